@@ -1,11 +1,11 @@
-"""How often the rule ``silent`` is wrong, and how soon it is right, on generated feeds.
+"""How often the rule ``silent`` raises a false alert, and how late a true one, on generated feeds.
 
-The feeds are those of :mod:`benchmarks.polling` (lognormal rates, a day and a week each, batches, bursts),
-polled every hour. Three weeks are learned; in the five weeks after them every alert is a false one. Then all
-feeds stop, at an hour of their own, and the hours to the alert are counted.
+The feeds are those of :mod:`benchmarks.polling` (lognormal rates, daily and weekly patterns, batches,
+bursts), polled every hour. The first three weeks are for learning. Every alert in the next five weeks is a
+false alert. Then each feed stops at a random hour, and the hours until its alert are counted.
 
-Columns: items a day, feeds, false alerts of a feed in a year, feeds that were missed within 30 days of their
-end, median and 90th percentile of the hours from the end to the alert.
+Columns: items per day, number of feeds, false alerts per feed and year, feeds without an alert within 30 days
+of their end, median and 90th percentile of the hours from the end to the alert.
 
     python -m benchmarks.alerts [--feeds 300] [--seed 1] [--json]
 """
@@ -66,7 +66,7 @@ def judge(world: FeedWorld, draw: np.random.Generator) -> Iterator[dict[str, Any
 
 
 def _run(world: FeedWorld, stops: Array) -> tuple[Array, Array]:
-    """Return false alerts of each feed, and the hours from its end to the alert (infinite: none came)."""
+    """Return the false alerts of each feed, and the hours from its end to the alert (infinite if none)."""
     count = world.settings.feeds
     rows, rhythm = np.arange(count), Rhythm(count)
     heard, seen, total = np.zeros(count), np.zeros(count), np.zeros(count)

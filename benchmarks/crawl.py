@@ -1,18 +1,17 @@
-"""Pages a second of whole crawls beside plain scrapy-redis, on the same Redis, MongoDB and site, in one run.
+"""Pages per second of whole crawls, newsbot and plain scrapy-redis, on the same Redis, MongoDB and site.
 
 Three comparisons, each with 1 and 2 workers on a site of many hosts:
 
-``scheduler``  a spider that follows links and does nothing else. scrapy-redis: its scheduler and dupefilter.
-               newsbot: its scheduler on the Redis frontier with a storage that keeps nothing; it also judges
-               the links, plans and acknowledges, which scrapy-redis does not do at all.
-``articles``   the same job: read feeds, extract each article, keep it in MongoDB (journal of a majority).
+``scheduler``  a spider that only follows links. scrapy-redis: its scheduler and dupefilter.
+               newsbot: its scheduler on the Redis frontier with a storage that discards everything;
+               it also judges links, plans visits and acknowledges leases; scrapy-redis does not.
+``articles``   the same job: read feeds, extract each article, store it in MongoDB (journaled, majority).
                scrapy-redis: a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
-               newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions, stories and the
-               word index for search.
-``polite``     requests a second that one host sees with a delay of 0.5 s, by its own log: 1, 2 and 4 workers.
+               newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions and stories.
+``polite``     requests per second to one host with a delay of 0.5 s, from its log: 1, 2 and 4 workers.
 
-Both systems take turns. A crawl is over with the last page served and the last article kept. CPU is of all
-processes of a kind together.
+The two systems run alternately. A crawl ends when the last page is served and the last article is stored.
+CPU figures are totals over all processes of a type.
 
     python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json]
                                [--only scheduler,articles,polite]
@@ -43,7 +42,7 @@ from tests.servers import MongoServer
 QUIET = 10.0
 """Seconds without a new page after which a crawl is over."""
 LOOK = 0.2
-"""Seconds between two looks at what is done; they cost the servers little."""
+"""Seconds between two checks of the progress; a check costs the servers little."""
 DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
 DELAY = 0.5
 POLITE_PAGES = 120
@@ -51,17 +50,17 @@ Row = dict[str, Any]
 
 
 class Bench:
-    """The servers, for as long as they run."""
+    """The servers of a benchmark run."""
 
     def __init__(self, redis_url: str, mongo: MongoServer | None) -> None:
         self.redis_url = redis_url
         self.mongo = mongo
         self._client = (
             None if mongo is None else MongoClient[Any](mongo.uri)
-        )  # to connect costs the server most
+        )  # connecting is expensive for the server
 
     def clear(self) -> None:
-        """Begin with empty servers."""
+        """Delete all data of the servers."""
         with redis.Redis.from_url(self.redis_url) as client:
             client.flushall()
         if self._client is not None:
@@ -86,7 +85,7 @@ class Bench:
         return {"system": system, "job": job, "workers": workers, **row}
 
     def _watch(self, crew: Crew, web: Web) -> Row:
-        """Wait for the end of the work; return what it took."""
+        """Wait until the crawl is finished; return its figures."""
         while not crew.site.requests():
             time.sleep(0.01)
         used = self._used(crew)
@@ -123,7 +122,7 @@ class Bench:
 
 
 def compare(job: str, web: Web, turns: int) -> Iterator[Row]:
-    """Yield the median of some turns of each system, with 1 and 2 workers."""
+    """Yield the medians of ``turns`` runs of each system, with 1 and 2 workers."""
     with ExitStack() as servers:
         url = servers.enter_context(own_redis("--appendonly", "yes"))
         mongo = servers.enter_context(own_mongo()) if job == "articles" else None
@@ -137,7 +136,7 @@ def compare(job: str, web: Web, turns: int) -> Iterator[Row]:
 
 
 def polite(pages: int) -> Iterator[Row]:
-    """Yield how many requests a second one host sees. scrapy-redis has all pages queued from the start."""
+    """Yield the requests per second to one host. scrapy-redis has all pages in its queue from the start."""
     web = papers(pages, 1)
     with own_redis() as url:
         for workers in (1, 2, 4):
@@ -164,7 +163,7 @@ def _pace(crew: Crew, web: Web, workers: int) -> Row:
     finally:
         crew.stop()
     log = crew.site.report().log
-    log = log[len(log) // 4 :]  # by then all workers take part
+    log = log[len(log) // 4 :]  # all workers take part by then
     return {"pages": len(log), "per_second": (len(log) - 1) / (log[-1].at - log[0].at)}
 
 

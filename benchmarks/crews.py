@@ -1,4 +1,4 @@
-"""Crews of crawl processes, of newsbot or of scrapy-redis, started alike on the same servers."""
+"""Groups of crawl processes of newsbot or scrapy-redis, started in the same way on the same servers."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Crew:
     site: Site
     redis_url: str
     folder: Path
-    """With the folder ``rules``; workers' data go here."""
+    """The working folder: it has the folder ``rules`` and takes the workers' data."""
     mongo_uri: str = ""
     concurrency: int = 32
     delay: float = 0.0
     extra: dict[str, str] = field(default_factory=dict)
-    """More environment variables."""
+    """Additional environment variables."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def prepare(self, web: Web) -> None:
-        """Queue what the crawl begins with."""
+        """Queue the start URLs."""
         (self.folder / "starts").write_text("\n".join(web.starts), encoding="utf8")
         if self.system == "scrapy-redis":
             with redis.Redis.from_url(self.redis_url) as client:
@@ -76,7 +76,7 @@ class Crew:
         return {**os.environ, **self.site.environment, **own, **self.extra}
 
     def cpu_seconds(self) -> float:
-        """Return what the workers that run have used."""
+        """Return the CPU seconds used by the running workers."""
         return sum(process_seconds(worker.pid) for worker in self.workers if worker.poll() is None)
 
     def running(self) -> bool:
@@ -84,7 +84,7 @@ class Crew:
         return any(worker.poll() is None for worker in self.workers)
 
     def stop(self) -> None:
-        """End all at once."""
+        """Kill all workers."""
         for worker in self.workers:
             if worker.poll() is None:
                 worker.kill()

@@ -1,15 +1,16 @@
-"""The dashboard over many articles: how soon each page is there, as a server's answer and on the screen.
+"""How fast the pages of the dashboard load with many articles: server response and browser paint.
 
-Fills an embedded file with made-up articles (60 words each, 300 sites, 30 days, every tenth in a story of
-two), what the sites did by the hour, and 100,000 waiting URLs; starts ``scrapy serve`` on it, and asks for
-each page. ``first``: the first request for that page after the start; ``median`` and ``p95`` of 20 more;
-``CPU``: what each of these cost the server, which holds on a busy machine (steps of half a millisecond);
-``paint``: first contentful paint in headless Chromium, from the click on, the median of 5; ``KB`` before
-compression. What is counted in the background at the start is told apart, on stderr.
+Fills a data file with generated articles (60 words each, 300 sites, 30 days, every tenth in a story of two),
+hourly activity of the sites, and 100,000 waiting URLs. Then starts ``scrapy serve`` on it and requests each
+page. ``first``: the first request for that page after the start; ``median`` and ``p95``: of 20 more requests;
+``CPU``: processor time of the server per request, which is stable on a busy machine (resolution: half a
+millisecond); ``paint``: first contentful paint in headless Chromium after the click, median of 5; ``KB``:
+size before compression. At its start the server counts articles in the background; the
+duration is printed to stderr.
 
     python -m benchmarks.dashboard [--articles 100000] [--data DIR] [--json]
 
-With ``--data`` a folder that was filled is used again; what waits there to be indexed is indexed first.
+With ``--data`` an existing folder is used again; waiting articles are indexed first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median, quantiles
@@ -38,6 +39,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.servers import process_seconds
 from benchmarks.texts import vocabulary
+from newsbot.backends import searching
 from newsbot.frontier.base import Entry
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article, Kind
@@ -54,17 +56,17 @@ Row = dict[str, Any]
 
 
 def site(number: int) -> str:
-    """The domain of a site."""
+    """Return the domain of a site."""
     return f"site{number % SITES}.example"
 
 
 def address(number: int) -> str:
-    """The address of an article."""
+    """Return the URL of an article."""
     return f"https://{site(number)}/2026/11/story-{number}.html"
 
 
 def make(number: int, count: int, now: datetime, chance: random.Random) -> ArticleCopy:
-    """Return an article; all are spread evenly over the days before ``now``."""
+    """Return an article. The articles are spread evenly over the days before ``now``."""
     words, weights = vocabulary()
     drawn = chance.choices(words, cum_weights=weights, k=WORDS)
     fetched = now - timedelta(seconds=DAYS * 86400 * (count - number) / count)
@@ -86,30 +88,27 @@ def make(number: int, count: int, now: datetime, chance: random.Random) -> Artic
 
 
 def fill(folder: Path, count: int) -> None:
-    """Write all data."""
+    """Write all data of the benchmark."""
     chance = random.Random(1)
     now = datetime.now(UTC)
     storage = SqliteStorage(folder / "newsbot.db")
     for start in range(0, count, BATCH):
         some = range(start, min(count, start + BATCH))
         storage.load.articles([make(number, count, now, chance) for number in some])
-    storage.texts.index()
     storage.close()
     fill_books(folder, count, now)
 
 
 def finish_index(folder: Path) -> None:
-    """Index what waits: filling may have been broken off, and searches look through what waits."""
-    with closing(SqliteStorage(folder / "newsbot.db")) as storage:
-        began, waiting = time.perf_counter(), storage.texts.waiting()
-        if not storage.texts.index():
-            raise SystemExit(f"{folder}: another process is at the search index; try again later")
-        if waiting:
-            sys.stderr.write(f"{waiting} articles indexed in {time.perf_counter() - began:.0f} s\n")
+    """Index the articles that wait for it."""
+    began = time.perf_counter()
+    with searching({"NEWSBOT_DATA": str(folder)}) as search:
+        search.follow()
+    sys.stderr.write(f"indexed in {time.perf_counter() - began:.0f} s\n")
 
 
 def fill_books(folder: Path, count: int, now: datetime) -> None:
-    """Write what sites did, their sources, and what waits."""
+    """Write the activity and the sources of sites, and the waiting URLs."""
     storage = SqliteStorage(folder / "newsbot.db")
     hourly = max(1, count // (DAYS * 24 * SITES))
     for hour in range(DAYS * 24):
@@ -143,7 +142,7 @@ def _entry(url: str) -> Entry:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[str, int]]:
-    """Run ``scrapy serve`` within the block, which gets its address and process."""
+    """Run ``scrapy serve`` within the block; yield its address and process."""
     rules = folder / "rules"
     rules.mkdir(exist_ok=True)
     (rules / "site0.example.yaml").write_text("domain: site0.example\n")
@@ -164,12 +163,13 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def pages(count: int) -> dict[str, str]:
-    """The pages that are asked for."""
+    """Return the pages to request, by name."""
     words, _ = vocabulary()
     phrase = quote(f'"{words[0]} {words[1]}"')
     return {
         "log-in form, no data": "/login",
-        "overview": "/",
+        "news": "/",
+        "crawl": "/crawl",
         "sources": "/sources",
         "one site": f"/sources/{site(0)}",
         "articles, newest": "/articles",
@@ -192,7 +192,7 @@ def pages(count: int) -> dict[str, str]:
 
 
 def ask(url: str) -> tuple[float, int]:
-    """Return the seconds that an answer takes, and its bytes."""
+    """Return the seconds until the response is complete, and its bytes."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=120) as answer:
@@ -223,11 +223,11 @@ def measure(count: int, folder: Path) -> list[Row]:
 
 
 def _await_first_count(base: str) -> None:
-    """What is counted in the background at the start is told apart: as a row it would be a page's."""
+    """Wait until the server has counted; print the time to stderr, as it is not the cost of a single page."""
     began = time.perf_counter()
     while True:
         try:
-            for path in ("/api/overview", "/api/sources", "/api/stories", "/metrics"):
+            for path in ("/api/overview", "/api/news", "/api/sources", "/api/stories", "/metrics"):
                 ask(base + path)
         except SystemExit:
             time.sleep(0.2)
@@ -239,7 +239,7 @@ def _await_first_count(base: str) -> None:
 def _paint(browser: Browser, url: str) -> int:
     found = []
     for _ in range(PAINTED):
-        page = browser.new_page(bypass_csp=True)  # else nothing may be evaluated in it
+        page = browser.new_page(bypass_csp=True)  # otherwise evaluate() is blocked
         page.goto(url)
         page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
         found.append(

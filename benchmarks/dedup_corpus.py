@@ -1,4 +1,4 @@
-"""Real articles with labelled pairs: what the benchmark of duplicates reads."""
+"""Real articles with labelled pairs, the data of the benchmark of duplicates."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any
 
 from newsbot.dedup.minhash import shingle_hashes
 
-COMMON = 400  # a shingle of more texts than this is a formula of the trade and joins no pairs
+COMMON = 400  # shingles in more texts than this are stock phrases and do not make candidate pairs
 
 Pair = tuple[int, int]
 
 
 @dataclass(slots=True)
 class Corpus:
-    """The articles, their labelled pairs and the exact similarity of all pairs that share enough."""
+    """The articles, their labelled pairs, and the exact similarities of at least .04."""
 
     articles: list[dict[str, str]]
     labels: dict[Pair, int]
     exact: dict[Pair, float]
     sizes: list[int]
-    """Shingles of each article."""
+    """The shingles of each article."""
 
 
 def load(folder: Path) -> Corpus:
@@ -43,7 +43,7 @@ def load(folder: Path) -> Corpus:
 
 
 def exact_similarities(shingles: list[Any]) -> dict[Pair, float]:
-    """Jaccard similarity of all pairs from .04 on, by way of the shingles they share."""
+    """Return the Jaccard similarities of at least .04, computed from the shared shingles."""
     texts: dict[int, list[int]] = defaultdict(list)
     for place, hashes in enumerate(shingles):
         for value in hashes.tolist():

@@ -1,15 +1,15 @@
-"""The near-duplicate index in Redis and in the embedded file, beside datasketch's own on the same Redis.
+"""The near-duplicate index in Redis and in the embedded file, compared with datasketch's on the same Redis.
 
-* Rates: 1 and 2 client processes insert texts that they have not seen, each in one call (newsbot: one round
-  trip). Signatures are made beforehand: what is measured is the index. ``best`` is the rate of the quickest
-  tenth-second stretches, which tells a busy machine from a slow index; so does the processor time of a text
-  in the client and in Redis. On free cores one client can come to 1 / (client + Redis) texts a second.
-* Memory: growth of ``used_memory`` a document, all that newsbot keeps of it counted: signature, buckets,
-  time, size, source and address. The addresses have 99 characters, as those of real articles have on average.
-  datasketch keeps the same addresses as keys, as ``MinHashLSH(num_perm=128, params=(16, 4))`` does, and its
-  signatures as its ``MinHash`` in a Redis hash, since its index does not keep them.
-* Races: processes insert like texts at the same instant; a round fails if two did not see each other. With
-  datasketch each asks, then inserts, as there is no other way.
+* Rates: 1 and 2 client processes insert new texts, each in one call (newsbot: one round trip). Signatures are
+  computed beforehand, so only the index is measured. ``best`` is the rate of the fastest tenth of the
+  intervals, to separate a busy machine from a slow index. The processor time per text in the client and in
+  Redis serves the same purpose. On free cores one client can reach 1 / (client + Redis) texts per second.
+* Memory: growth of ``used_memory`` per document, with all that newsbot stores: signature, buckets, time,
+  size, source and address. Addresses have 99 characters, the average of real articles. datasketch stores the
+  same addresses as keys, as ``MinHashLSH(num_perm=128, params=(16, 4))`` does; its signatures are stored as
+  ``MinHash`` in a Redis hash, since its index does not store them.
+* Races: processes insert similar texts at the same moment; a round fails if two did not see each other. With
+  datasketch each process first queries, then inserts, as it has no atomic operation.
 
     python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--only sqlite]
 """
@@ -41,7 +41,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 BANDS, ROWS = 16, 4  # of datasketch
 CLIENTS = (1, 2)
 RACERS = (2, 4, 8)
-AT_ONCE = 10_000  # signatures made beforehand
+AT_ONCE = 10_000  # computed beforehand
 NOW = 1_795_000_000.0
 STRETCH = 0.1  # seconds
 
@@ -49,18 +49,18 @@ Row = dict[str, Any]
 
 
 def signatures(start: int, stop: int) -> Iterator[Signature]:
-    """Signatures of texts that resemble no others."""
+    """Yield signatures of texts that are not similar to any others."""
     values = np.random.default_rng(start).integers(0, 2**32, (stop - start, PERMUTATIONS), dtype=np.uint32)
     return (made_up(row) for row in values)
 
 
 def made_up(values: NDArray[np.uint32]) -> Signature:
-    """A signature of no text: it is looked up by the last of its values."""
+    """Return a signature without a text; its last values are its lookup keys."""
     return Signature(values, 400, values[-PASSAGES:].astype(np.uint64))
 
 
 def address(number: int) -> tuple[str, str]:
-    """Return an address of 99 characters and its site."""
+    """Return a URL of 99 characters and its site."""
     site = f"morningpost{number % 700:03}.com"
     words = (
         "council",
@@ -86,7 +86,7 @@ def open_index(where: str) -> NearIndex:
 
 
 def insert(where: str, start: int, stop: int) -> tuple[list[float], float]:
-    """Insert a client's share; return how long each call took, and the CPU seconds of all."""
+    """Insert the texts of one client; return the duration of each call, and the total CPU seconds."""
     index = open_index(where)
     took = []
     busy = 0.0
@@ -107,7 +107,7 @@ def insert(where: str, start: int, stop: int) -> tuple[list[float], float]:
 
 
 def rates(name: str, where: str, documents: int) -> Iterator[Row]:
-    """Yield one row for each number of clients; the documents of all stay."""
+    """Yield one row for each number of clients; documents of earlier rows stay in the index."""
     begin = 0
     for clients in CLIENTS:
         share = documents // len(CLIENTS) // clients
@@ -132,7 +132,7 @@ def rates(name: str, where: str, documents: int) -> Iterator[Row]:
 
 
 def server_seconds(where: str) -> float:
-    """Return the processor time that a Redis has used; 0 for a file."""
+    """Return the processor time used by a Redis server; 0 for a file."""
     if not where.startswith("redis"):
         return 0.0
     with redis.Redis.from_url(where) as client:
@@ -141,7 +141,7 @@ def server_seconds(where: str) -> float:
 
 
 def best(took: list[float]) -> float:
-    """Return the rate in the quickest tenth of all stretches."""
+    """Return the rate of the fastest tenth of the intervals."""
     ends = np.cumsum(took)
     places = np.searchsorted(ends, np.arange(STRETCH, ends[-1], STRETCH)).tolist()
     found = [(after - before) / STRETCH for before, after in pairwise([0, *places])]
@@ -158,7 +158,7 @@ def used(url: str) -> int:
 
 
 def emptied(url: str) -> int:
-    """Empty a server; return the memory in use."""
+    """Delete all data of a server; return its used memory."""
     with redis.Redis.from_url(url) as client:
         client.flushall()
     return used(url)
@@ -198,7 +198,7 @@ def their_index(url: str) -> MinHashLSH:
 
 
 def their_minhash(signature: Signature) -> MinHash:
-    """Return a signature as datasketch has it."""
+    """Return a signature as datasketch's ``MinHash``."""
     return MinHash(num_perm=PERMUTATIONS, seed=SEED, hashvalues=signature.values, scheme="affine32")
 
 
@@ -235,7 +235,7 @@ def theirs(url: str, documents: int) -> Iterator[Row]:
 
 
 def race(where: str, system: str, racer: int, rounds: int, barrier: Barrier) -> list[int]:
-    """Insert one text a round, when all others do; return how many others were seen."""
+    """Insert one text per round at the same moment as the others; return how many others were seen."""
     seen = []
     index = their_index(where) if system.startswith("datasketch") else open_index(where)
     for round_, one in enumerate(signatures(10**9, 10**9 + rounds)):
@@ -253,7 +253,7 @@ def race(where: str, system: str, racer: int, rounds: int, barrier: Barrier) -> 
 
 
 def races(system: str, where: str, rounds: int, racers: int) -> Row:
-    """Return how many rounds went wrong."""
+    """Return the number of failed rounds."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(racers) as pool:
         barrier = manager.Barrier(racers)
@@ -288,7 +288,7 @@ def measure(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[R
 
 
 def told(row: Row) -> str:
-    """Return a row for people."""
+    """Return a row as readable text."""
     if row["what"] == "insert":
         commands = f", {row['commands']:.0f} commands each" if "commands" in row else ""
         if "client_cpu_us" in row:
@@ -310,10 +310,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--documents", type=int, default=100_000, help="in newsbot's indexes")
-    parser.add_argument("--theirs", type=int, default=300, help="documents, and rounds, of datasketch")
-    parser.add_argument("--rounds", type=int, default=10_000, help="of each race; 0: none")
-    parser.add_argument("--only", choices=("redis", "sqlite"), help="where; default: both")
+    parser.add_argument("--documents", type=int, default=100_000, help="documents in newsbot's indexes")
+    parser.add_argument("--theirs", type=int, default=300, help="documents, and rounds, with datasketch")
+    parser.add_argument("--rounds", type=int, default=10_000, help="rounds of each race; 0: no races")
+    parser.add_argument("--only", choices=("redis", "sqlite"), help="index to measure (default: both)")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = []

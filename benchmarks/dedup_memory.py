@@ -1,9 +1,9 @@
-"""Memory of the near-duplicate index in Redis at any size, filled with what so many insertions leave.
+"""Memory of the near-duplicate index in Redis at any size.
 
-Ten million insertions take hours; what they leave is known: records in blocks, and buckets of postings as
-many as linear hashing has made by then (``newsbot/dedup/lua/lib.lua``). Both are written in bulk here, with
-addresses of 99 characters and hashes of chance, then a text is inserted and found again as usual. At 10^5
-texts the bytes are those of real insertions (``python -m benchmarks.dedup_index``).
+Ten million insertions would take hours. The resulting data structures are known: records in blocks, and as
+many posting buckets as linear hashing has at that size (``newsbot/dedup/lua/lib.lua``). The benchmark writes
+both in bulk, with addresses of 99 characters and random hashes, then inserts and finds one text as usual. For
+10^5 texts the memory equals that of real insertions (``python -m benchmarks.dedup_index``).
 
     python -m benchmarks.dedup_memory [--documents 1000000] [--json]
 """
@@ -27,14 +27,14 @@ from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.redis.index import LOAD, Keys
 from tests.nearkeys import BLOCK, block_key, bucket_key
 
-SAMPLES = 20_000  # different records
+SAMPLES = 20_000  # distinct records
 POSTING = 5
 BUCKETS_AT_ONCE = 8000
 COMMANDS_AT_ONCE = 250
 
 
 def fill(url: str, documents: int) -> None:
-    """Write an index of so many texts."""
+    """Write an index of ``documents`` texts."""
     names = Keys("newsbot")
     level = int(math.log2(documents * (PASSAGES + 1) / LOAD))
     split = math.ceil(documents * (PASSAGES + 1) / LOAD) - (1 << level)
@@ -53,7 +53,7 @@ def fill(url: str, documents: int) -> None:
 
 
 def blocks(documents: int) -> Iterator[list[bytes]]:
-    """Yield the records of each block; a sample of them comes again and again."""
+    """Yield the records of each block; a sample of them is repeated."""
     records = []
     for number, signature in enumerate(signatures(0, SAMPLES)):
         url, site = address(number * max(1, documents // SAMPLES))
@@ -63,7 +63,7 @@ def blocks(documents: int) -> Iterator[list[bytes]]:
 
 
 def buckets(documents: int, level: int, split: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each bucket: one that was split, and its new half, hold half as much as others."""
+    """Yield each bucket. A bucket that was split and its new half have half as many postings as others."""
     chance = np.random.default_rng(1)
     for start in range(0, (1 << level) + split, BUCKETS_AT_ONCE):
         numbers = np.arange(start, min(start + BUCKETS_AT_ONCE, (1 << level) + split))

@@ -1,8 +1,8 @@
-"""The near-duplicate index of this checkout beside that of others, in turns of 500 texts on one machine.
+"""Compares the near-duplicate index of this checkout with others, in alternating turns of 500 texts.
 
-A machine that does other work too is twice as fast in one minute as in the next: rates that were measured one
-after the other tell little, those of turns can be compared. Each checkout has a client of its own and a Redis
-of its own (``--where sqlite``: a file); while one has its turn the others wait.
+A busy machine can be twice as fast in one minute as in the next, so rates that were measured one after the
+other are not comparable. Rates of alternating turns are comparable. Each checkout has its own client and its
+own Redis (``--where sqlite``: a file), and waits while another one has its turn.
 
     git worktree add ../before REVISION
     python -m benchmarks.dedup_turns [--documents 20000] [--where redis] ../before .
@@ -22,12 +22,12 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 TURN = 500  # texts
-WARM = 4  # the first of so many parts does not count
+WARM = 4  # one of this many parts, the first, is warm-up
 
 
 @contextmanager
 def place(where: str) -> Iterator[str]:
-    """A new Redis, or a new file."""
+    """Yield a new Redis or a new file."""
     from benchmarks.servers import own_redis  # noqa: PLC0415  (of the checkout that has its turn)
 
     with tempfile.TemporaryDirectory() as folder, own_redis() if where == "redis" else nullcontext() as url:
@@ -35,7 +35,7 @@ def place(where: str) -> Iterator[str]:
 
 
 def take_turns(where: str, documents: int) -> None:
-    """Insert a turn's texts for each line of stdin; answer with seconds, CPU seconds, and those of Redis."""
+    """Insert the texts of one turn per line of stdin; print seconds, CPU seconds, and those of Redis."""
     from benchmarks.dedup_index import NOW, address, open_index, server_seconds, signatures  # noqa: PLC0415
 
     with place(where) as spot:
@@ -53,7 +53,7 @@ def take_turns(where: str, documents: int) -> None:
 
 
 class Side:
-    """A checkout, at work in a process of its own."""
+    """A checkout, run by a process of its own."""
 
     def __init__(self, folder: Path, where: str, documents: int) -> None:
         self.took: list[list[float]] = []
@@ -68,7 +68,7 @@ class Side:
         )
 
     def take_turn(self) -> None:
-        """Let it have a turn. Raises ``ValueError`` if it ended instead."""
+        """Run one turn. Raises ``ValueError`` if the process has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\n")
@@ -76,11 +76,11 @@ class Side:
         self.took.append(json.loads(self._process.stdout.readline()))
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._process.communicate()
 
     def told(self) -> str:
-        """Return its figures for people."""
+        """Return the figures as a line of text."""
         counted = self.took[len(self.took) // WARM :]
         took, busy, served = (sum(column) / len(counted) / TURN for column in zip(*counted, strict=True))
         return f"{1 / took:,.0f} a second, CPU {busy * 1e6:.0f} µs + Redis {served * 1e6:.0f} µs"

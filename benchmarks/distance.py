@@ -1,12 +1,12 @@
-"""How far one article travels through newsbot's files, from its feed to the acknowledged lease.
+"""How many files of newsbot one article passes through, from its feed to the acknowledged lease.
 
-A small site on loopback has a feed with one new article. A real crawl of it runs under a profiler that sees
-each call of a newsbot function, in all threads. Counted are the files of newsbot that are visited, and the
-moves: calls whose nearest caller within newsbot stands in another file. Two ranges are printed, both end when
-the article's lease has been acknowledged:
+A small site on loopback has a feed with one new article. It is crawled under a profiler that records each
+call of a newsbot function in all threads. The benchmark counts the visited files of newsbot, and the moves:
+calls whose nearest caller within newsbot is in another file. Two ranges are printed. Both end when the
+article's lease has been acknowledged:
 
 * ``feed``: from the answer to the request for the feed;
-* ``link``: from the first call outside feed parsing that is given the article's link.
+* ``link``: from the first call outside feed parsing that gets the article's link as an argument.
 
     python -m benchmarks.distance [--files] [--json]
 
@@ -38,9 +38,9 @@ HOST: Final = "distance.example"
 FEED: Final = f"http://{HOST}/feed.xml"
 ARTICLE: Final = f"http://{HOST}/2026/11/20/the-bridge-over-the-river-is-open-again"
 PARSING: Final = "discovery/"
-"""Of the package: files here see the link while the feed is parsed."""
+"""A folder of the package. Its files see the link while the feed is parsed."""
 ENDS: Final = ("frontier/", "ack")
-"""Where the range ends: a method of this name in a file that begins so, for the article's lease."""
+"""The end of the range: a call of this method, with the article's lease, in a file with this prefix."""
 TEXT: Final = (
     "The council opened the bridge over the river again after two years of repairs on Friday morning.",
     "Engineers replaced forty beams, and the work cost three million more than the first estimate said.",
@@ -86,10 +86,10 @@ RSS: Final = (
 
 @dataclass(slots=True)
 class Range:
-    """Calls and moves from one moment on."""
+    """Calls and moves since the start of the range."""
 
     calls: Counter[str] = field(default_factory=Counter)
-    """By file, relative to the package."""
+    """Calls by file, relative to the package."""
     moves: int = 0
 
     def add(self, file: str, caller: str | None) -> None:
@@ -107,7 +107,7 @@ class Tracer:
         self.ended = False
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        """Take an event of :func:`sys.setprofile`."""
+        """Handle an event of :func:`sys.setprofile`."""
         code = frame.f_code
         if self.ended or code.co_name == "<module>" or not code.co_filename.startswith(PACKAGE):
             return
@@ -139,7 +139,7 @@ def _caller(frame: FrameType) -> str | None:
 
 
 def _is_given(frame: FrameType, has: str = "", url: str = ARTICLE) -> bool:
-    """Tell whether an argument is, or has, this URL; ``has``: an attribute that it must have as well."""
+    """Return True if an argument is this URL or has it as its ``url``; ``has``: an attribute it needs too."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for value in (frame.f_locals.get(name) for name in names if name not in {"self", "cls"}):
@@ -152,7 +152,7 @@ def _is_given(frame: FrameType, has: str = "", url: str = ARTICLE) -> bool:
 
 
 def _child(result: str, *words: str) -> None:
-    """Run Scrapy with the words given under the tracer, and write what it saw."""
+    """Run Scrapy with these arguments under the tracer, and write the result."""
     from scrapy.cmdline import execute  # noqa: PLC0415
 
     tracer = Tracer()
@@ -203,7 +203,7 @@ def measure() -> list[dict[str, Any]]:
 
 @contextmanager
 def _serving(site: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    """Serve the site as a forward proxy on loopback; give its address."""
+    """Serve the site as a forward proxy on loopback; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -214,7 +214,7 @@ def _serving(site: Mapping[str, tuple[str, str]]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        def log_message(self, *_: object) -> None:  # quiet
+        def log_message(self, *_: object) -> None:  # no log
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

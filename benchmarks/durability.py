@@ -1,8 +1,8 @@
-"""Acknowledged writes that are missing after kill -9 of mongod in the middle of writing: must be none.
+"""Acknowledged writes that are missing after kill -9 of mongod during writes: there must be none.
 
-Three processes store articles, each its own, through newsbot's storage and write down the number of each one
-that was acknowledged. At random moments mongod is killed (SIGKILL) and started again on the same data; the
-writers wait and try the same article again. At the end every acknowledged article must be there, once.
+Three processes store different articles through newsbot's storage and write the number of each acknowledged
+one to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data; the writers wait
+and retry the same article. At the end each acknowledged article must be stored exactly once.
 
     python -m benchmarks.durability [--kills 10] [--json]
 """
@@ -26,11 +26,11 @@ from newsbot.storage.mongo import MongoStorage
 
 WRITERS = 3
 EACH = 10**7
-"""Numbers of articles that a writer may use."""
+"""Size of the range of article numbers of a writer."""
 
 
 def write(uri: str, folder: str, writer: int) -> None:
-    """Store articles until the file ``stop`` is there; note each that was acknowledged."""
+    """Store articles until the file ``stop`` exists; write down each acknowledged one."""
     path = Path(folder)
     with (path / f"acknowledged{writer}").open("a", encoding="ascii", buffering=1) as noted:
         storage = _connect(uri)
@@ -57,7 +57,7 @@ def _connect(uri: str) -> MongoStorage:
 
 
 def measure(kills: int) -> dict[str, Any]:
-    """Kill so often; return what was acknowledged and what is missing."""
+    """Kill mongod ``kills`` times; return the numbers of acknowledged and of missing articles."""
     chance = random.Random("durability")
     with own_mongo() as server, tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
         uri = f"{server.uri}newsbot"
@@ -65,7 +65,7 @@ def measure(kills: int) -> dict[str, Any]:
         writers = [context.Process(target=write, args=(uri, folder, n), daemon=True) for n in range(WRITERS)]
         for writer in writers:
             writer.start()
-        time.sleep(4)  # they start and write
+        time.sleep(4)  # the writers start
         for _ in range(kills):
             time.sleep(chance.uniform(0.2, 1.5))
             server.kill()

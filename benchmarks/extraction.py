@@ -1,24 +1,24 @@
-"""How well and how fast newsbot reads articles, beside the public extractors in the same run.
+"""Quality and speed of newsbot's extraction, compared with public extractors in the same run.
 
-Reads sets of real pages with gold fields: a folder with ``score.py``, whose definitions are used as they
-are, and a folder a set (``html/*.html.gz``, ``index.jsonl``). For each set and extractor it prints
+Reads sets of real pages with gold fields: a folder with ``score.py``, which defines the measures, and a
+folder per set (``html/*.html.gz``, ``index.jsonl``). For each set and extractor it prints
 
-* precision, recall and F1 of the body (4-gram shingles, macro), and the difference to trafilatura
-  over the same pages with its standard error: what is under two of these is noise;
-* shares of pages with the right title (exact and close), date, minute, authors and language;
-* pages of which nothing came (``empty``), faults (``err``; more than 20 CPU seconds on a page is one), and
-  CPU milliseconds a page, mean and median.
+* precision, recall and F1 of the body (4-gram shingles, macro), and the difference to trafilatura over the
+  same pages with its standard error: a difference of less than two standard errors is not significant;
+* shares of pages with the correct title (exact and close), date, minute, authors and language;
+* pages without a result (``empty``), failures (``err``, including more than 20 CPU seconds for a page), and
+  CPU milliseconds per page, mean and median.
 
-Each row is printed when it is ready. An extractor that was too slow on five pages of a set reads no more of
-it.
+Each row is printed as soon as it is complete. An extractor that exceeds the limit on five pages of a set
+skips the rest of it.
 
-The learned trees that newsbot ships have seen the texts of four of these sets. ``--left-out DIR`` reads each
-page with trees that have seen no page of its publisher (``python -m benchmarks.learning --keep DIR``): these
-are the figures to go by. The others in the table are in ``benchmarks/requirements.txt``; what is not
-installed is named below the table.
+The model that newsbot ships was trained on the texts of four of these sets. ``--left-out DIR`` reads each
+page with a model that was trained without its publisher (``python -m benchmarks.learning --keep DIR``). Use
+these figures for comparisons. The other extractors are in ``benchmarks/requirements.txt``; those that are not
+installed are listed below the table.
 
-``--brackets`` takes a paragraph that stands in brackets in a gold text for one that may be left out, which is
-what its annotators mean in fundeval (29 of 30 pages have some); without it such a paragraph is missed.
+With ``--brackets``, a paragraph in brackets in a gold text is optional, as the annotators of fundeval mean it
+(29 of its 30 pages have some). Without it, such a paragraph counts as missed.
 
     python -m benchmarks.extraction [FOLDER] [--sets fundus,aeb] [--only newsbot,goose3] [--left-out DIR]
                                     [--brackets] [--limit N] [--json]
@@ -33,7 +33,7 @@ import json
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,7 +44,7 @@ from rich.table import Table
 from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_extractors
 from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, read_page
+from newsbot.extraction import read_page
 from newsbot.extraction.body import forest, learned
 from newsbot.items import Article, Link, Where
 from newsbot.rules.schema import Layout, Rule
@@ -68,7 +68,7 @@ MEASURES = (
     "err",
 )
 SECONDS = 300.0
-"""On the wall, for one page: an extractor that waits for a network gets no further."""
+"""Wall-clock limit for one page: an extractor that waits for a network is stopped."""
 MAX_SLOW = 5
 RESAMPLES = 400
 
@@ -88,21 +88,20 @@ COLUMNS |= {
 
 Row = dict[str, Any]
 BASE = "trafilatura"
-MEMORY = "newsbot, with the site's memory"
 
 
 def newsbot(html: bytes, url: str) -> Fields:
-    """The page alone, as :func:`newsbot.extraction.extract` sees it."""
+    """Read the page alone, as :func:`newsbot.extraction.extract` does."""
     return _fields(html, url, None)
 
 
 def newsbot_feed(html: bytes, url: str) -> Fields:
-    """The same with what a crawler knows: a feed named the page (its title and time are not given)."""
+    """Read the page with a crawler's knowledge: it was in a feed (but title and time are not given)."""
     return _fields(html, url, Link(url=url, where=Where.FEED))
 
 
 def newsbot_ruled(html: bytes, url: str) -> Fields:
-    """The same with a rule that names the text and the headline: for its time alone."""
+    """Read the page with a rule for text and headline; used to measure the time only."""
     return _fields(html, url, None, rule=RULED)
 
 
@@ -127,12 +126,14 @@ OURS: dict[str, Extractor] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py and the sets are")
-    parser.add_argument("--sets", default=",".join(SETS), help="comma list (default: all)")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=DATA, help="folder with score.py and the sets"
+    )
+    parser.add_argument("--sets", default=",".join(SETS), help="comma-separated (default: all)")
     parser.add_argument("--limit", type=int, help="pages of each set")
-    parser.add_argument("--only", help="comma list of extractors (default: all that are installed)")
+    parser.add_argument("--only", help="comma-separated extractors (default: all that are installed)")
     parser.add_argument("--left-out", type=Path, help="folder with trees of folds of publishers")
-    parser.add_argument("--brackets", action="store_true", help="paragraphs in brackets may be left out")
+    parser.add_argument("--brackets", action="store_true", help="paragraphs in brackets are optional")
     parser.add_argument("--json", action="store_true", help="print one JSON array of rows")
     options = parser.parse_args(arguments)
     definitions = load_definitions(options.folder)
@@ -160,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _with_optional(page: Fields) -> Fields:
-    """Return a page whose paragraphs in brackets are not asked for, and cost nothing where they stand."""
+    """Return a page whose paragraphs in brackets are optional: neither required nor counted as wrong."""
     lines = page["gold"].get("text", "").split("\n")
     optional = [line for line in lines if line.strip().startswith("[") and line.strip().endswith("]")]
     if not optional:
@@ -171,7 +172,7 @@ def _with_optional(page: Fields) -> Fields:
 
 
 class Folds:
-    """Learned trees by publisher: those that have seen no page of it."""
+    """Trees by publisher, trained without the pages of that publisher."""
 
     def __init__(self, folder: Path, definitions: ModuleType) -> None:
         self._publisher = definitions.publisher
@@ -182,7 +183,7 @@ class Folds:
         ]
 
     def use(self, page: Fields) -> None:
-        """Let newsbot read with the trees for this page."""
+        """Make newsbot use the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
         learned.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
 
@@ -222,7 +223,7 @@ def measure(
         patient = bounded(extractor)
         found: Fields = {}
         slow = 0
-        for page in pages[:1]:  # what is loaded or compiled once is no cost of a page
+        for page in pages[:1]:  # loading and compiling happen once and are not counted
             run(patient, page)
         for page in pages:
             answer = run(patient if slow < MAX_SLOW else _given_up, page)
@@ -234,9 +235,6 @@ def measure(
     for title, extractor in extractors.items():
         answer = base if title == BASE else read(extractor)
         yield _row(definitions, name, pages, (title, answer), base)
-        if title == "newsbot" and any("text" in page["gold"] for page in pages):
-            again = remembered(definitions, pages, answer, run)
-            yield _row(definitions, name, pages, (MEMORY, again), base)
 
 
 def _given_up(_: bytes, __: str) -> Fields:
@@ -255,37 +253,10 @@ def _row(
     return row | {"ms_mean": statistics.mean(times), "ms_median": statistics.median(times)}
 
 
-def remembered(
-    definitions: ModuleType,
-    pages: list[Fields],
-    first: dict[str, Fields],
-    run: Callable[[Extractor, Fields], Fields],
-) -> dict[str, Fields]:
-    """Read each page again with what a crawler would remember of the other pages of its site in the set."""
-    memories: dict[str, SiteMemory] = {}
-    for page in pages:
-        memory = memories.setdefault(definitions.publisher(page), SiteMemory())
-        memory.learn(_address(page), (first[page["id"]].get("text") or "").splitlines())
-    answers: dict[str, Fields] = {}
-    for page in pages:
-        memory, address = memories[definitions.publisher(page)], _address(page)
-
-        def extract(html: bytes, _: str, memory: SiteMemory = memory, address: str = address) -> Fields:
-            return _fields(html, address, None, memory)
-
-        answers |= run(extract, page)
-    return answers
-
-
-def _address(page: Fields) -> str:
-    """The address of a page, distinct also in sets that keep no more than the host."""
-    return f"{page['url']}#{page['id']}"
-
-
 def paired(
     definitions: ModuleType, name: str, pages: list[Fields], one: dict[str, Fields], other: dict[str, Fields]
 ) -> Row:
-    """Return the difference of F1 over the same pages, and its standard error by resampling pages."""
+    """Return the difference of F1 over the same pages, and its standard error by bootstrapping."""
     strict = name.startswith("aeb")
     pairs = [
         tuple(
@@ -308,7 +279,7 @@ def paired(
 
 
 def show(console: Console, row: Row, *, head: bool) -> None:
-    """Print one row, and the heads of the columns before the first."""
+    """Print one row, and the column headings before the first."""
     table = Table(box=None, pad_edge=False, show_header=head)
     for key, (width, justify) in COLUMNS.items():
         table.add_column(key, width=width, justify=justify, no_wrap=True)
@@ -322,11 +293,9 @@ def _cell(key: str, value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _fields(
-    html: bytes, url: str, hint: Link | None, memory: SiteMemory | None = None, rule: Rule | None = None
-) -> Fields:
+def _fields(html: bytes, url: str, hint: Link | None, rule: Rule | None = None) -> Fields:
     try:
-        article = read_page(html, url, hint=hint, memory=memory, rule=rule)
+        article = read_page(html, url, hint=hint, rule=rule, vouched=True)
     except NotAnArticle:
         return {}
     return {
@@ -339,7 +308,7 @@ def _fields(
 
 
 def _moment(article: Article) -> str | None:
-    """A bare day is given as a day, or the measure would take midnight for the minute."""
+    """Return a date without a time as a date; otherwise midnight would count as the minute."""
     if article.published_at is None:
         return None
     if article.published_precision == "day":

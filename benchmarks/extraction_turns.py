@@ -1,9 +1,9 @@
-"""CPU of extraction of this checkout beside that of others and of trafilatura, page by page in turns.
+"""CPU time of extraction in this checkout, in others and in trafilatura, page by page in alternating turns.
 
-A machine that does other work too is twice as fast in one minute as in the next: times that were measured
-one after the other tell little, those of turns can be compared. Each side is a process of its own; while one
-reads a page the others wait. Processes are new for each pass, so that nothing is remembered of a page; of
-each page the least of all passes counts.
+A busy machine can be twice as fast in one minute as in the next, so times that were measured one after the
+other are not comparable. Times of alternating turns are comparable. Each side is a process of its own; while
+one reads a page, the others wait. Each pass starts new processes, so that no page is cached. The minimum of
+all passes counts for each page.
 
     git worktree add ../before REVISION
     python -m benchmarks.extraction_turns [--data FOLDER] [--set fundus] [--passes 4] ../before . trafilatura
@@ -26,17 +26,17 @@ TRAFILATURA = "trafilatura"
 
 
 def take_turns(data: Path, name: str, side: str) -> None:
-    """Read a page for each line of stdin; answer with CPU milliseconds."""
+    """Read one page per line of stdin; print CPU milliseconds."""
     from benchmarks.extraction import load_definitions, newsbot  # noqa: PLC0415  (of the checkout in turn)
     from benchmarks.extractors import plain_trafilatura  # noqa: PLC0415
 
     extract = plain_trafilatura if side == TRAFILATURA else newsbot
     pages = list(load_definitions(data).ds_flat(str(data / name)))
-    extract(pages[0]["read"](), pages[0]["url"])  # what is loaded once is no cost of a page
+    extract(pages[0]["read"](), pages[0]["url"])  # loading happens once and is not counted
     for page in pages:
         html, url = page["read"](), page["url"]
         print("ready", flush=True)
-        if not sys.stdin.readline():  # nobody asks any more
+        if not sys.stdin.readline():  # the parent process is gone
             return
         begin = time.process_time()
         extract(html, url)
@@ -44,7 +44,7 @@ def take_turns(data: Path, name: str, side: str) -> None:
 
 
 class Side:
-    """A checkout or trafilatura, at work in a process of its own."""
+    """A checkout or trafilatura, run by a process of its own."""
 
     def __init__(self, name: str, data: Path, pages: str) -> None:
         folder = HERE if name == TRAFILATURA else Path(name).resolve()
@@ -59,7 +59,7 @@ class Side:
         )
 
     def turns(self) -> Iterator[float]:
-        """Yield the milliseconds of one page after the other, each read when it is asked for."""
+        """Yield the milliseconds of one page after the other; each page is read on request."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         while self._process.stdout.readline():
@@ -76,8 +76,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sides", nargs="+", help=f"checkouts, or {TRAFILATURA}")
-    parser.add_argument("--data", type=Path, default=DATA, help="where score.py and the sets are")
-    parser.add_argument("--set", default="fundus", help="which of the sets")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with score.py and the sets")
+    parser.add_argument("--set", default="fundus", help="set to read")
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--wait", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Public extractors, each as it comes, for the table of :mod:`benchmarks.extraction`.
+"""Public extractors with default options, for the table of :mod:`benchmarks.extraction`.
 
 Those of ``benchmarks/requirements.txt`` are imported only if they are installed.
 """
@@ -22,12 +22,12 @@ Extractor = Callable[[bytes, str], Fields]
 
 
 def plain_trafilatura(html: bytes, url: str) -> Fields:
-    """Trafilatura, also for precision."""
+    """Trafilatura with default options."""
     return _trafilatura(html, url, precise=False)
 
 
 def precise_trafilatura(html: bytes, url: str) -> Fields:
-    """Trafilatura that favours precision."""
+    """Trafilatura with ``favor_precision``."""
     return _trafilatura(html, url, precise=True)
 
 
@@ -62,7 +62,7 @@ def _newspaper() -> Extractor:
     article = importlib.import_module("newspaper").Article
 
     def extract(html: bytes, url: str) -> Fields:
-        read = article(url or "http://example.org/", fetch_images=False)  # else it asks each page's site
+        read = article(url or "http://example.org/", fetch_images=False)  # no requests
         read.download(input_html=_text(html))
         read.parse()
         return {
@@ -128,8 +128,8 @@ _OTHERS: dict[str, Callable[[], Extractor]] = {
 
 def public_extractors() -> tuple[dict[str, Extractor], list[str]]:
     """Return the extractors that can be imported, and why each of the others cannot."""
-    warnings.simplefilter("ignore")  # theirs about their own dependencies
-    logging.disable(logging.CRITICAL)  # a line for each page they cannot read
+    warnings.simplefilter("ignore")  # warnings about their dependencies
+    logging.disable(logging.CRITICAL)  # one log line per unreadable page
     found: dict[str, Extractor] = {
         "trafilatura": plain_trafilatura,
         "trafilatura, precise": precise_trafilatura,

@@ -1,10 +1,10 @@
-"""A world of feeds for the benchmarks of polling, and a run of any polling policy over it.
+"""Generated feeds for the benchmarks of polling, and a run of any polling policy over them.
 
-Some feeds hardly ever publish, a few do so all day long: rates are lognormal. Each feed has its day and
-its week: a busiest hour (newsrooms of several time zones), a night of its own depth, quieter weekends.
-Some release their items in batches. Sometimes there is a burst in which a feed publishes several times as
-much for an hour or two. Times are seconds from 0, a midnight. The figures in README.md and docs/ belong to
-this world; ``scrapy simulate compare`` has another one (:mod:`newsbot.simulator.site_world`).
+Some feeds hardly ever publish, a few publish all day long: rates are lognormal. Each feed has daily and
+weekly patterns: a busiest hour (newsrooms of several time zones), a more or less quiet night, quieter
+weekends. Some feeds release items in batches. Some have bursts, an hour or two in which they publish several
+times as much. Times are seconds from 0, which is a midnight. The figures in README.md and docs/ are measured
+with these feeds; ``scrapy simulate compare`` generates its own (:mod:`newsbot.simulator.site_world`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from newsbot.recrawl.baselines import Fixed, MinifluxType, NutchType
+from newsbot.recrawl.baselines import MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.index import Rates, SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
@@ -28,55 +28,57 @@ _THURSDAY: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSettings:
-    """The properties of a world."""
+    """The parameters of the generated feeds."""
 
     feeds: int = 2000
     days: float = 35
     window: int = 20
-    """Items that a feed shows."""
+    """Number of items that a feed lists."""
     median: float = 3.4
-    """Items a day of the feed in the middle."""
+    """Items per day of the median feed."""
     sigma: float = 1.6
-    """Of the logarithm of the rate."""
+    """Standard deviation of the logarithm of the rate."""
     most: float = 1500.0
-    """Items a day of the busiest feeds."""
+    """Upper limit of the rate, in items per day."""
     batching: float = 0.2
     """Share of feeds that release items in batches."""
     batch: float = 4.0
     """Mean items of a batch."""
     bursts: float = 1.0
-    """Bursts of a feed in a week, on average."""
+    """Mean number of bursts of a feed per week."""
     burst_factor: float = 12.0
-    """By how much a feed publishes more in a burst."""
+    """Factor by which a burst increases the rate."""
     burst_hours: float = 2.0
     """Mean length of a burst."""
     burst_most: float = 150.0
-    """Items an hour that a burst adds at most."""
+    """Upper limit of the items per hour that a burst adds."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedWorld:
-    """Items of all feeds, and the rates behind them (batches and bursts apart)."""
+    """Items of all feeds, and the underlying rates (without batches and bursts)."""
 
     settings: WorldSettings
     moments: Array
-    """When items were published, by feed and time."""
+    """Publication times, sorted by feed and time."""
     owners: Rows
     """The feed of each item."""
     first: Rows
-    """Where the items of each feed begin; one more for the end."""
+    """The index of the first item of each feed; the last element is the end."""
     hourly: Array
-    """Items an hour of each feed in each of the 168 hours of a week, Monday first."""
+    """Items per hour of each feed in each of the 168 hours of a week, starting on Monday."""
+    bursting: Array
+    """Items per hour of each feed in each hour of the world's time, with its bursts."""
     keys: Array = field(repr=False)
-    """Sorts feeds, then times: to find places of many feeds at once."""
+    """A key that sorts by feed, then by time: used to search many feeds at once."""
 
     @property
     def seconds(self) -> float:
-        """Length of the world's time."""
+        """Length of the simulated time."""
         return self.settings.days * DAY
 
     def published(self, rows: Rows, at: Array) -> Rows:
-        """Return how many items those feeds had published by those times."""
+        """Return how many items these feeds had published by these times."""
         return np.searchsorted(self.keys, rows * (2 * self.seconds) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
@@ -85,21 +87,36 @@ class FeedWorld:
         return np.asarray(self.hourly[rows[:, None], count % (HOURS * DAYS)])
 
 
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """The rates of a world with its bursts, which no crawler can know before they begin."""
+
+    world: FeedWorld
+
+    def rates(self, rows: Rows, at: Array, hours: int) -> Array:
+        """Return the true rates (:class:`newsbot.recrawl.index.Rates`)."""
+        hour = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
+        last = self.world.bursting.shape[1] - 1
+        return np.asarray(self.world.bursting[rows[:, None], np.minimum(hour, last)])
+
+
 def make_world(settings: WorldSettings, draw: np.random.Generator) -> FeedWorld:
-    """Return a world; the same draws give the same one."""
+    """Return generated feeds; they depend only on the settings and the generator."""
     of_rates, of_items = draw.spawn(2)
     hourly = _hourly_rates(settings, of_rates)
     of_feeds = of_items.spawn(settings.feeds)
-    pieces = [_publish(settings, rates, one) for rates, one in zip(hourly, of_feeds, strict=True)]
+    drawn = [_publish(settings, rates, one) for rates, one in zip(hourly, of_feeds, strict=True)]
+    pieces = [moments for moments, _ in drawn]
     first = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.intp)
     owners = np.repeat(np.arange(settings.feeds, dtype=np.intp), np.diff(first))
     moments = np.concatenate(pieces)
     keys = owners * (2 * settings.days * DAY) + moments
-    return FeedWorld(settings, moments, owners, first, hourly, keys)
+    bursting = np.array([rates for _, rates in drawn])
+    return FeedWorld(settings, moments, owners, first, hourly, bursting, keys)
 
 
 def _hourly_rates(settings: WorldSettings, draw: np.random.Generator) -> Array:
-    """Return items an hour of each feed in each hour of a week."""
+    """Return items per hour of each feed in each hour of a week."""
     count = settings.feeds
     a_day = np.minimum(draw.lognormal(np.log(settings.median), settings.sigma, count), settings.most)
     zones = draw.choice([0.0, 3.0, 8.0, 17.0, 20.0], count, p=[0.35, 0.25, 0.1, 0.2, 0.1])
@@ -115,8 +132,8 @@ def _hourly_rates(settings: WorldSettings, draw: np.random.Generator) -> Array:
     return np.asarray((a_day[:, None, None] / HOURS * week).reshape(count, DAYS * HOURS))
 
 
-def _publish(settings: WorldSettings, week: Array, draw: np.random.Generator) -> Array:
-    """Return the sorted moments of one feed's items."""
+def _publish(settings: WorldSettings, week: Array, draw: np.random.Generator) -> tuple[Array, Array]:
+    """Return the sorted publication times of one feed, and its rates by hour with bursts."""
     hour = (np.arange(int(settings.days * HOURS)) + _THURSDAY * HOURS) % len(week)
     usual = week[hour]
     rates = usual + np.minimum(usual * (settings.burst_factor - 1), settings.burst_most) * _bursts(
@@ -129,12 +146,12 @@ def _publish(settings: WorldSettings, week: Array, draw: np.random.Generator) ->
     if batch:
         sizes = draw.geometric(1 / settings.batch, len(moments))
         moments = np.repeat(moments, sizes)
-        moments = moments + draw.uniform(0, 60.0, len(moments))  # a release takes a minute
-    return np.sort(moments[moments < settings.days * DAY])
+        moments = moments + draw.uniform(0, 60.0, len(moments))  # the items of a batch appear within a minute
+    return np.sort(moments[moments < settings.days * DAY]), rates
 
 
 def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
-    """Return the share of each hour that is in a burst."""
+    """Return the share of each hour that belongs to a burst."""
     hours = int(settings.days * HOURS)
     share = np.zeros(hours)
     for begin in draw.uniform(0, hours, draw.poisson(settings.bursts * settings.days / DAYS)):
@@ -148,42 +165,42 @@ def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Polls:
-    """All polls of a run, in the order of time for each feed."""
+    """All polls of a run; those of each feed are in the order of time."""
 
     rows: Rows
     at: Array
     before: Rows
-    """Items that the feed had published at the poll before."""
+    """Number of items that the feed had published at the previous poll."""
     until: Rows
-    """Items that it had published at this poll."""
+    """Number of items that it had published at this poll."""
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Delays in seconds from publication to the poll, and shares of all items that were counted.
+    """Delays in seconds from publication to the poll, and shares of all counted items.
 
-    Lost items have a delay too, else a policy that loses the items of busy hours would look fast.
+    Lost items have a delay too; otherwise a policy that loses items in busy hours would seem fast.
     """
 
     polls: float
-    """Of a feed in a day."""
+    """Polls per feed and day."""
     median: float
     mean: float
     p95: float
     p99: float
     lost: float
-    """Items that had left the feed at the next poll."""
+    """Items that the feed no longer listed at the next poll."""
     over_12h: float
 
 
 def run_policy(world: FeedWorld, policy: PollPolicy, first: Array) -> Polls:
-    """Return the polls that a policy makes; ``first`` has the time of each feed's first poll."""
+    """Return the polls of a policy; ``first`` has the time of each feed's first poll."""
     due = first.copy()
     seen = np.zeros(len(due), np.intp)
     made: list[tuple[Rows, Array, Rows, Rows]] = []
     spent = 0
     window = float(world.settings.window)
-    # No source is polled twice within SHORTEST: all polls of such a step are independent of each other.
+    # No source is polled twice within SHORTEST: all polls of a step are independent of each other.
     for step in range(int(world.seconds / SHORTEST)):
         rows = np.flatnonzero(due < (step + 1) * SHORTEST)
         if len(rows):
@@ -206,7 +223,7 @@ def run_policy(world: FeedWorld, policy: PollPolicy, first: Array) -> Polls:
 def judge(world: FeedWorld, polls: Polls, begin: float) -> Freshness:
     """Return the figures of the items published at or after ``begin`` (seconds).
 
-    Items without a poll before the end count as late as the end is, so that none is left out.
+    For items without a poll before the end, the delay until the end is counted.
     """
     size = polls.until - polls.before
     poll = np.repeat(np.arange(len(size)), size)
@@ -231,12 +248,26 @@ def judge(world: FeedWorld, polls: Polls, begin: float) -> Freshness:
     )
 
 
+class Fixed:
+    """The same interval for all feeds, in seconds."""
+
+    def __init__(self, interval: float) -> None:
+        self.interval = interval
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Return the next polls; the policy does not learn."""
+        return polled.at + self.interval
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Do nothing: the policy has no budget."""
+
+
 def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[], PollPolicy]]]:
-    """Yield the names of the policies that are compared, and what makes each for ``a_day`` polls of a
-    feed."""
+    """Yield the name and the factory of each policy that is compared, for ``a_day`` polls per
+    feed and day."""
     count = world.settings.feeds
     an_hour, interval = a_day * count / 24, DAY / a_day
-    theta = interval**2 / 2 / HOUR  # exact if each feed has an item an hour
+    theta = interval**2 / 2 / HOUR  # exact if each feed has one item per hour
 
     def index(known: Rates | None, *, plain: bool) -> Callable[[], PollPolicy]:
         return lambda: SquareRootIndex(count, Controller(an_hour, theta, 0.5), known=known, plain=plain)
@@ -246,4 +277,5 @@ def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[],
     yield "miniflux", lambda: MinifluxType(count, Controller(an_hour, 1.0, 1.0))
     yield "square_root", index(None, plain=True)
     yield "true_rate", index(world, plain=True)
+    yield "oracle", index(Foretold(world), plain=True)
     yield "newsbot", index(None, plain=False)

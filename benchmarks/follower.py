@@ -1,9 +1,9 @@
-"""newsbot's scheduler and Redis frontier with a spider that follows links, and a storage that keeps nothing.
+"""newsbot's scheduler and Redis frontier with a spider that follows links, without a storage.
 
     python -m benchmarks.follower START_URLS_FILE      (REDIS_URL in the environment)
 
-Beside ``benchmarks.rival follow`` it shows what the scheduler alone costs. What stays of newsbot in it: links
-are named and judged, a visit is settled and planned, its lease is acknowledged; scrapy-redis does none of it.
+Compared with ``benchmarks.rival follow``, it shows the cost of the scheduler alone. newsbot still judges
+links, plans visits and acknowledges leases; scrapy-redis does not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from newsbot.storage.base import REPOSITORIES, Storage
 
 
 class NothingKept(Storage):
-    """As much of a storage as the scheduler asks for."""
+    """The part of a storage that the scheduler needs; it stores nothing."""
 
     place = "nowhere"
     is_local = True
@@ -39,15 +39,16 @@ class NothingKept(Storage):
             setattr(self, name, _Nothing(name))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class _Nothing:
-    """A repository that keeps nothing and knows nothing."""
+    """A repository that stores and finds nothing."""
 
     def __init__(self, name: str) -> None:
         self._answers: dict[str, Any] = {
             "get": {},
+            "with_keys": {},
             "iter": (),
             "due": (),
             "count": 0,
@@ -61,7 +62,7 @@ class _Nothing:
 
 
 class Follow(Spider):
-    """Follows every link."""
+    """A spider that follows every link."""
 
     name = "follow"
     arguments = Arguments()
@@ -71,11 +72,11 @@ class Follow(Spider):
         self.starts = starts
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield what the crawl begins with."""
+        """Yield the start requests."""
         yield Found(links=_links(self.starts, Where.ARGUMENT), referrer=None, depth=0)
 
     def parse(self, response: Response, **_: Any) -> Iterator[Found]:
-        """Yield what the page links to."""
+        """Yield the links of the page."""
         urls = LINK.findall(response.text)
         if urls:
             yield Found(links=_links(urls, Where.FEED), referrer=response.url, depth=1)
@@ -86,7 +87,7 @@ def _links(urls: Iterable[str], where: Where) -> tuple[Link, ...]:
 
 
 def main() -> None:
-    """Work until all is done."""
+    """Crawl until all work is done."""
     backends.open_storage = lambda _, **__: NothingKept()
     settings = Settings()
     settings.setmodule(newsbot_settings)

@@ -1,11 +1,11 @@
-"""The frontier in Redis beside scrapy-redis's PriorityQueue and dupefilter, on the same redis-server.
+"""newsbot's frontier in Redis, compared with scrapy-redis's PriorityQueue and dupefilter on the same server.
 
-Rates: N client processes together queue URLs (newsbot 100 a call, as the links of a page come; scrapy-redis
-one a call, it has no other way), take them out (newsbot 16 a call, with lease and politeness), and, newsbot
-only, acknowledge each. Memory: ``MEMORY USAGE`` of all keys, a URL that waits and a URL that is known.
+Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a page; scrapy-redis: one per
+call, its only way), take them out (newsbot: 16 per call, with lease and politeness), and acknowledge each
+(newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
 
-Waits: how long the reactor of a worker stands still for a lease. Two workers at a pace of 100 pages a second
-each lease what there is room for and acknowledge it.
+Waits: how long a lease blocks the reactor of a worker. Two workers fetch 100 pages per second each. They
+lease as many URLs as they have free slots, and acknowledge them.
 
     python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--only rates|memory] [--json]
 """
@@ -43,13 +43,13 @@ PACE = 0.01
 IN_FLIGHT = 8
 CALLS = 1000
 FIRST_MINUTE = (1_795_000_000 - 2_019_686_400) // 60
-"""Of fetches, as ``newsbot/frontier/lua/lib.lua`` keeps them."""
+"""Time of fetches, in the format of ``newsbot/frontier/lua/lib.lua``."""
 Timed = tuple[int, float, list[float]]
-"""How many URLs, in how many seconds, and how long each call took."""
+"""Number of URLs, total seconds, and duration of each call."""
 
 
 def entries(start: int, stop: int) -> Iterator[Entry]:
-    """Entries as a crawl makes them."""
+    """Yield entries like those of a crawl."""
     for number in range(start, stop):
         url = f"https://news{number % HOSTS}.example/politics/2026/11/{number}-what-happened-today"
         yield Entry(
@@ -62,18 +62,18 @@ def entries(start: int, stop: int) -> Iterator[Entry]:
         )
 
 
-# --- one client's part of the work; each returns what it took
+# --- the work of one client; each function returns its timings
 
 
 def newsbot_add(url: str, start: int, stop: int) -> Timed:
-    """Queue a client's share."""
+    """Queue the URLs of one client."""
     frontier = RedisFrontier(url)
     batches = _in_batches(entries(start, stop), PAGE_OF_LINKS)
     return _timed(frontier.add, batches, stop - start)
 
 
 def newsbot_lease(url: str, start: int, stop: int) -> Timed:
-    """Lease a client's share, all hosts asked for as a crawl of all sites does."""
+    """Lease the URLs of one client; any host may be leased, as in a crawl of all sites."""
     frontier = RedisFrontier(url)
 
     def lease(limit: int) -> None:
@@ -83,7 +83,7 @@ def newsbot_lease(url: str, start: int, stop: int) -> Timed:
 
 
 def newsbot_turn(url: str, start: int, stop: int) -> Timed:
-    """Lease and acknowledge a client's share; the latencies are those of the acknowledgements."""
+    """Lease and acknowledge the URLs of one client; the latencies are those of the acknowledgements."""
     frontier = RedisFrontier(url)
     done, latencies = 0, []
     begin = time.perf_counter()
@@ -100,7 +100,7 @@ def newsbot_turn(url: str, start: int, stop: int) -> Timed:
 
 
 def newsbot_waits(url: str, start: int, stop: int) -> Timed:
-    """Lease and acknowledge at the pace of a crawl; the latencies are those of the leases."""
+    """Lease and acknowledge at the rate of a crawl; the latencies are those of the leases."""
     del stop
     frontier = RedisFrontier(url)
     held: deque[Lease] = deque()
@@ -117,7 +117,7 @@ def newsbot_waits(url: str, start: int, stop: int) -> Timed:
 
 
 def scrapy_redis_add(url: str, start: int, stop: int) -> Timed:
-    """Queue a client's share as scrapy-redis's scheduler does."""
+    """Queue the URLs of one client as scrapy-redis's scheduler does."""
     client = redis.Redis.from_url(url)
     queue, seen = PriorityQueue(client, Spider("b"), "requests"), RFPDupeFilter(client, "dupefilter")
     requests = [
@@ -133,7 +133,7 @@ def scrapy_redis_add(url: str, start: int, stop: int) -> Timed:
 
 
 def scrapy_redis_pop(url: str, start: int, stop: int) -> Timed:
-    """Take a client's share out."""
+    """Take the URLs of one client out of the queue."""
     queue = PriorityQueue(redis.Redis.from_url(url), Spider("b"), "requests")
     return _timed(lambda _: queue.pop(), range(start, stop), stop - start)
 
@@ -191,13 +191,13 @@ def rates(url: str, urls: int, clients: int) -> Iterator[dict[str, Any]]:
 
 
 def _middle(rows: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    """Return the row of several turns with their medians."""
+    """Return one row with the medians of several turns."""
     figures = ("per_second", "p50_ms", "p99_ms")
     return rows[0] | {name: median(row[name] for row in rows) for name in figures}
 
 
 def waits(url: str, urls: int) -> dict[str, Any]:
-    """Return how long leases take two workers at the pace of a crawl, beside so many pending URLs."""
+    """Return the duration of leases for two workers at the rate of a crawl, with this many pending URLs."""
     _refill(url, urls)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         parts = pool.starmap(newsbot_waits, [(url, n, n) for n in range(2)], 1)
@@ -244,7 +244,7 @@ def memory(url: str, queued: int, known: int) -> Iterator[dict[str, Any]]:
 
 
 def _give_times(client: redis.Redis) -> None:
-    """Note a fetch for each known URL, as acknowledging does."""
+    """Store a fetch time for each known URL, as an acknowledgement does."""
     chance = random.Random(1)
     for key in client.scan_iter("*:known:*", count=1000):
         fields = client.hkeys(key)
@@ -275,7 +275,7 @@ def _print_rates(rows: list[dict[str, Any]]) -> None:
             f"{row['system']:15}{row['step']:24}{row['clients']:8}{row['per_second']:15,.0f}"
             f"{row['p50_ms']:12.2f} ms{row['p99_ms']:12.2f} ms{note}"
         )
-    print("\nURLs a second through the whole life: add, take out, acknowledge")
+    print("\nURLs a second for all steps: add, take out, acknowledge")
     for clients in CLIENTS:
         pace = {
             system: 1
@@ -317,8 +317,8 @@ def main() -> None:
     )
     parser.add_argument("--urls", type=int, default=20_000)
     parser.add_argument("--known", type=int, default=1_000_000)
-    parser.add_argument("--turns", type=int, default=3, help="the median of so many is shown")
-    parser.add_argument("--only", choices=("rates", "memory"), help="one half of it")
+    parser.add_argument("--turns", type=int, default=3, help="number of runs, whose median is shown")
+    parser.add_argument("--only", choices=("rates", "memory"), help="only this part")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with own_redis() as url:

@@ -1,4 +1,4 @@
-"""Golden runs: what a change of newsbot's structure must not change.
+"""Golden runs: crawl and extraction results that a refactoring of newsbot must not change.
 
     python -m benchmarks.golden record FOLDER [--only sqlite|servers|extraction] [--pages DIR]
     python -m benchmarks.golden compare FOLDER [--only …] [--pages DIR] [--json]
@@ -10,16 +10,16 @@
 * ``extraction``: all fields that :func:`newsbot.extraction.extract` reads from each page of DIR (sets with
   ``index.jsonl``; default: ``shared/extraction`` in the nearest folder above). Values are kept as hashes.
 
-``compare`` runs the parts again, prints what differs by field with a few examples each, and exits with 1 if
-anything does. ``--keep DIR`` writes the new run to DIR, to look at it.
+``compare`` runs the parts again, prints the differences by field with a few examples each, and exits with 1
+if there are any. ``--keep DIR`` writes the new run to DIR for inspection.
 
-How a crawl is made repeatable: one request at a time; the clock stands still while the crawl has work and
-jumps to the next moment at which something is due (:mod:`benchmarks.otherclock`); random generators that
-newsbot makes without a seed return a constant; PYTHONHASHSEED is fixed. Four crawls follow each other at
-:data:`MOMENTS`; between them some pages change, some are gone, and one host publishes new articles.
+Crawls are made repeatable as follows. They make one request at a time. The clock stands still while the
+crawl has work and jumps to the next moment at which something is due (:mod:`benchmarks.otherclock`). Random
+generators that newsbot makes without a seed return a constant. PYTHONHASHSEED is fixed. Four crawls run at
+:data:`MOMENTS`; between them some pages change, some are removed, and one host publishes new articles.
 
-Recorded are meanings, not rows: only :func:`_read_pages`, :func:`_read_articles`, :func:`_read_sources` and
-:func:`_steady` know how newsbot keeps its data and where its clock is.
+Records do not depend on the format of the data: only :func:`_read_pages`, :func:`_read_articles`,
+:func:`_read_sources` and :func:`_steady` know how newsbot stores its data and where its clock is.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ PARTS: Final = ("sqlite", "servers", "extraction")
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR: Final = 3600.0
 MOMENTS: Final = (0.0, 1 * HOUR, 10 * HOUR, 80 * HOUR)
-"""When the crawls begin, after NOW."""
+"""Start times of the crawls, relative to NOW."""
 LONGEST: Final = 6 * HOUR
-"""Of newsbot's clock: a crawl that is not finished then is a fault."""
+"""Limit in seconds of newsbot's clock: a crawl that takes longer is an error."""
 ARTICLES: Final = 1050
-"""Of the demo's web; some of them cannot be found, and the host of our own adds its articles."""
+"""Number of articles of the demo. Some of them cannot be found, and the additional host has more."""
 DEFAULTS: Final = """\
 delay: 0
 concurrency: 4
 max_depth: 5
 interval: {feed: 10m, sitemap: 10m, section: 10m, other: 30d}
 """
-"""Rules for all hosts: articles are looked at again at the ages that newsbot chooses."""
+"""Rules for all hosts: articles are fetched again at the ages that newsbot chooses."""
 EXAMPLES: Final = 5
 Table = dict[str, dict[str, Any]]
-"""Key of a row (mostly a URL) -> field -> value."""
+"""Key of a row (usually a URL) -> field -> value."""
 Result = dict[str, Table]
 """Name of a table -> its rows."""
 
@@ -78,16 +78,16 @@ TIMING_STATS: Final = (
     "finish_time",
     "newsbot/cpu",
 )
-"""Beginnings of the names of stats that are left out: whether they appear may depend on the machine."""
+"""Prefixes of stats that are left out, as they may depend on the machine."""
 
 
 # --- the web
 class GoldenWeb:
-    """The demo's web, which changes from crawl to crawl, and a host that publishes between crawls."""
+    """The demo and an additional host; both change between crawls."""
 
     def __init__(self, demo: Callable[[Any], Any], answer: Callable[..., Any]) -> None:
         self.crawl = 0
-        """Which crawl is running, from 0."""
+        """Index of the current crawl, from 0."""
         self._demo, self._answer = demo, answer
 
     def __call__(self, request: Any) -> Any:
@@ -152,7 +152,7 @@ def _item(number: int) -> str:
 
 
 def _daily_page(number: int) -> str:
-    """Return an article; each tenth tells the one before it again with one sentence changed."""
+    """Return an article; each tenth one is the previous one with one sentence changed."""
     told = number - 1 if number % 10 == 9 else number
     chance = random.Random(told)
     sentences = [" ".join(chance.choices(_WORDS, k=14)).capitalize() + "." for _ in range(18)]
@@ -167,7 +167,7 @@ def _daily_page(number: int) -> str:
 
 
 def _serve(stack: ExitStack, rules: Path) -> tuple[GoldenWeb, dict[str, str]]:
-    """Start the web and write the rules; the only place that knows the generator of the web."""
+    """Start the site and write the rules. Only this function knows the generator of the site."""
     from benchmarks.demoweb.loopback import LoopbackServer  # noqa: PLC0415
     from benchmarks.demoweb.messages import Answer  # noqa: PLC0415
     from benchmarks.demoweb.plan import make_plan  # noqa: PLC0415
@@ -185,7 +185,7 @@ def _serve(stack: ExitStack, rules: Path) -> tuple[GoldenWeb, dict[str, str]]:
 
 # --- crawls
 def crawl(backend: str) -> Result:
-    """Crawl at each of the moments and return what was found. ``backend``: sqlite or servers."""
+    """Crawl at each of the moments and return the result. ``backend``: sqlite or servers."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-golden-")))
         web, proxies = _serve(stack, folder / "rules")
@@ -238,7 +238,7 @@ def _crawl_once(folder: Path, environment: Mapping[str, str], begin: float) -> s
 
 
 def _child(file: str, end: str, *words: str) -> None:
-    """Run Scrapy with the words given, by the clock in ``file``."""
+    """Run Scrapy with these arguments and the clock in ``file``."""
     _steady(SharedTime(Path(file)), float(end))
     from scrapy.cmdline import execute  # noqa: PLC0415
 
@@ -246,7 +246,7 @@ def _child(file: str, end: str, *words: str) -> None:
 
 
 def _steady(shared: SharedTime, end: float) -> None:
-    """Give newsbot this clock and no chance. Must be called before another module of newsbot is imported."""
+    """Give newsbot this clock and constant randomness. Must run before other modules of newsbot."""
     vars(random)["Random"] = Steady
     from newsbot import clock  # noqa: PLC0415
 
@@ -257,15 +257,15 @@ def _steady(shared: SharedTime, end: float) -> None:
         scheduler,
     )
 
-    vars(backends)["system_clock"] = time.time  # so that the frontier on Redis is given the clock too
-    vars(refill)["SLICE"] = 10**6  # all that is due is queued before the first request, not in steps of 0.1 s
+    vars(backends)["system_clock"] = time.time  # the frontier on Redis needs the clock too
+    vars(refill)["SLICE"] = 10**6  # everything due is queued before the first request, not in steps of 0.1 s
     names = vars(scheduler)
     names["call_later"] = sleeping(names["call_later"], shared, end, 0.0)
     names["LOOK_AGAIN"] = LOOK_AGAIN
 
 
 class Steady(random.Random):
-    """A generator that newsbot makes without a seed always says 0.5; others are as usual."""
+    """A generator without a seed always returns 0.5; others work as usual."""
 
     def __init__(self, seed: Any = None) -> None:
         asks = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001  (documented, CPython only)
@@ -277,7 +277,7 @@ class Steady(random.Random):
         return 0.5 if self._is_steady else super().random()
 
 
-# --- what a crawl left behind
+# --- results of a crawl
 def _read(settings: dict[str, Any]) -> Result:
     from newsbot import backends  # noqa: PLC0415
 
@@ -297,7 +297,7 @@ def _after(moment: float | None) -> float | None:
 
 
 def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each known URL with what is planned for it and the article kept under it."""
+    """Yield each known URL with its plan and its stored article."""
     kept = {row["url"]: (url, row) for url, row in articles.items()} | {
         url: (url, row) for url, row in articles.items()
     }
@@ -322,7 +322,7 @@ def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[
                 "article": article_url,
                 "story": article.get("story"),
                 "queue": None if in_queue is None else in_queue.state,
-                # a frontier on Redis need not know when a page is due that the storage will hand it
+                # a frontier on Redis may not know yet when a page is due: the storage hands it over later
                 "queue_due": _after(in_queue.next_due) if in_queue and in_queue.state == "pending" else None,
             },
         )
@@ -362,7 +362,7 @@ _HASHED: Final = frozenset(
 
 
 def _plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an article as short values that hold no text of a publisher."""
+    """Return the fields of an article as short values, without text of a publisher."""
     plain: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, datetime):
@@ -377,7 +377,7 @@ def _plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    """Return a hash, with the length of what was hashed: of a text its letters."""
+    """Return a hash, and the length of the hashed value (of a text: the number of its letters)."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{digest[:16]}:{len(value)}"
@@ -425,12 +425,12 @@ def _pages_folder() -> Path:
 
 # --- records
 def run(part: str, pages: Path | None) -> Result:
-    """Run one part: its tables."""
+    """Run one part and return its tables."""
     return extract_all(pages or _pages_folder()) if part == "extraction" else crawl(part)
 
 
 def save(folder: Path, part: str, result: Result) -> Path:
-    """Write a record; the same result gives the same bytes."""
+    """Write a record; equal results give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{part}.json.gz"
     text = json.dumps(result, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -446,8 +446,8 @@ def load(folder: Path, part: str) -> Result:
 
 
 def differences(before: Result, after: Result) -> dict[str, list[str]]:
-    """Return what differs: a line for each row, grouped by table and field."""
-    after = json.loads(json.dumps(after))  # as it would be read from a file
+    """Return the differences, one line per row, grouped by table and field."""
+    after = json.loads(json.dumps(after))  # the same form as a loaded record
     found: dict[str, list[str]] = defaultdict(list)
     for table in sorted(before.keys() | after.keys()):
         old, new = before.get(table, {}), after.get(table, {})
@@ -474,7 +474,7 @@ def _short(value: Any) -> str:
 
 
 def _run_all(parts: tuple[str, ...], pages: Path | None) -> Iterator[tuple[str, Result, float]]:
-    """Yield each part with its result and seconds; the two crawls run side by side."""
+    """Yield each part with its result and duration; the two crawls run in parallel."""
 
     def timed(part: str) -> tuple[str, Result, float]:
         began = time.monotonic()

@@ -1,37 +1,42 @@
-"""Learn which pieces of a page belong to its article, and say how well that holds for other publishers.
+"""Trains the model that decides which pieces of a page are article text, with cross-validation by publisher.
 
-Reads the sets of :mod:`benchmarks.extraction` that have whole texts, and the one that has snippets: they say
-little of each page, but of many publishers. Publishers are split in folds; the trees that read a fold have
-never seen its publishers. Then trees are learned from all pages and written
-to ``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
+Reads the sets of :mod:`benchmarks.extraction` with whole texts, and the set with snippets, which has little
+of each page, but many publishers. Publishers are split into folds; each fold is judged by trees that were
+trained without its publishers. The final trees are trained on all pages and written to
+``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
-Two forests are learned and their mean is kept. One sees each page as it is read. The other sees it also with
-no text by another extractor and with that of a different one, so that it does not trust the other blindly.
+Two forests are trained and averaged. One is trained on the pages as they are read. The other also gets each
+page without the text of another extractor, and with the text of a different one, so that the forest does
+not rely on that text.
 
     OMP_NUM_THREADS=1 python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
 
 ``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the publishers of each fold to
-``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extractor with them.
+``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extraction with
+them.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import logging
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from lxml.html import HtmlElement, fromstring, tostring
 from numpy.typing import NDArray
 
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.blocks import join
+from newsbot.extraction.blocks import join, render
 from newsbot.extraction.body.density import densest
-from newsbot.extraction.body.extractor import first_text, lean_copy, readable
+from newsbot.extraction.body.extractor import first_reading, lean_copy
 from newsbot.extraction.body.learned import clues, without_copies
 from newsbot.extraction.body.pieces import cut
 from newsbot.extraction.body.text import known_of
@@ -51,23 +56,23 @@ TREES = {
     "max_features": 0.3,
     "random_state": 0,
 }
-"""Chosen by the mean over folds of publishers left out."""
+"""Chosen by the mean over the folds."""
 SNIPPET = 0.02
-"""Weight of a piece that a snippet speaks of, likewise chosen; the words of an article together weigh 1."""
+"""Weight of a piece with a snippet, chosen in the same way. The total weight of an article's words is 1."""
 LEAD = 0.5
-"""Weight of the words of a standfirst: it belongs to the article, but the measure does not ask for it."""
+"""Weight of the words of a standfirst: it belongs to the article, but the measure does not require it."""
 VARIED = 0.4
-"""Weight of a page that is read with no text, or with another text, by another extractor."""
+"""Weight of a page with no text or a different text of another extractor."""
 LEAST_AGREED = 0.3
-"""F1 that some plain extractor reaches on a page, or its gold text is that of something else (the rules for
-comments, a menu)."""
+"""The F1 that at least one simple extractor must reach on a page. If none does, the gold text
+probably belongs to something else (comment rules, a menu)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The open pieces of one page: numbers, whether each is in the gold text, how much it weighs.
+    """The open pieces of one page: features, whether each is in the gold text, and weights.
 
-    ``varied`` is the same page, read with other texts by another extractor.
+    ``varied`` is the same page with different texts of another extractor.
     """
 
     publisher: str
@@ -81,12 +86,15 @@ class Sample:
 def main(arguments: list[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py and the sets are")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=DATA, help="folder with score.py and the sets"
+    )
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     parser.add_argument("--keep", type=Path, help="folder for the trees of the folds")
     options = parser.parse_args(arguments)
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    for name in ("trafilatura", "readability"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     definitions = load_definitions(options.folder)
     samples = [
         sample
@@ -102,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _folds(samples: list[Sample], count: int, folder: Path) -> None:
-    """Learn with each fold left out; print the share of weight judged right on the fold."""
+    """Train with each fold left out; print the share of weight that is judged correctly on the fold."""
     folder.mkdir(parents=True, exist_ok=True)
     folds = {sample.publisher: fold_of(sample.publisher, count) for sample in samples}
     (folder / "folds.json").write_text(json.dumps({"count": count}), encoding="utf-8")
@@ -117,9 +125,9 @@ def _folds(samples: list[Sample], count: int, folder: Path) -> None:
 
 
 def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Sample | None:
-    """Return a page with what its gold text or snippets say of each piece; None for a page without.
+    """Return a page with the labels of its pieces from gold text or snippets; None for a page without either.
 
-    None also where the gold text is that of something else, see :data:`LEAST_AGREED`.
+    Also None if the gold text belongs to something else, see :data:`LEAST_AGREED`.
     """
     gold = page["gold"]
     if "text" not in gold and "inc" not in gold:
@@ -129,10 +137,10 @@ def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Samp
     except NotAnArticle:
         return None
     found = Page.read(tree, page["url"])
-    lean = lean_copy(tree, ())
+    lean = lean_copy(tree)
     pieces, _ = without_copies(cut(tree))
     known = known_of(found)
-    first, other = first_text(lean), join(readable(lean))
+    first, other = join(first_reading(copy(lean))), _by_readability(lean)
     columns, is_open = clues(pieces, known, first) if pieces else ({}, np.zeros(0, np.bool_))
     if not is_open.any():
         return None
@@ -148,6 +156,16 @@ def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Samp
     return Sample(definitions.publisher(page), names, _rows(columns), belongs, weights, varied)
 
 
+def _by_readability(tree: HtmlElement) -> str:
+    """Return the text that readability takes for the article, empty if it fails."""
+    document = importlib.import_module("readability").Document  # needed for training only
+    try:
+        found = document(tostring(tree, encoding="unicode")).summary(html_partial=True)
+        return join(render([fromstring(found)]))
+    except Exception:  # noqa: BLE001 - if the library fails, only one variant of the page is missing
+        return ""
+
+
 def _rows(columns: Columns) -> NDArray[np.float32]:
     return np.stack(list(columns.values()), axis=1)
 
@@ -157,7 +175,7 @@ def _others(other: str) -> list[str]:
 
 
 def _agreed(definitions: ModuleType, gold: dict[str, Any], texts: tuple[str, ...]) -> bool:
-    """True when at least one text has something in common with the gold text."""
+    """True if at least one text has something in common with the gold text."""
     for text in texts:
         true, false, missed, _ = definitions.body(gold, text, False)
         if 2 * true >= LEAST_AGREED * (2 * true + false + missed) > 0:
@@ -168,7 +186,7 @@ def _agreed(definitions: ModuleType, gold: dict[str, Any], texts: tuple[str, ...
 def _by_gold(
     definitions: ModuleType, gold: dict[str, Any], texts: list[str], *, strict: bool
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Say of each piece whether it is in the gold text, or in the standfirst, and how much it weighs."""
+    """Return for each piece whether it is in the gold text or in the standfirst, and its weight."""
     labels = _Labels(definitions, gold, strict=strict)
     said = [labels.of(text) for text in texts]
     belongs = np.array([answer for answer, _ in said], np.int8)
@@ -181,7 +199,7 @@ def _by_gold(
 
 
 class _Labels:
-    """Whether a text stands in the gold text, by its runs of up to four words."""
+    """Decides whether a text is in the gold text, by sequences of up to four words."""
 
     def __init__(self, definitions: ModuleType, gold: dict[str, Any], *, strict: bool) -> None:
         self._words = definitions.WC.findall
@@ -195,7 +213,7 @@ class _Labels:
         self._standfirst = "" if strict else " ".join(self._words(gold.get("optional") or ""))
 
     def of(self, text: str) -> tuple[bool, int]:
-        """Return the answer and its weight in words; 0 where it does not matter."""
+        """Return the label and its weight in words; the weight is 0 if the label is unimportant."""
         words = self._words(text)
         length = min(4, len(words))
         if not length:
@@ -209,14 +227,14 @@ class _Labels:
         return belongs, len(words)
 
     def standfirst(self, text: str) -> int:
-        """Return the words of a text that is part of the standfirst, 0 for others and for the headline."""
+        """Return the number of words if the text is part of the standfirst; 0 for others and the headline."""
         words = self._words(text)
         inside = len(words) >= 5 and " ".join(words) in self._standfirst and key(text) != self._title
         return len(words) if inside else 0
 
 
 def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Say of pieces that hold a snippet whether it is one of the article; all others weigh nothing."""
+    """Return for pieces with a snippet whether it is one of the article; other pieces have the weight 0."""
     wanted, unwanted = ([line for line in map(squash, gold.get(name, ())) if line] for name in ("inc", "exc"))
     said = [(any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts]
     belongs = np.array([inside for inside, _ in said], np.int8)
@@ -224,7 +242,7 @@ def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int
 
 
 def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) -> NDArray[np.float64]:
-    """Weights as the measure counts words, by page; no page's boilerplate may weigh over two articles."""
+    """Return weights as the measure counts words. Boilerplate of a page weighs at most two articles."""
     weights = words / max(size, 60)
     foreign = weights[belongs == 0].sum()
     if foreign > 2:
@@ -234,7 +252,7 @@ def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) 
 
 
 def learn(samples: list[Sample]) -> list[Any]:
-    """Return scikit-learn's boosted trees over the samples as they are read, and over the varied ones too."""
+    """Return two forests of scikit-learn: one for the samples as read, one with the varied samples too."""
     plain = [(sample.rows, sample.belongs, sample.weights) for sample in samples]
     varied = [(rows, s.belongs, VARIED * s.weights) for s in samples for rows in s.varied]
     return [_fit(plain), _fit(plain + varied)]
@@ -256,9 +274,9 @@ def _mean(forests: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def as_json(forests: list[Any], names: tuple[str, ...]) -> str:
-    """Return the mean of forests in the form of :class:`newsbot.extraction.body.forest.Forest`.
+    """Return the mean of forests in the format of :class:`newsbot.extraction.body.forest.Forest`.
 
-    Only columns in use are kept.
+    Unused columns are dropped.
     """
     roots: list[int] = []
     nodes: list[tuple[int, float, int, int, float]] = []

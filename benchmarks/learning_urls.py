@@ -1,19 +1,19 @@
-"""How well article addresses are known before a download: by public filters, by one tree, by newsbot.
+"""How well article URLs are recognised before a download: by public filters, by one tree, by newsbot.
 
 Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
 
-* ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone (the latter two are extras of
-  ``benchmarks/requirements.txt`` and are left out where they are not installed);
-* ``one tree``: one decision tree a domain, learned from half of its links, over the global prior;
+* ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone (the latter two are in
+  ``benchmarks/requirements.txt`` and are left out if they are not installed);
+* ``one tree``: one decision tree per domain, trained on half of its links, with the global prior;
 * ``newsbot``: ``rules.learn`` from the same half;
 * ``newsbot, patterns``: only the regular expressions that it writes into rule files;
-* ``newsbot, new domains``: the prior alone, fitted on other domains than it judges (ten folds of domains);
-* ``newsbot, as shipped``: the prior that ships, set by hand with a look at these domains.
+* ``newsbot, new domains``: the prior alone, fitted without the domains that it judges (ten folds of domains);
+* ``newsbot, as shipped``: the shipped prior, which was set by hand with these domains in mind.
 
-For the learned rows too the prior was fitted on other domains only. Halves are drawn anew ``--seeds`` times;
-every row is counted on the same halves that nothing was learned from. ``us`` is processor time a link, in
-microseconds. The last two rows take all of judging and ranking a link by a learned rule: the links of the
-saved pages as they stand there, and each of them once.
+The rows with training also use a prior that was fitted on other domains only. The links are split ``--seeds``
+times; each row is counted on the halves that were not used for training. ``us`` is processor time per link in
+microseconds. The last two rows are the total time of judging and ranking a link by a learned rule: for the
+links of the saved pages in their order, and for each link once.
 
     python -m benchmarks.learning_urls [--links FILE] [--seeds 3] [--domains] [--json]
 """
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--links", type=Path, default=LINKS)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--domains", action="store_true", help="a row for each domain and way too")
+    parser.add_argument("--domains", action="store_true", help="also a row for each domain and method")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(arguments)
     if not asked.links.exists():
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def measure(links: Path, seeds: int, *, domains: bool = False) -> Iterator[dict[str, Any]]:
-    """Give one row a way, and the cost of judging."""
+    """Yield one row per method, and the cost of judging."""
     pages = labelled(links)
     priors = priors_of_others(labelled(links, at_least=0), {page.domain for page in pages})
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
@@ -98,7 +98,7 @@ def measure(links: Path, seeds: int, *, domains: bool = False) -> Iterator[dict[
 
 
 def priors_of_others(pages: Sequence[Labelled], wanted: set[str]) -> Mapping[str, Prior]:
-    """Return for each wanted domain a prior that was fitted without it, and without its whole fold."""
+    """Return for each wanted domain a prior that was fitted without the domain's fold."""
     domains = sorted({page.domain for page in pages})
     random.Random(1).shuffle(domains)
     priors: dict[str, Prior] = {}
@@ -125,7 +125,7 @@ def _ways(train: Sequence[Labelled], prior: Prior) -> dict[str, Chooser]:
 
 
 def _one_tree(examples: list[tuple[str, bool]], prior: Prior) -> Chooser:
-    """A plain tree over the prior: one round at full rate, every label believed, no leaning."""
+    """Return a single tree over the prior: one round at full rate, every label trusted, no bias."""
     urls, labels = [url for url, _ in examples], [label for _, label in examples]
     first = [max(-BOUND, min(BOUND, prior(url))) for url in urls]
     trees = boost([traits(url) for url in urls], labels, first, trust=1e9, rounds=1)
@@ -135,14 +135,14 @@ def _one_tree(examples: list[tuple[str, bool]], prior: Prior) -> Chooser:
 
 @cache
 def public_filters() -> dict[str, Chooser]:
-    """Return the filters of other projects that are installed."""
+    """Return the installed filters of other projects."""
     found: dict[str, Chooser] = {}
     try:
         check_url = importlib.import_module("courlan").check_url
         found["courlan"] = lambda url: check_url(url) is not None
         found["courlan strict"] = lambda url: check_url(url, strict=True) is not None
         newspaper = importlib.import_module("newspaper.urls")
-        # it would ask the network for the list of public suffixes
+        # otherwise it downloads the list of public suffixes
         newspaper.tldextract.extract = newspaper.tldextract.TLDExtract(suffix_list_urls=())
         found["newspaper4k"] = lambda url: bool(newspaper.valid_url(url))
     except ImportError:
@@ -151,7 +151,7 @@ def public_filters() -> dict[str, Chooser]:
 
 
 def _cost_of_judging(path: Path, pages: Sequence[Labelled]) -> Iterator[float]:
-    """Give seconds a link for all of judging by learned rules: of links as pages have them, of new ones."""
+    """Yield the seconds per link to judge by learned rules: for links of whole pages, and for new ones."""
     by_domain = _by_domain(pages)
     learned = {name: learn([(page.url, page.positive) for page in own]) for name, own in by_domain.items()}
     now = utc(system_clock())

@@ -1,16 +1,16 @@
-"""A live crawl of the demo site with articles born while it runs, beside what the policy predicts.
+"""A live crawl of the demo site, compared with the prediction of the simulator.
 
-Three hosts of the demo publish at random moments at different rates. The real crawl (``scrapy crawl news``
-with ``mode=continuous``, a process of its own) polls their feeds by the square-root index within a budget.
-Its clock is another one, so that a day lasts seconds (:mod:`benchmarks.otherclock`). Printed is how long
-after its birth an article was found (a poll brought its link) and stored; below it the same policy in the
-simulator, with feeds of the same rates and the same budget: the median of 60 draws, and the range of nine
-draws in ten.
+Three hosts of the demo publish at random moments at different rates. A real crawl (``scrapy crawl news`` with
+``mode=continuous``, a process of its own) polls their feeds by the square-root index within a budget. It has
+a simulated clock, so that a day lasts seconds (:mod:`benchmarks.otherclock`). Printed are the delays from
+publication until an article was found (a poll returned its link) and stored. Below are the delays of the same
+policy in the simulator, with feeds of the same rates and the same budget: the median of 60 draws, and the
+range of nine in ten draws.
 
     python -m benchmarks.live [--hours 24] [--budget 6] [--speed 0] [--seed 1] [--json]
 
-``--speed 240``: the clock is 240 times as fast as the real one, and the work of the crawl counts; 0: it
-jumps from one moment at which something is due to the next.
+``--speed 240``: the clock is 240 times as fast as real time, and the crawl's own work takes time.
+``--speed 0``: the clock jumps from one moment at which something is due to the next.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from newsbot.recrawl.policy import DAY, HOUR
 from newsbot.storage.sqlite import SqliteStorage
 
 RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}
-"""Articles an hour."""
+"""Articles per hour."""
 BEFORE: Final = 14 * HOUR
-"""So long the hosts had published when the crawl begins: their feeds are full."""
+"""How long the hosts had published when the crawl begins: their feeds are full."""
 SETTLE: Final = HOUR
-"""Articles of the first hour are not counted: the first look at a feed finds old ones."""
+"""Articles of the first hour are not counted: the first poll of a feed finds old ones."""
 DRAWS: Final = 60
 MINUTE: Final = 60.0
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -54,7 +54,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """What a run gave; minutes from publication."""
+    """The figures of a run; minutes from publication."""
 
     polls_an_hour: float
     p50: float
@@ -66,7 +66,7 @@ class Delays:
 
 
 def crawl_live(folder: Path, hours: float, budget: float, *, speed: float = 0.0, seed: int = 1) -> Delays:
-    """Crawl for so many hours of the other clock; ``budget``: polls an hour.
+    """Crawl for this many hours of the simulated clock; ``budget``: polls per hour.
 
     Raises ``RuntimeError`` if the crawl ends early.
     """
@@ -97,7 +97,7 @@ def crawl_live(folder: Path, hours: float, budget: float, *, speed: float = 0.0,
 
 
 def _run(folder: Path, environment: Mapping[str, str], end: float, speed: float) -> int:
-    lease = str(60 * max(speed, 1000.0))  # its heartbeat is a real one
+    lease = str(60 * max(speed, 1000.0))  # its heartbeat uses real time
     clock = (str(folder / "time"), str(end), str(speed))
     words = ("crawl", "news", "-a", "mode=continuous", "-s", f"NEWSBOT_LEASE_SECONDS={lease}")
     with (folder / "crawl.log").open("wb") as log:
@@ -155,7 +155,7 @@ def _measured(data: Path, life: Life, begin: float, end: float) -> Delays:
 
 
 class _OfRates(SquareRootIndex):
-    """Begins as the crawl does: with the threshold that fits the rates that are known."""
+    """A policy that begins like the crawl: with the threshold for the known rates."""
 
     def spend(self, requests: float, hours: float) -> None:
         super().spend(requests, hours)
@@ -163,7 +163,7 @@ class _OfRates(SquareRootIndex):
 
 
 def predict(hours: float, budget: float, draws: int = DRAWS, seed: int = 1) -> list[Delays]:
-    """Return what the policy gives in the simulator, once for each draw of articles."""
+    """Return the simulator's delays, one result per draw of articles."""
     found = []
     for draw in np.random.default_rng(seed).spawn(draws):
         world = _world(hours, draw)
@@ -172,7 +172,7 @@ def predict(hours: float, budget: float, draws: int = DRAWS, seed: int = 1) -> l
         for row, rate in enumerate(RATES.values()):
             policy.rhythm.suppose(
                 row, PER_FEED, PER_FEED / rate
-            )  # by the dates of what a feed shows at first
+            )  # by the dates of the items in the first poll
         result = judge(world, run_policy(world, policy, np.ones(count)), SETTLE)
         an_hour = result.polls * count / DAY * HOUR
         found.append(Delays(an_hour, result.median / MINUTE, result.p95 / MINUTE))
@@ -180,7 +180,7 @@ def predict(hours: float, budget: float, draws: int = DRAWS, seed: int = 1) -> l
 
 
 def _world(hours: float, draw: np.random.Generator) -> FeedWorld:
-    """Return feeds of the rates that publish evenly."""
+    """Return feeds that publish evenly at these rates."""
     length = hours * HOUR
     pieces = [np.sort(draw.uniform(0, length, draw.poisson(rate * length / HOUR))) for rate in RATES.values()]
     first = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.intp)
@@ -188,7 +188,7 @@ def _world(hours: float, draw: np.random.Generator) -> FeedWorld:
     moments = np.concatenate(pieces)
     settings = WorldSettings(feeds=len(pieces), days=length / DAY, window=PER_FEED)
     hourly = np.repeat(np.array(list(RATES.values()))[:, None], HOURS * DAYS, axis=1)
-    return FeedWorld(settings, moments, owners, first, hourly, owners * (2 * length) + moments)
+    return FeedWorld(settings, moments, owners, first, hourly, hourly, owners * (2 * length) + moments)
 
 
 def main() -> None:
@@ -196,9 +196,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--hours", type=float, default=24.0, help="of the fast clock")
-    parser.add_argument("--speed", type=float, default=0.0, help="of the clock; 0: it jumps")
-    parser.add_argument("--budget", type=float, default=6.0, help="polls an hour of all three feeds")
+    parser.add_argument("--hours", type=float, default=24.0, help="hours of the fast clock")
+    parser.add_argument("--speed", type=float, default=0.0, help="speed of the clock; 0: it jumps")
+    parser.add_argument("--budget", type=float, default=6.0, help="polls per hour for all three feeds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Pages lost when a worker is killed (SIGKILL) at random moments, scrapy-redis and newsbot side by side.
+"""Pages lost when a worker is killed (SIGKILL) at random moments, for scrapy-redis and newsbot.
 
-A worker with 64 requests in flight fetches 2,000 pages; when the site has served a random number of pages
-it is killed, and a new one is started on the same Redis; twenty times. Then the last worker works to its end.
-A page is lost when nothing would ever fetch it again: scrapy-redis (SCHEDULER_PERSIST True) has not called
-back with it, newsbot has no record that it was read, or has set it aside.
+A worker with 64 requests in flight fetches 2,000 pages. When the site has served a random number of pages,
+the worker is killed and a new one is started on the same Redis. This happens twenty times; then the last
+worker finishes. A page is lost if nothing would ever fetch it again: scrapy-redis (SCHEDULER_PERSIST True)
+has not called the callback for it; newsbot has no record that it was read, or has set it aside.
 
 scrapy-redis has all pages in its queue before the first kill; newsbot finds them in the feeds of the sites.
 
@@ -32,14 +32,14 @@ from benchmarks.webs import Web, papers, write_rules
 from newsbot.storage.sqlite import SqliteStorage
 
 ANSWER_SECONDS = 0.2
-"""So slow is the site that all requests that may be are in flight."""
+"""Response time of the site: so slow that all allowed requests are in flight."""
 IDLE_SECONDS = 8.0
-"""After so long without a request scrapy-redis has nothing left."""
+"""scrapy-redis has finished after this many seconds without a request."""
 HOSTS = 20
 
 
 def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss") -> dict[str, Any]:
-    """Fetch the web with a worker that is killed again and again; return what was lost."""
+    """Fetch the web with a worker that is killed repeatedly; return the losses."""
     chance = random.Random(f"{seed} {system}")
     moments = sorted(chance.sample(range(1, max(kills + 1, len(web.wanted) - in_flight)), kills))
     with (
@@ -73,7 +73,7 @@ def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss
 
 
 def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
-    """Kill at each moment that comes; return how many came: what is lost early is never served."""
+    """Kill at each moment that is reached; return their number: lost pages are never served."""
     killed = 0
     crew.start()
     for moment in moments:
@@ -86,7 +86,7 @@ def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
 
 
 def _works_until(crew: Crew, served: float) -> bool:
-    """Wait until so many requests were served; False if the work ends before."""
+    """Wait until this many requests were served; False if the work ends earlier."""
     patience = IDLE_SECONDS * (1 if crew.system == "scrapy-redis" else 10)  # newsbot ends by itself
     last, since = -1, time.monotonic()
     while (now := crew.site.requests()) < served:
@@ -99,7 +99,7 @@ def _works_until(crew: Crew, served: float) -> bool:
 
 
 def _is_empty(crew: Crew) -> bool:
-    """Return True if scrapy-redis has nothing queued; newsbot's worker says itself when it is done."""
+    """Return True if the queue of scrapy-redis is empty; newsbot's worker exits when it is done."""
     with redis.Redis.from_url(crew.redis_url) as client:
         return crew.system != "scrapy-redis" or client.zcard("note:requests") == 0
 

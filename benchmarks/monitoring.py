@@ -1,8 +1,9 @@
-"""What a report on a large site takes, a kept one, and a look of the alerts over many sites.
+"""The cost of a monitoring report for a large site, of a stored report, and of the alerts for many sites.
 
-Pages of one site in 1,000 folders, five pages link to each, three checks of each, one in twenty is broken;
-and sites with three sources each, one site in ten is silent. Each thing is done in a process of its own:
-processor time of it, time by the clock, and the most memory that it had, 92 MB of which are the program's.
+The data: one site with pages in 1,000 folders, five links to each page, three checks of each page, one in
+twenty pages broken; and many sites with three sources each, one in ten silent. Each task runs in a process of
+its own. Printed are its processor time, its wall-clock time, and its peak memory (92 MB of which is the
+program itself).
 
     python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """
@@ -78,7 +79,7 @@ def main() -> None:
 
 
 def measured(sizes: Sequence[int], storages: Sequence[str], sites: int) -> Iterator[Row]:
-    """Yield a row for each thing."""
+    """Yield a row for each task."""
     for kind in storages:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
@@ -133,7 +134,7 @@ def _taken(began: float, cpu: float) -> Row:
 
 
 def _apart(work: Callable[[], Any]) -> Row:
-    """Work in a process of its own; return what it returns, and the most memory it had."""
+    """Run ``work`` in a process of its own; return its result and its peak memory."""
     context = multiprocessing.get_context("spawn")
     told, tell = context.Pipe(duplex=False)
     process = context.Process(target=_telling, args=(tell, work))
@@ -150,7 +151,7 @@ def _telling(tell: Any, work: Callable[[], Any]) -> None:
 
 
 def fill_pages(place: Place, start: int, stop: int) -> None:
-    """Write pages of the site, and their checks as they are kept."""
+    """Write pages of the site, and their checks in stored form."""
     with closing(opened(place)) as storage:
         for first in range(start, stop, BATCH):
             some = [_page(number) for number in range(first, min(first + BATCH, stop))]
@@ -189,7 +190,7 @@ def _checks(number: int, url: str) -> list[PageCheck]:
 
 
 def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
-    """Write them in bulk, as ``save_checks`` would one by one."""
+    """Write checks in bulk, in the same form as ``save_checks``."""
     if isinstance(place, Path):
         with closing(sqlite3.connect(place, timeout=60)) as database, database:
             database.executemany(
@@ -214,7 +215,7 @@ def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
 
 
 def fill_sites(storage: SqliteStorage, sites: int) -> None:
-    """Write sources that have learned a rhythm; those of one site in ten are silent for a day."""
+    """Write sources with a learned rhythm; those of one site in ten have been silent for a day."""
     rhythm, row = Rhythm(1), np.zeros(1, np.intp)
     for hour in range(21 * 24):
         at = np.array([time.time() - 22 * 86400 + hour * 3600.0])

@@ -1,8 +1,8 @@
-"""How fast ``scrapy move`` copies and compares: a data file to Redis and MongoDB on loopback, and home again.
+"""Speed of ``scrapy move``: from a data file to Redis and MongoDB on loopback, and back.
 
 The file has pages with a referrer and an event each, their entries in the queue (every fourth one waits, the
-others are done), and made-up articles of 700 words that were fetched lately: all of them go into the index of
-near-duplicates too.
+others are done), and generated articles of 700 words that were fetched recently, so that all of them are also
+in the index of near-duplicates.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
 """
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 class Times:
-    """Takes the reports of a move: how long each kind took, and how many there were."""
+    """Receives the reports of a move: duration and number of each kind."""
 
     def __init__(self) -> None:
         self._last = time.perf_counter()
@@ -46,7 +46,7 @@ class Times:
 
 
 def fill(side: Side, pages: int, texts: int) -> None:
-    """Bring a data file to the size wanted."""
+    """Fill a data file to the requested size."""
     assert side.storage is not None
     assert side.frontier is not None
     for start in range(0, pages, BATCH):
@@ -65,7 +65,7 @@ def fill(side: Side, pages: int, texts: int) -> None:
 
 
 def move(way: str, source: Side, target: Side, folder: Path) -> Row:
-    """Copy all and compare; things a second."""
+    """Copy all and compare; return items per second."""
     copying = Times()
     copy_all(source, target, Choice(), Journal(folder, {"way": way}), copying)
     comparing = Times()
@@ -84,7 +84,7 @@ def move(way: str, source: Side, target: Side, folder: Path) -> Row:
 
 
 def measure(pages: int, texts: int) -> list[Row]:
-    """There, and home again."""
+    """Measure the move to the servers and the move back."""
     with (
         own_redis() as redis_url,
         own_mongo() as server,

@@ -1,14 +1,14 @@
-"""Runs a command of newsbot with another clock.
+"""Runs a command of newsbot with a simulated clock.
 
     python -m benchmarks.otherclock FILE END SPEED crawl news …
 
-FILE holds the time (:class:`SharedTime`), so that a site may live by the same clock. SPEED 0: the clock
-stands still while the crawl has work and jumps to the next moment at which something is due; days pass in
-seconds, the same on every machine, and nothing seems to take time. Another SPEED: so many seconds pass in
-one; a page that takes 50 ms seems to take 12 seconds at 240. At END (POSIX seconds) the crawl is told
-to stop, as by Ctrl-C.
+FILE holds the time (:class:`SharedTime`), so that a site can use the same clock. SPEED 0: the clock stands
+still while the crawl has work and jumps to the next moment at which something is due. Days pass in seconds,
+with the same result on every machine, and work takes no simulated time. Any other SPEED: the clock is that
+many times as fast as real time; at 240, a page that takes 50 ms takes 12 simulated seconds. At END (POSIX
+seconds) the crawl is stopped as by Ctrl-C.
 
-Only newsbot's clock is changed, and the sleep of its scheduler.
+Only newsbot's clock and the sleep of its scheduler are changed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from typing import Any, Final
 from newsbot import clock
 
 LOOK_AGAIN: Final = 30.0
-"""Seconds of the other clock between two looks around: in a crawl alone nothing comes by surprise."""
+"""Simulated seconds between two checks; in a crawl without a live site nothing changes in between."""
 WORKING: Final = 0.005
 LEAST_SLEEP: Final = 0.02
 _DOUBLE: Final = struct.Struct("d")
 
 
 class SharedTime:
-    """A moment in a file that several processes map; calling it gives the moment in POSIX seconds."""
+    """A moment in a file that several processes map; calling it returns the moment in POSIX seconds."""
 
     def __init__(self, path: Path, begin: float | None = None) -> None:
         if begin is not None:
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def sleeping(real: Callable[..., Any], shared: SharedTime, end: float, speed: float) -> Callable[..., Any]:
-    """Return what the scheduler sleeps with instead of ``real``: the clock in ``shared`` moves by it."""
+    """Return a replacement for the scheduler's sleep ``real`` that moves the clock in ``shared``."""
 
     def call_later(delay: float, wake: Callable[..., Any]) -> Any:
         now = clock.system_clock()

@@ -1,4 +1,4 @@
-"""Bounds for what others' code may do with one page: so much CPU time, and no network."""
+"""Limits for foreign code that reads one page: CPU time, and no network."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from unittest.mock import patch
 
 CPU_SECONDS = 20.0
 AGAIN = 1.0
-"""Seconds until the next attempt where code swallowed the first."""
+"""Seconds until the next attempt if the code swallowed the exception."""
 
 
 class TooSlow(BaseException):
-    """Not an ``Exception``: extractors catch those and go on."""
+    """The limit was exceeded. Not an ``Exception``: extractors catch those and continue."""
 
 
 def bounded(
     extract: Callable[[bytes, str], dict[str, Any]], seconds: float = CPU_SECONDS
 ) -> Callable[[bytes, str], dict[str, Any]]:
-    """Return ``extract`` with a bound of CPU time a page; it raises :class:`TooSlow`. For the main thread.
+    """Return ``extract`` with a limit of CPU time per page; it raises :class:`TooSlow`. For the main thread.
 
-    It meets no network: a page is a page, and who asks its site for pictures would wait for that.
+    The network is blocked: an extractor that fetches pictures of the site would wait for it.
     """
 
     def patient(html: bytes, url: str) -> dict[str, Any]:

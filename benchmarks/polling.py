@@ -1,21 +1,23 @@
-"""How late items of feeds are found, by policy, at the same number of polls and on the same feeds.
+"""How late items of feeds are found, by polling policy, with the same number of polls on the same feeds.
 
-The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 with lognormal rates, a day and a week
-each, batches and bursts; 35 days, of which the first 14 are not counted, so that each policy has learned.
-Each policy is held to the budget by its own knob.
+The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 feeds with lognormal rates, daily and weekly
+patterns, batches and bursts. They run for 35 days; the first 14 are for learning and are not counted. A
+parameter of each policy is set so that it uses the budget.
 
-``fixed``        the same interval for all
-``nutch``        as Apache Nutch's adaptive schedule: shorter after a change, longer after none
-``miniflux``     as Miniflux's entry frequency: by the items of the last week
-``square_root``  the square-root index with learned hours, without a look at the window
-``true_rate``    the same, told the true rates (not the bursts)
+``fixed``        the same interval for all feeds
+``nutch``        like Apache Nutch's adaptive schedule: shorter after a change, longer after no change
+``miniflux``     like Miniflux's entry frequency: by the items of the last week
+``square_root``  the square-root index with learned hours, without regard to the number of items listed
+``true_rate``    the same with the true rates (without bursts) instead of learned ones
+``oracle``       the same with the true rates, bursts included
 ``newsbot``      what the crawler does
 
-Columns: polls of a feed in a day (the budget, and how many were made), delay from publication in minutes (of
-lost items until the poll that missed them), share of items that the feed showed no more, share that was found
-later than 12 hours.
+Columns: polls per feed and day (the budget, and the actual number), delay from publication in minutes (of
+lost items: until the poll that missed them), share of items that were lost because the feed no longer listed
+them, share found later than 12 hours.
 
-    python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1] [--json]
+    python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1]
+        [--bursts 7] [--factor 40] [--json]
 """
 
 from __future__ import annotations
@@ -48,12 +50,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--polls", default="6,12,24,48")
-    parser.add_argument("--only", default="", help="names of policies; all unless given")
+    parser.add_argument("--only", default="", help="comma-separated policies (default: all)")
     parser.add_argument("--feeds", type=int, default=WorldSettings().feeds)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bursts", type=float, default=WorldSettings().bursts, help="of a feed in a week")
+    parser.add_argument("--factor", type=float, default=WorldSettings().burst_factor, help="of a burst")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    world = make_world(WorldSettings(feeds=arguments.feeds), np.random.default_rng(arguments.seed))
+    settings = WorldSettings(feeds=arguments.feeds, bursts=arguments.bursts, burst_factor=arguments.factor)
+    world = make_world(settings, np.random.default_rng(arguments.seed))
     rows = []
     for a_day in arguments.polls.split(","):
         for row in compare(world, float(a_day), arguments.seed, arguments.only.split(",")):
@@ -65,7 +70,7 @@ def main() -> None:
 
 
 def compare(world: FeedWorld, a_day: float, seed: int, only: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the row of each policy; an empty name asks for all."""
+    """Yield the row of each policy; an empty name selects all."""
     for name, make in policies(world, a_day):
         if "" not in only and name not in only:
             continue

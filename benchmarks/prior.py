@@ -1,8 +1,8 @@
-"""The global prior fitted on some domains, to be judged on others.
+"""The global prior, fitted on some domains and judged on others.
 
-A logistic regression over the features of :mod:`newsbot.rules.shape`. What each feature speaks for is common
-sense and given (:data:`SIGNS`); how much is fitted. Domains differ more than links of one domain, so that the
-fit is held near the signs (:data:`FAITH`) and a domain counts with the root of its links.
+A logistic regression over the features of :mod:`newsbot.rules.shape`. The sign of each feature is given by
+common sense (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit
+is kept near the signs (:data:`FAITH`), and a domain counts with the square root of the number of its links.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Page(Protocol):
 
     @property
     def domain(self) -> str:
-        """Its site."""
+        """The site of the page."""
 
     @property
     def url(self) -> str:
@@ -65,7 +65,7 @@ class Page(Protocol):
 
 
 def fit_prior(pages: Sequence[Page]) -> Callable[[str], float]:
-    """Return the log-odds of a URL as fitted on these pages."""
+    """Return the fitted log-odds of a URL."""
     number = Counter(page.domain for page in pages)
     matrix = np.array([_row(page.url) for page in pages])
     labels = np.array([page.positive for page in pages], dtype=float)
@@ -84,7 +84,7 @@ def _row(url: str) -> list[float]:
 def _fit(
     matrix: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Newton's method with short steps; the bias is free."""
+    """Fit by Newton's method with short steps; the bias is not regularised."""
     start = np.array([*(SIGNS.get(name, 0.0) for name in NAMES), BIAS])
     faith = np.full(len(start), FAITH)
     faith[-1] = 0.01

@@ -1,8 +1,8 @@
-"""From publication to the stored article, where a hub tells of changes: ``python -m benchmarks.push``.
+"""Delay from publication to the stored article with a WebSub hub: ``python -m benchmarks.push``.
 
-A site with a feed and a WebSub hub, ``scrapy serve`` and a continuous crawl run as processes of their own on
-loopback. The site publishes an article, puts it into the feed and its hub tells; the time until it can be
-read from the data is measured. Beside it the same without a hub: the feed's interval decides then.
+A site with a feed and a WebSub hub, ``scrapy serve`` and a continuous crawl run as separate processes on
+loopback. The site publishes an article, adds it to the feed, and its hub sends a notification. The time until
+the article is stored is measured. For comparison, the same without a hub, where the polling interval decides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.crawls import ROOT, article_html
 
 LOOK_EVERY = 0.01
 LATEST = 60.0
-"""Seconds after which an article counts as not stored."""
+"""An article that is not stored after this many seconds counts as missing."""
 
 
 @dataclass
@@ -44,11 +44,11 @@ class Site:
     verified: asyncio.Event = field(default_factory=asyncio.Event)
 
     def url(self, number: int) -> str:
-        """The address of an article."""
+        """Return the URL of an article."""
         return f"{self.base}/2024/05/03/story-{number}.html"
 
     async def feed(self, _request: web.Request) -> web.Response:
-        """Answer with the 20 newest."""
+        """Return the feed with the 20 newest articles."""
         items = "".join(
             f"<item><title>Story {number}</title><link>{self.url(number)}</link></item>"
             for number in reversed(self.numbers[-20:])
@@ -58,11 +58,11 @@ class Site:
         return web.Response(text=text, content_type="application/rss+xml")
 
     async def article(self, request: web.Request) -> web.Response:
-        """Answer with one."""
+        """Return an article."""
         return web.Response(text=article_html(int(request.match_info["number"])), content_type="text/html")
 
     async def hub(self, request: web.Request) -> web.Response:
-        """Take a subscription and verify it at once."""
+        """Accept a subscription and verify it immediately."""
         self.subscriber = {key: str(value) for key, value in (await request.post()).items()}
         self._task = asyncio.ensure_future(self._verify())
         return web.Response(status=202)
@@ -82,7 +82,7 @@ class Site:
         self.verified.set()
 
     async def tell(self, client: ClientSession, number: int) -> None:
-        """Let the hub tell of a change."""
+        """Send the hub's notification of a change."""
         body = f"<rss>{number}</rss>".encode()
         header = "sha256=" + sign("sha256", self.subscriber["hub.secret"].encode(), body)
         await client.post(self.subscriber["hub.callback"], data=body, headers={"X-Hub-Signature": header})
@@ -146,7 +146,7 @@ async def delays_of(site: Site, data: Path, articles: int, pause: float, *, push
 
 
 async def measure(articles: int, pause: float, interval: int, *, pushed: bool) -> list[float]:
-    """Return the delays of one way."""
+    """Return the delays with or without a hub."""
     site = Site(numbers=[0])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -178,14 +178,14 @@ async def measure(articles: int, pause: float, interval: int, *, pushed: bool) -
 
 
 def free_port() -> int:
-    """Return a port that nobody uses now."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def main() -> None:
-    """Print both ways side by side."""
+    """Print the delays with and without a hub."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--articles", type=int, default=100)
     parser.add_argument("--pause", type=float, default=0.5, help="seconds between two articles, on average")

@@ -1,19 +1,19 @@
-"""How well newsbot tells articles from other pages before it fetches them.
+"""How well newsbot distinguishes articles from other pages before it fetches them.
 
-Reads links with weak labels (one JSON object a line: domain, url, text, where = self | nav | body;
-gzip allowed) and prints precision and recall of three ways to choose what is fetched:
+Reads links with weak labels (one JSON object per line: domain, url, text, where = self | nav | body;
+gzip allowed) and prints precision and recall of three ways to choose the links to fetch:
 
-* ``everything``: each link, as a crawler without judgement does;
-* ``address``: the prior over the shape of the address alone;
-* ``address+text``: with the text of the link too. The labels were made from these texts, so that
-  this row flatters; the row before does not see them.
+* ``everything``: each link, as in a crawler without ranking;
+* ``address``: the prior over the shape of the URL alone;
+* ``address+text``: with the link text too. The labels are derived from these texts, so this row is too
+  optimistic; the previous row does not use them.
 
 Positive: the address of a saved article, or a link in the body with five words or more (14
-letters in Chinese, Japanese, Korean). Negative: only in navigation, three words at most. Domains
+letters in Chinese, Japanese, Korean). Negative: only in navigation, at most three words. Domains
 with at least 10 of each count. ``macro`` is the mean over domains.
 
-The row ``rules`` is the time that the patterns of a rule take, as the mean of the shipped rules; a page has
-105 links.
+The row ``rules`` is the time to match the patterns of a rule, as the mean of the shipped rules; a page has
+105 links on average.
 
     python -m benchmarks.ranking [--links FILE] [--threshold 0.5] [--domains] [--json]
 """
@@ -60,7 +60,7 @@ def main() -> None:
     )
     parser.add_argument("--links", type=Path, default=LINKS)
     parser.add_argument("--threshold", type=float, default=THRESHOLD)
-    parser.add_argument("--domains", action="store_true", help="a row for each domain too")
+    parser.add_argument("--domains", action="store_true", help="also a row for each domain")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if not arguments.links.exists():
@@ -98,7 +98,7 @@ WAYS: dict[str, Callable[[Labelled], float]] = {
 def measure(
     name: str, score: Callable[[Labelled], float], pages: list[Labelled], arguments: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Give the row of all domains together and, if asked, one for each."""
+    """Yield the row of all domains together and, if requested, one for each."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     start = time.process_time()
     chosen = [score(page) >= arguments.threshold for page in pages]
@@ -125,7 +125,7 @@ def measure(
 
 
 def judging(urls: list[str]) -> dict[str, Any]:
-    """Return the row of what the shipped rules take to judge addresses."""
+    """Return the row of the time that the shipped rules take to judge URLs."""
     rules = list(load_rules(RULES))
     for rule in rules:  # RE2 builds an automaton while it searches
         for url in urls[: LINKS_OF_A_PAGE * 5]:
@@ -139,7 +139,7 @@ def judging(urls: list[str]) -> dict[str, Any]:
 
 
 def rates(count: Counter[str]) -> tuple[float, float]:
-    """Return precision and recall; 0 where nothing was chosen."""
+    """Return precision and recall; 0 if nothing was chosen."""
     chosen, wanted = count["tp"] + count["fp"], count["tp"] + count["fn"]
     return round(count["tp"] / chosen, 3) if chosen else 0.0, round(
         count["tp"] / wanted, 3
@@ -147,7 +147,7 @@ def rates(count: Counter[str]) -> tuple[float, float]:
 
 
 def labelled(path: Path, at_least: int = MIN_OF_EACH) -> list[Labelled]:
-    """Return the pages that have a label, of domains with enough of both kinds."""
+    """Return the labelled pages of domains with enough pages of both kinds."""
     seen: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for row in _read(path):
         try:
@@ -170,7 +170,7 @@ def labelled(path: Path, at_least: int = MIN_OF_EACH) -> list[Labelled]:
 
 
 def rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Give domain, address and text of each link, as they stand on the pages."""
+    """Yield domain, URL and text of each link, in the order of the pages."""
     for row in _read(path):
         yield row["domain"], row["url"], row["text"] or ""
 

@@ -1,10 +1,10 @@
-"""A scrapy-redis worker as people write it: what newsbot is measured beside.
+"""A typical scrapy-redis worker, with which newsbot is compared.
 
     python -m benchmarks.rival follow|articles|note      (REDIS_URL, MONGO_URI in the environment)
 
-``follow`` follows links and does nothing else, ``note`` writes down what it read. ``articles`` reads feeds,
-extracts each article with newsbot's own extraction and keeps it in MongoDB, an upsert that waits for the
-journal of a majority.
+``follow`` only follows links. ``note`` writes down the pages it read. ``articles`` reads feeds, extracts each
+article with newsbot's own extraction and stores it in MongoDB, with an upsert that waits for the journal of a
+majority.
 """
 
 from __future__ import annotations
@@ -46,37 +46,37 @@ SETTINGS: dict[str, Any] = {
 
 
 class Follow(RedisSpider):
-    """Follows every link."""
+    """A spider that follows every link."""
 
     name = "follow"
     redis_key = "start"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Request]:
-        """Yield what the page links to."""
+        """Yield requests for the links of the page."""
         for url in LINK.findall(response.text):
             yield Request(url)
 
 
 class Note(RedisSpider):
-    """Writes down which pages it got, in the file READ_FILE: a line is there when the page was read."""
+    """A spider that appends the URL of each page it read to the file READ_FILE."""
 
     name = "note"
     redis_key = "start"
 
     def parse(self, response: Response, **_: Any) -> None:
-        """Write the line at once: what is killed after it lost nothing."""
+        """Write the line immediately, so that it is not lost if the process is killed later."""
         with Path(os.environ["READ_FILE"]).open("a", encoding="utf8") as read:
             read.write(response.url + "\n")
 
 
 class Articles(RedisSpider):
-    """Reads feeds and the articles they name."""
+    """A spider that reads feeds and their articles."""
 
     name = "articles"
     redis_key = "start"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Request | Article]:
-        """Yield a feed's articles as requests, an article page's article."""
+        """Yield requests for the articles of a feed, or the article of a page."""
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         if response.url.endswith(".xml"):
             for link in parse_feed(response.body, response.url, content_type).links:
@@ -88,7 +88,7 @@ class Articles(RedisSpider):
 
 
 class MongoPipeline:
-    """Keeps articles in MongoDB, one document a URL."""
+    """Stores articles in MongoDB, one document per URL."""
 
     def open_spider(self) -> None:
         """Connect."""
@@ -96,7 +96,7 @@ class MongoPipeline:
         self.articles = client["rival"]["articles"]
 
     def process_item(self, item: Article) -> Article:
-        """Write the article, or write it again."""
+        """Insert or update the article."""
         document = to_document(item)
         self.articles.update_one({"_id": document.pop("_id")}, {"$set": document}, upsert=True)
         return item
@@ -106,7 +106,7 @@ SPIDERS = {spider.name: spider for spider in (Follow, Articles, Note)}
 
 
 def main(job: str) -> None:
-    """Work until nothing comes any more."""
+    """Run the spider until there is no more work."""
     more: dict[str, Any] = {"REDIS_URL": os.environ["REDIS_URL"]}
     if job == "articles":
         more["ITEM_PIPELINES"] = {MongoPipeline: 100}

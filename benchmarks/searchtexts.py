@@ -1,7 +1,7 @@
-"""Articles for ``benchmarks.search``: sentences of real texts, or made-up ones, in ever new combinations.
+"""Articles for ``benchmarks.search``: new combinations of real or generated sentences.
 
-Each article has one sentence of its own with new words (names, numbers), so that the vocabulary grows with
-the number of articles as that of real ones does. Stems are computed once a sentence.
+Each article has one unique sentence with new words (names, numbers), so that the vocabulary grows with the
+number of articles as in real data. Stems are computed once per sentence.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from pathlib import Path
 from benchmarks.texts import vocabulary
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
-from newsbot.search.index.entry import Entry, micros
 from newsbot.text.stems import stems
-from newsbot.urls import fingerprint
 
 SITES = 1000
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
@@ -40,7 +38,7 @@ class Sentence:
 
 
 class Texts:
-    """Makes articles; the same number always gives the same one."""
+    """Makes articles; an article depends only on its number."""
 
     def __init__(self, corpus: Path | None) -> None:
         texts = _made_up() if corpus is None else _real(corpus)
@@ -48,19 +46,19 @@ class Texts:
         counted = Counter(stem for one in self.sentences for stem in set(one.stems.split()))
         self.by_frequency = [stem for stem, _ in counted.most_common() if len(stem) > 1]
 
-    def article(self, number: int) -> tuple[Article, Entry]:
-        """Return an article, and its entry in the index."""
+    def article(self, number: int) -> Article:
+        """Return an article."""
         chance = random.Random(number)
         own = f"name{number % 300_007}x case{number} {chance.choice(('alpha', 'beta', 'gamma'))}"
         some = chance.choices(self.sentences, k=AN_ARTICLE)
         title = chance.choice(self.sentences)
         text = " ".join([own, *(one.text for one in some)])
         site = int(SITES * chance.random() ** 3)  # few sites have many articles
-        # as crawled: in order of time, but every tenth is from an archive
+        # in order of time as in a crawl, but every tenth is from an archive
         back = chance.randrange(max(1, number)) if number % 10 == 0 else 0
         moment = BEGIN + timedelta(seconds=30 * (number - back))
         url = f"https://news{site}.example/2026/{number}-what-happened"
-        article = Article(
+        return Article(
             url=url,
             canonical_url=url,
             source=f"news{site}.example",
@@ -72,20 +70,9 @@ class Texts:
             fetched_at=moment,
             content_hash=text_key(str(number)),
         )
-        entry = Entry(
-            key=fingerprint(url),
-            version=1,
-            moment=micros(moment),
-            source=article.source,
-            language=article.language or "",
-            authors=f"author {number % 5000}",
-            title=title.stems,
-            text=" ".join([*stems(own), *(one.stems for one in some)]),
-        )
-        return article, entry
 
-    def articles(self, start: int, stop: int) -> Iterator[tuple[Article, Entry]]:
-        """Yield the articles with those numbers."""
+    def articles(self, start: int, stop: int) -> Iterator[Article]:
+        """Yield the articles with these numbers."""
         return map(self.article, range(start, stop))
 
 

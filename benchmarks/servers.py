@@ -1,4 +1,4 @@
-"""Servers of our own for benchmarks: a redis-server and a mongod on loopback, gone at the end."""
+"""Temporary servers for benchmarks: a redis-server and a mongod on loopback."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.redisserver import RedisServer
 from tests.servers import MongoServer, mongod
 
 TICKS = 100
-"""Of /proc: jiffies a second, the same on every Linux that Python runs on (USER_HZ)."""
+"""Jiffies per second in /proc, the same on every Linux that Python runs on (USER_HZ)."""
 
 
 @contextmanager
 def own_redis(*options: str) -> Iterator[str]:
-    """Run a redis-server with ``options`` as in redis.conf (none: nothing goes to disk); give its URL."""
+    """Run a redis-server with ``options`` as in redis.conf (none: without persistence); yield its URL."""
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
         server = RedisServer(Path(folder), *options)
         try:
@@ -33,7 +33,7 @@ def own_redis(*options: str) -> Iterator[str]:
 
 @contextmanager
 def own_mongo() -> Iterator[MongoServer]:
-    """Run a replica set of one mongod with its journal."""
+    """Run a replica set of one mongod with a journal."""
     if mongod() is None:
         raise SystemExit("needs mongod: pip install -r requirements-dev.txt, apt-get install libcurl4")
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
@@ -46,13 +46,13 @@ def own_mongo() -> Iterator[MongoServer]:
 
 
 def redis_seconds(url: str) -> float:
-    """Return the CPU seconds that a Redis has used."""
+    """Return the CPU seconds used by a Redis server."""
     with redis.Redis.from_url(url) as client:
         used = client.info("cpu")
     return float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
 
 
 def process_seconds(pid: int) -> float:
-    """Return the CPU seconds that a process has used (proc(5), fields 14 and 15 of stat)."""
+    """Return the CPU seconds used by a process (proc(5), fields 14 and 15 of stat)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

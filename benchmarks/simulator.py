@@ -1,10 +1,10 @@
-"""How fast the simulator is, and whether the whole plan meets what was published.
+"""Speed of the simulator, and whether its results for the published plan match the published figures.
 
 ``plan``   the published plan (54 fields, 7 variants) at full scale and at a tenth: seconds, processor seconds
-           and memory of the command that also writes tables and report; published figures within tolerance.
-``simpy``  one small field, all seven variants, beside the plain SimPy model of the tests.
+           and memory of the command that also writes tables and report; share of figures within tolerance.
+``simpy``  one small field, all seven variants, compared with the plain SimPy model of the tests.
 
-The first run on a machine compiles for some ten seconds more; that is not counted.
+Compilation in the first run on a machine takes some ten seconds; it is not counted.
 
     python -m benchmarks.simulator [--seed 1] [--only plan,simpy] [--json]
 
@@ -51,7 +51,7 @@ def main() -> None:
     if "simpy" in arguments.only:
         rows += beside_simpy()
     if "plan" in arguments.only:
-        run_plan(1000, arguments.seed)  # compiles
+        run_plan(1000, arguments.seed)  # compile
         rows += [run_plan(scale, arguments.seed) for scale in (10, 1)]
     if arguments.json:
         print(json.dumps(rows))
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def run_plan(scale: int, seed: int) -> Row:
-    """Run the command as people do."""
+    """Run the published plan with the command."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["simulate", "experiment", "--scale", str(scale), "--seed", str(seed), "--out", folder]
         began = time.monotonic()
@@ -86,7 +86,7 @@ def run_plan(scale: int, seed: int) -> Row:
 
 
 def beside_simpy() -> list[Row]:
-    """Run all variants on one field with both; the loops twice, so that compiling does not count."""
+    """Run all variants on one field with both; newsbot's loops run twice, to leave out their compilation."""
     sizes = make_pages(PAGES, stream("pages"))
     log = make_changes(sizes, TIME, CHANGE, FREQUENCIES["published"], stream("changes"))
     queries = make_queries(PAGES, TIME, QUERY, stream("queries"))

@@ -1,7 +1,7 @@
-"""A web of many hosts from memory, in a process of its own, with a log and its share of CPU.
+"""A web of many hosts in memory, served by a process of its own with a log and a report of its CPU time.
 
-Made to cost little: answers are bytes that were made before, and the request line is all that is read.
-Clients reach it as a forward proxy, so that each host has a name of its own.
+Its overhead is low: answers are made beforehand, and only the request line is read. Clients use it as a
+forward proxy, so that each host has its own name.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class Hit(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a site saw since the last report."""
+    """The requests of a site since the last report."""
 
     log: list[Hit]
     cpu_seconds: float
 
 
 def answer(body: bytes, content_type: str = "text/html; charset=utf-8") -> bytes:
-    """Return a whole answer for :class:`Site`."""
+    """Return a complete response for :class:`Site`."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 class Site:
-    """Serves ``pages`` (URL -> whole answer) while ``with`` lasts, ``delay`` seconds after each request."""
+    """Serves ``pages`` (URL -> response) within a ``with`` block, ``delay`` seconds after each request."""
 
     def __init__(self, pages: Mapping[str, bytes], *, delay: float = 0.0) -> None:
         here, there = multiprocessing.Pipe()
         self._pipe = here
-        # fork: the pages need not be sent
+        # fork: the pages need not be copied
         self._process = multiprocessing.get_context("fork").Process(
             target=_serve, args=(pages, delay, there), daemon=True
         )
@@ -60,7 +60,7 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables that send a client's requests here, whatever their host."""
+        """Environment variables that send all requests of a client to this site."""
         address = f"http://127.0.0.1:{self.port}"
         return {"http_proxy": address, "https_proxy": address, "no_proxy": ""}
 
@@ -70,7 +70,7 @@ class Site:
         return int(self._pipe.recv())
 
     def report(self) -> Report:
-        """Return what was seen since the last report, and begin anew."""
+        """Return the requests since the last report, and start a new one."""
         self._pipe.send("report")
         log, seconds = self._pipe.recv()
         return Report([Hit(*hit) for hit in log], seconds)
@@ -125,5 +125,5 @@ async def _main(pages: Mapping[str, bytes], delay: float, pipe: Connection) -> N
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL of the log."""
+    """Return the host of a URL in the log."""
     return urlsplit(url).netloc

@@ -1,16 +1,16 @@
-"""Hours of crawling with everything failing now and then: memory, and what was lost or is there twice.
+"""Hours of crawling with regular failures of all parts: memory, and lost or duplicate articles.
 
-Two workers, Redis, MongoDB and ``scrapy serve`` run as processes of their own on a web that grows
-(benchmarks/soakweb.py). In turn a worker, Redis, MongoDB and ``scrapy serve`` are killed (SIGKILL) and
-started again. One worker is never killed: its memory is what counts. Afterwards the web stops growing, the
-crawl gets time to finish, and all that was published is compared with what is stored.
+Two workers, Redis, MongoDB and ``scrapy serve`` run as separate processes on a growing web
+(benchmarks/soakweb.py). A worker, Redis, MongoDB and ``scrapy serve`` are killed in turn (SIGKILL) and
+restarted. One worker is never killed; its memory is the main result. At the end the web stops growing, the
+crawl gets time to finish, and all published articles are compared with the stored ones.
 
-    python -m benchmarks.soak [--minutes 60] [--rate 3] [--logs FOLDER] [--json]
+    python -m benchmarks.soak [--minutes 60] [--rate 3] [--attackers] [--logs FOLDER] [--json]
 
-Exits with 1 when an article was lost or is stored twice, when the memory of the worker that is never killed
-grew by 5 % between the first third and the end, or when a process ended by itself. Each life of each process
-has a log of its own in a folder that stays (``--logs``); what ended by itself is told with its exit code and
-its last lines.
+Exits with 1 if an article is missing or is stored twice, if the memory of the worker that is never killed
+grew by 5 % between the first third and the end, or if a process ended by itself. Each process has a new log
+after each start, in a folder that is not removed (``--logs``). For processes that ended by themselves, the
+exit code and the last lines of the log are printed.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ from pymongo import MongoClient
 
 from benchmarks.crews import ROOT
 from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.servers import own_mongo
 from benchmarks.soaklives import Life, course, growth, own_megabytes
-from benchmarks.soakweb import GrowingWeb, write_rules
+from benchmarks.soakweb import Attackers, GrowingWeb, write_rules
 from newsbot.storage.mongo import MongoStorage
 from tests.redisserver import RedisServer
 from tests.servers import MongoServer, free_port
 
 STEPS = ("worker", "Redis", "worker", "MongoDB", "worker", "serve")
-"""What is killed, in turn."""
+"""The processes that are killed, in turn."""
 EVENTS_EVERY = 60.0
 AWAY = 3.0
-"""Seconds for which what was killed stays away."""
+"""Seconds between a kill and the restart."""
 LOOK_EVERY = 5.0
 STARTUP = 20.0
 PATIENCE = 900.0
 """Seconds that the crawl has to finish after the last article."""
 MEMORY_LIMIT = 1.05
 VETERAN = "worker never killed"
-_open = build_opener(ProxyHandler({})).open  # the web's proxy is for the crawl
+_open = build_opener(ProxyHandler({})).open  # the web's proxy is only for the crawl
 
 
 @dataclass(slots=True)
 class Soak:
-    """The processes of one run, what was measured of them, and what was done to them."""
+    """The processes of one run, their measurements, and a record of the kills."""
 
     folder: Path
     web: GrowingWeb
@@ -75,7 +76,7 @@ class Soak:
     answers: Counter[str] = field(default_factory=Counter)
 
     def start(self, name: str) -> None:
-        """Start a worker or ``scrapy serve``; it replaces the one before."""
+        """Start a worker or ``scrapy serve``; it replaces the previous one."""
         own = (
             ["serve", "--port", str(self.port)]
             if name == "serve"
@@ -84,20 +85,20 @@ class Soak:
         number = 1 + sum(one.name == name for one in self.lives)
         path = self.logs / f"{name.replace(' ', '-')}-{number}.log"
         command = [sys.executable, "-X", "faulthandler", "-m", "scrapy", *own]
-        command += ["-L", "INFO", "-s", "NEWSBOT_PROGRESS=0"]  # the reason of an end is told at that level
+        command += ["-L", "INFO", "-s", "NEWSBOT_PROGRESS=0"]  # the level of the reason for an exit
         with path.open("ab") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
         self.lives.append(Life(name, number, process, path, time.monotonic()))
 
     def running(self) -> list[Life]:
-        """Return the lives that have not ended as far as is known."""
+        """Return the processes that are not known to have ended."""
         return [one for one in self.lives if one.ended is None]
 
     def look(self) -> None:
-        """Note how much memory each process has, and whether ``scrapy serve`` answers."""
+        """Record the memory of each process, and whether ``scrapy serve`` answers."""
         now = time.monotonic()
         for life in self.running():
-            if not life.look(now):  # nothing that we did: it counts as a fault
+            if not life.look(now):  # not caused by the benchmark: it counts as an error
                 self.events[f"{life.name} ended by itself"] += 1
                 print(life.end(), file=sys.stderr, flush=True)
                 self.start(life.name)
@@ -108,7 +109,7 @@ class Soak:
             self.answers[str(getattr(error, "code", "none"))] += 1
 
     def hurt(self, what: str) -> None:
-        """Kill something, and start it again after a while."""
+        """Kill a process, and restart it after a while."""
         self.events[f"kill -9 of {what}"] += 1
         if what in ("Redis", "MongoDB"):
             server = self.redis if what == "Redis" else self.mongo
@@ -123,7 +124,7 @@ class Soak:
         self.start(what)
 
     def stop(self) -> None:
-        """End all gently, then at once."""
+        """Stop all processes; kill those that do not stop."""
         lives = [life for life in self.lives if life.process.poll() is None]
         for life in lives:
             life.process.send_signal(signal.SIGINT)
@@ -132,17 +133,23 @@ class Soak:
 
 
 @contextmanager
-def running(logs: Path) -> Iterator[Soak]:
-    """Start everything; end it, and remove its data, afterwards."""
+def running(logs: Path, attackers: Attackers | None) -> Iterator[Soak]:
+    """Start everything; afterwards stop it and remove its data."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-soak-")))
-        web = GrowingWeb()
-        site = stack.enter_context(LoopbackServer(web))
+        web = GrowingWeb(attackers)
+
+        def answer(request: Request) -> Answer:
+            if attackers is not None and request.host in attackers.hosts:
+                return attackers.answer(request)
+            return web(request)
+
+        site = stack.enter_context(LoopbackServer(answer))
         mongo = stack.enter_context(own_mongo())
         keeper = RedisServer(folder, "--appendonly", "yes", "--appendfsync", "always")
         keeper.start()
         stack.callback(keeper.kill)
-        write_rules(folder / "rules", minutes=1)
+        write_rules(folder / "rules", minutes=1, attackers=attackers.hosts if attackers else ())
         own = {
             "REDIS_URL": keeper.url,
             "MONGO_URI": f"{mongo.uri}newsbot",
@@ -160,9 +167,9 @@ def running(logs: Path) -> Iterator[Soak]:
             soak.stop()
 
 
-def measure(minutes: float, rate: float, logs: Path) -> dict[str, Any]:
-    """Run; return what came of it."""
-    with running(logs) as soak:
+def measure(minutes: float, rate: float, logs: Path, attackers: Attackers | None) -> dict[str, Any]:
+    """Run the benchmark; return its figures."""
+    with running(logs, attackers) as soak:
         begin = time.monotonic()
         end = begin + minutes * 60
         _grow(soak, end, rate)
@@ -173,7 +180,7 @@ def measure(minutes: float, rate: float, logs: Path) -> dict[str, Any]:
 
 
 def _grow(soak: Soak, end: float, rate: float) -> None:
-    """Publish, look and hurt until ``end``."""
+    """Publish, measure and kill until ``end``."""
     now = time.monotonic()
     published, looked, hurt, step = now, now, now + STARTUP, 0
     while (now := time.monotonic()) < end:
@@ -191,13 +198,23 @@ def _grow(soak: Soak, end: float, rate: float) -> None:
 
 
 def _finish(soak: Soak) -> float:
-    """Wait until all is stored, or until the patience is over; return the seconds that it took."""
+    """Wait until all articles are stored, or until the time is over; return the seconds."""
     begin = time.monotonic()
     with closing(MongoStorage(f"{soak.mongo.uri}newsbot")) as storage:
-        while storage.articles.count() < len(soak.web.published) and time.monotonic() - begin < PATIENCE:
+        while _lost(soak.web, storage) and time.monotonic() - begin < PATIENCE:
             soak.look()
             time.sleep(LOOK_EVERY)
     return time.monotonic() - begin
+
+
+def _lost(web: GrowingWeb, storage: MongoStorage) -> list[str]:
+    """Return the articles that are not stored under either of their addresses."""
+    if storage.articles.count() < len(web.published):
+        return [one.url for one in web.published]
+    urls = {article.canonical_url for article in storage.articles.iter()}
+    return [
+        one.url for one in web.published if not any(f"http://{one.host}{path}" in urls for path in one.paths)
+    ]
 
 
 def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any]:
@@ -223,7 +240,7 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
         "stored": len(stored),
         "lost": [one.url for one in soak.web.published if one.url not in held],
         "twice": twice,
-        "strange": [url for url in urls if url not in by_url],
+        "strange": [url for url in urls if url not in by_url and "//attacker" not in url],
         "fetched again": sum(soak.web.served.values()) - len(soak.web.served),
         "delay p50, s": statistics.median(delays) if delays else None,
         "delay p95, s": delays[int(len(delays) * 0.95)] if delays else None,
@@ -243,13 +260,13 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
 
 
 def _counted(soak: Soak, words: str) -> dict[str, int]:
-    """In which logs the words stand, and how often."""
+    """Return the logs that contain the words, and how often."""
     texts = {life.log.name: life.log.read_text(errors="replace") for life in soak.lives}
     return {name: text.count(words) for name, text in texts.items() if words in text}
 
 
 def _largest(soak: Soak) -> dict[str, float]:
-    """The most memory that any life of each name had, in MB."""
+    """Return the maximum memory of any process of each name, in MB."""
     found: dict[str, float] = {}
     for life in soak.lives:
         found[life.name] = max([found.get(life.name, 0.0), *(size for _, size in life.memory)])
@@ -257,7 +274,7 @@ def _largest(soak: Soak) -> dict[str, float]:
 
 
 def _data(soak: Soak) -> dict[str, float]:
-    """What the servers hold: it grows with the articles."""
+    """Return the size of the servers' data, which grows with the articles."""
     with redis.Redis.from_url(soak.redis.url) as client, MongoClient[Any](soak.mongo.uri) as mongo:
         cache = mongo.admin.command("serverStatus")["wiredTiger"]["cache"]
         return {
@@ -268,7 +285,7 @@ def _data(soak: Soak) -> dict[str, float]:
 
 
 def good(row: dict[str, Any]) -> bool:
-    """Nothing lost, nothing twice, nothing ended by itself, and the memory of the oldest worker is flat."""
+    """Return True if nothing is lost or duplicate, no process ended by itself, and memory did not grow."""
     grown = [told["growth"] for name, told in row["memory"].items() if name.startswith(VETERAN)]
     ok = not (row["lost"] or row["twice"] or row["ended by itself"])
     return ok and all(one < MEMORY_LIMIT for one in grown)
@@ -298,13 +315,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--rate", type=float, default=3.0, help="articles published a second")
-    parser.add_argument("--logs", type=Path, help="folder for the logs (else a new one, which is named)")
+    parser.add_argument("--rate", type=float, default=3.0, help="articles published per second")
+    parser.add_argument("--attackers", action="store_true", help="also run the attacks of tests/hostile")
+    parser.add_argument(
+        "--logs", type=Path, help="folder for the logs (default: a new one, which is printed)"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     logs = options.logs or Path(tempfile.mkdtemp(prefix="newsbot-soak-logs-"))
     logs.mkdir(parents=True, exist_ok=True)
-    row = measure(options.minutes, options.rate, logs)
+    row = measure(options.minutes, options.rate, logs, Attackers() if options.attackers else None)
     if options.json:
         print(json.dumps([row]))
     else:

@@ -1,4 +1,4 @@
-"""The processes of ``benchmarks.soak``: each life of each one, its log, its memory, and how it ended."""
+"""The processes of ``benchmarks.soak``: their logs, their memory, and how they ended."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from pathlib import Path
 import numpy as np
 
 WARM_UP = 1 / 3
-"""Share of the run that is warm-up, for what lived through it; of its own life for what was started later."""
+"""Share of the run that is warm-up; for processes that were started later, share of their own lifetime."""
 LEAST_SECONDS = 300.0
-"""A life that is shorter after its warm-up says nothing about growth."""
+"""A process that ran for less time after its warm-up is not measured."""
 LAST_LINES = 12
 _MOST_PAIRS = 400
-"""Samples of which all pairs are compared; more are thinned out."""
+"""Maximum number of samples whose pairs are compared; more are thinned out."""
 
 
 @dataclass(slots=True)
 class Life:
-    """One process, from its start to its end. Times are seconds of a clock that never jumps."""
+    """One process, from start to end. Times are in seconds of a monotonic clock."""
 
     name: str
     number: int
-    """Which life of that name: 1 is the first."""
+    """Number of the start of this name, from 1."""
     process: subprocess.Popen[bytes]
     log: Path
     began: float
     memory: list[tuple[float, float]] = field(default_factory=list)
-    """(time, MB that it alone has)."""
+    """(time, private memory in MB)."""
     ended: float | None = None
     by_itself: bool = False
 
     def look(self, now: float) -> bool:
-        """Note its memory; False if it has ended, though nobody asked it to."""
+        """Record its memory; False if it has ended by itself."""
         size = own_megabytes(self.process.pid)
         if size:
             self.memory.append((now, size))
@@ -47,20 +47,20 @@ class Life:
         return False
 
     def kill(self) -> None:
-        """End it at once (SIGKILL)."""
+        """Kill it (SIGKILL)."""
         self.process.kill()
         self.process.wait()
         self.ended = time.monotonic()
 
     def stop(self, seconds: float) -> None:
-        """End it gently, and at once if that takes longer than ``seconds``."""
+        """Terminate it; kill it if that takes longer than ``seconds``."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def end(self) -> str:
-        """Say how it ended by itself: after how long, how, for which reason, with which last lines."""
+        """Describe how it ended by itself: duration, exit code, reason, last lines of the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         reason = next((line for line in reversed(lines) if "Closing spider" in line), "")
         told = f"{self.name} {self.number}: after {(self.ended or self.began) - self.began:.0f} s, "
@@ -69,7 +69,7 @@ class Life:
 
 
 def exit_word(code: int) -> str:
-    """Return an exit code in words; a signal that we did not send came from the system or the program."""
+    """Describe an exit code; a signal that the benchmark did not send came from the system or the program."""
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name
@@ -77,7 +77,7 @@ def exit_word(code: int) -> str:
 
 
 def own_megabytes(pid: int) -> float:
-    """Return the memory that is a process's alone, in MB (proc(5), smaps_rollup); 0 when it has ended."""
+    """Return the private memory of a process in MB (proc(5), smaps_rollup); 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -86,10 +86,10 @@ def own_megabytes(pid: int) -> float:
 
 
 def growth(life: Life, begin: float, end: float) -> dict[str, float]:
-    """Return what a life's memory did after its warm-up, until ``end``; empty if that was too short.
+    """Return the growth of a process's memory from its warm-up until ``end``; empty if the time is too short.
 
-    A line through the samples (Theil and Sen: the median of the slopes of all pairs, so that single peaks
-    do not count) says where memory stood after the warm-up and where it stood at the end.
+    A robust line through the samples (Theil and Sen: the median of the slopes of all pairs, so that single
+    peaks do not count) gives the memory after the warm-up and at the end.
     """
     since, until = max(begin, life.began), min(end, life.ended or end)
     since += (until - since) * WARM_UP
@@ -109,7 +109,7 @@ def growth(life: Life, begin: float, end: float) -> dict[str, float]:
 
 
 def course(life: Life, begin: float, end: float, parts: int = 12) -> list[float]:
-    """Return the median memory in each of so many equal parts of the run, in MB; 0 where it was not there."""
+    """Return the median memory in each of ``parts`` equal parts of the run, in MB; 0 without samples."""
     edges = np.linspace(begin, end, parts + 1)
     return [
         round(statistics.median([size for moment, size in life.memory if a <= moment < b] or [0.0]), 1)

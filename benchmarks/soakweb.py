@@ -1,9 +1,9 @@
-"""A web that grows while it is crawled, with pages that fail at first: what ``benchmarks.soak`` runs on.
+"""A web that grows while it is crawled, with pages that fail at first: the web of ``benchmarks.soak``.
 
-Articles come out one after another at a fixed rate, spread over hosts. Each host has a feed of its newest
-ones. Every twentieth article has a second address with the same text, in the same feed. A tenth of the
-articles are slow, answer 500 or 503 with Retry-After, break off, or hang up at the first requests; feeds
-fail the same way now and then.
+Articles are published at a fixed rate, spread over hosts. Each host has a feed of its newest articles. Every
+twentieth article has a second address with the same text, in the same feed. A tenth of the articles are slow,
+answer 500 or 503 with Retry-After, break off, or hang up at the first requests; feeds sometimes fail in the
+same ways. Attackers may list the articles under broken spellings of their URLs and redirect to these.
 """
 
 from __future__ import annotations
@@ -11,54 +11,61 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from html import escape
+from itertools import count
 from pathlib import Path
 
 from benchmarks.demoweb.hosts import slug
 from benchmarks.demoweb.lexicon import load_language
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.prose import Story, Writer
+from tests.crawls import feed_xml
+from tests.hostile.attacks import ATTACKS
+from tests.mockserver import MockServer
 
 HOSTS = 20
 SHOWN = 400
-"""Entries of a feed: more than come out on a host while a server restarts and a failing feed rests."""
+"""Entries of a feed: more than a host publishes during a server's restart and a failing feed's pause."""
 SLOW_SECONDS = 5.0
 COPY_EVERY = 20
 FAULTS = ("slow", "500", "500 twice", "503", "cut", "hang up", "hang up twice")
+XML = {"Content-Type": "application/rss+xml"}
 FAULTY = 0.1
-"""Share of articles with a fault, and of answers of feeds that are one."""
+"""Share of articles with a fault, and of faulty answers of feeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One article: where, since when, and what goes wrong with its first requests."""
+    """One article: its URLs, its publication time, and the faults of its first requests."""
 
     host: str
     paths: tuple[str, ...]
-    """The first one is its own address, the second a copy."""
+    """The first one is its main URL, the second one a copy."""
     story: Story
     at: datetime
     fault: str
 
     @property
     def url(self) -> str:
-        """Its own address."""
+        """Its main URL."""
         return f"http://{self.host}{self.paths[0]}"
 
 
 class GrowingWeb:
-    """Answers requests, and publishes. One thread publishes, another one serves."""
+    """Answers requests in one thread, publishes in another."""
 
-    def __init__(self, seed: str = "soak") -> None:
+    def __init__(self, attackers: Attackers | None = None, seed: str = "soak") -> None:
+        self.attackers = attackers
         self.published: list[Published] = []
         self.served: Counter[str] = Counter()
-        """How often each article was sent whole, by its address."""
+        """How often each article was sent completely, by URL."""
         self.faults: Counter[str] = Counter()
         self.wild = True
-        """Whether feeds fail."""
+        """False if feeds do not fail."""
         self._chance = random.Random(seed)
         self._writers = [Writer(load_language(code), self._chance) for code in ("en", "ru")]
         self._pages: dict[tuple[str, str], Published] = {}
@@ -67,7 +74,7 @@ class GrowingWeb:
         self._lock = threading.Lock()
 
     def publish(self) -> None:
-        """Let one more article come out."""
+        """Publish one more article."""
         number = len(self.published)
         host = f"site{self._chance.randrange(HOSTS)}.example"
         story = self._writers[number % 2].story()
@@ -81,6 +88,8 @@ class GrowingWeb:
             self._feeds[host] = [*self._feeds[host][-SHOWN + 1 :], new]
             for one in paths:
                 self._pages[host, one] = new
+        if self.attackers is not None:
+            self.attackers.aim(new.url)
 
     def __call__(self, request: Request) -> Answer:
         """Return the answer to a request."""
@@ -121,13 +130,30 @@ class GrowingWeb:
         return replace(answer, hang_up=True)
 
 
-def write_rules(folder: Path, *, minutes: int) -> None:
-    """Write a rule a host; feeds may be polled every ``minutes``."""
+class Attackers:
+    """Other sites that attack the web: each new article is the target of one attack of tests/hostile."""
+
+    def __init__(self) -> None:
+        self.hosts = [f"attacker{number}.example" for number in range(len(ATTACKS))]
+        self.answer = (site := MockServer()).answer
+        self._site, self._turn = site, count()
+        self._listed: dict[str, list[str]] = {host: [] for host in self.hosts}
+
+    def aim(self, url: str) -> None:
+        """Attack the article at ``url``."""
+        number = next(self._turn) % len(ATTACKS)
+        host = self.hosts[number]
+        listed = [*self._listed[host], *ATTACKS[number].run(self._site, host, url)][-SHOWN:]
+        self._listed[host] = listed
+        self._site.page(f"http://{host}/feed.xml", feed_xml(listed), headers=XML)
+
+
+def write_rules(folder: Path, *, minutes: int, attackers: Sequence[str] = ()) -> None:
+    """Write one rule per host; feeds may be polled every ``minutes``."""
     folder.mkdir(parents=True)
     defaults = f"delay: 0\nconcurrency: 4\ninterval: {{feed: {minutes}m}}\n"
     (folder / "_defaults.yaml").write_text(defaults, encoding="utf8")
-    for number in range(HOSTS):
-        host = f"site{number}.example"
+    for host in (*(f"site{number}.example" for number in range(HOSTS)), *attackers):
         rule = f"domain: {host}\nfeeds: http://{host}/feed.xml\nfollow: [feeds]\n"
         (folder / f"{host}.yaml").write_text(rule, encoding="utf8")
 

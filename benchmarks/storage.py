@@ -1,10 +1,9 @@
-"""What MongoDB and the embedded file carry: articles and pages a second, point reads, search, bytes on disk.
+"""Capacity of MongoDB and the embedded file: articles and pages per second, point reads, bytes on disk.
 
-The same made-up articles (benchmarks/texts.py: 700 words, some 5 kB) go into both through newsbot's storage,
-one call an article. MongoDB (a replica set of one member) acknowledges with the journal of a majority; SQLite
-is the file of one machine. Both are filled without a clock up to the last articles, which are timed: by one
-client, and for MongoDB by four at once. Bytes an article are those of its collections or tables, the word
-index apart.
+Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 kB) through newsbot's storage,
+one call per article. MongoDB (a replica set of one member) acknowledges after the journal of a majority;
+SQLite is a file on one machine. Both are first filled without timing; the last articles are timed, with one
+client, and for MongoDB also with four clients. Bytes per article are the size of its collections or tables.
 
     python -m benchmarks.storage [--articles 10000] [--json]
 """
@@ -21,32 +20,28 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from statistics import quantiles
 from typing import Any
 
 from pymongo import MongoClient
 
 from benchmarks.servers import own_mongo
-from benchmarks.texts import articles, page, vocabulary
-from newsbot.search.index.entry import entry_of
+from benchmarks.texts import articles, page
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.documents import from_document, text_key, to_document
-from newsbot.storage.mongo.words import add_all
+from newsbot.storage.mongo.documents import text_key, to_document
 from newsbot.storage.sqlite import SqliteStorage
 from tests.servers import MongoServer
 
 TIMED = 1000
-"""Articles that are timed, by one client and by all clients each."""
+"""Number of timed articles, with one client and for each of several clients."""
 CLIENTS = 4
 LINKS = 100
-"""Pages that one call discovers: the links of a page."""
-SEARCHES = 100
+"""Pages that are discovered in one call, like the links of a page."""
 Row = dict[str, Any]
 
 
 def store(storage: Storage, start: int, stop: int) -> float:
-    """Store articles one by one; return how many a second."""
+    """Store articles one by one; return the rate per second."""
     some = list(articles(start, stop))
     begin = time.perf_counter()
     for article in some:
@@ -55,7 +50,7 @@ def store(storage: Storage, start: int, stop: int) -> float:
 
 
 def measure(storage: Storage, kept: int) -> Row:
-    """Measure everything but storing, on a storage that holds the first ``kept`` articles."""
+    """Measure everything except storing, on a storage with the first ``kept`` articles."""
     chance = random.Random("storage")
     begin = time.perf_counter()
     for start in range(0, 20 * LINKS, LINKS):
@@ -70,7 +65,6 @@ def measure(storage: Storage, kept: int) -> Row:
         "articles read/s": _rate(
             storage.articles.get, [page(chance.randrange(kept)).url for _ in range(TIMED // 2)]
         ),
-        **_searches(storage, chance),
     }
 
 
@@ -86,27 +80,14 @@ def _groups(values: list[Any], size: int) -> list[list[Any]]:
     return [values[start : start + size] for start in range(0, len(values) - size + 1, size)]
 
 
-def _searches(storage: Storage, chance: random.Random) -> Row:
-    """Two words a query, each from the 10,000 most frequent ones."""
-    words, _ = vocabulary()
-    taken = []
-    for _ in range(SEARCHES):
-        query = " ".join(chance.choices(words[100:10_000], k=2))
-        begin = time.perf_counter()
-        storage.texts.search(query)
-        taken.append(1000 * (time.perf_counter() - begin))
-    return {"search p50 ms": quantiles(taken, n=100)[49], "search p95 ms": quantiles(taken, n=100)[94]}
-
-
 # --- MongoDB
 def mongo_row(number: int) -> Row:
-    """Fill a MongoDB of our own and measure it."""
+    """Fill a temporary MongoDB and measure it."""
     with own_mongo() as server:
         uri = f"{server.uri}newsbot"
         storage = MongoStorage(uri)
         bulk = number - TIMED * 2
         _fill(server, bulk)
-        storage.texts.index()
         alone = store(storage, bulk, bulk + TIMED)
         parts = [
             (uri, bulk + TIMED + part * TIMED // CLIENTS, bulk + TIMED + (part + 1) * TIMED // CLIENTS)
@@ -127,7 +108,7 @@ def _store_part(uri: str, start: int, stop: int) -> float:
 
 
 def _fill(server: MongoServer, stop: int) -> None:
-    """Write what storing would have written."""
+    """Write the documents in bulk, in the same form as stored ones."""
     with MongoClient[Any](server.uri, tz_aware=True) as client:
         database = client["newsbot"]
         for start in range(0, stop, 500):
@@ -138,27 +119,24 @@ def _fill(server: MongoServer, stop: int) -> None:
                 for one in documents
             ]
             database["texts"].insert_many(texts)
-            add_all(database, [entry_of(from_document(one), one["_id"], 1) for one in documents])
 
 
 def _mongo_bytes(server: MongoServer, number: int) -> Row:
     with MongoClient[Any](server.uri) as client:
-        client.admin.command("fsync")  # a checkpoint, after which the sizes are those on disk
+        client.admin.command("fsync")  # after a checkpoint the sizes are those on disk
         sizes = {
-            name: client["newsbot"].command("collStats", name)
-            for name in ("articles", "texts", "words_blocks", "words_waiting", "pages")
+            name: client["newsbot"].command("collStats", name) for name in ("articles", "texts", "pages")
         }
     used = {name: size["storageSize"] + size["totalIndexSize"] for name, size in sizes.items()}
     return {
         "bytes an article": (used["articles"] + used["texts"]) / number,
-        "bytes of its words": (used["words_blocks"] + used["words_waiting"]) / number,
         "bytes a page": used["pages"] / sizes["pages"]["count"],
     }
 
 
 # --- SQLite
 def sqlite_row(number: int) -> Row:
-    """Fill a file of our own and measure it."""
+    """Fill a temporary file and measure it."""
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
         path = Path(folder) / "newsbot.db"
         storage = SqliteStorage(path)
@@ -174,12 +152,10 @@ def _sqlite_bytes(path: Path, number: int) -> Row:
     with closing(sqlite3.connect(path)) as database:
         sizes = dict(database.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
         pages = database.execute("SELECT count(*) FROM page").fetchone()[0]
-    words = sum(size for name, size in sizes.items() if name.startswith(("search_block", "search_waiting")))
     of_pages = sum(size for name, size in sizes.items() if name.startswith(("page", "sqlite_autoindex_page")))
-    kept = sum(size for name, size in sizes.items() if "article" in name) - words
+    kept = sum(size for name, size in sizes.items() if "article" in name)
     return {
         "bytes an article": kept / number,
-        "bytes of its words": words / number,
         "bytes a page": of_pages / pages,
     }
 

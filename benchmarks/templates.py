@@ -1,4 +1,4 @@
-"""Texts that a site prints again and again with other numbers."""
+"""Texts that a site publishes repeatedly with other numbers."""
 
 from __future__ import annotations
 

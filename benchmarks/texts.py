@@ -1,7 +1,7 @@
-"""Made-up articles with the statistics of real ones: what storages are measured with.
+"""Generated articles with the statistics of real ones, for measuring storages.
 
-Words come from a vocabulary of 100,000 by a law like Zipf's (the r-th most frequent with weight
-1 / (r + 2) ** 1.1), so that an article of 700 words has some 400 different ones; all texts differ.
+Words come from a vocabulary of 100,000 by a law like Zipf's (the r-th most frequent word has weight
+1 / (r + 2) ** 1.1), so that an article of 700 words has some 400 distinct words. All texts differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SYLLABLES = [
 
 @cache
 def vocabulary() -> tuple[list[str], list[float]]:
-    """Return the words, and their cumulated weights."""
+    """Return the words, and their cumulative weights."""
     chance = random.Random("vocabulary")
     words: dict[str, None] = {}
     while len(words) < VOCABULARY:
@@ -36,7 +36,7 @@ def vocabulary() -> tuple[list[str], list[float]]:
 
 
 def articles(start: int, stop: int) -> Iterator[Article]:
-    """Yield the articles with those numbers; the same number always gives the same one."""
+    """Yield the articles with these numbers; an article depends only on its number."""
     words, weights = vocabulary()
     for number in range(start, stop):
         chance = random.Random(number)
@@ -59,7 +59,7 @@ def articles(start: int, stop: int) -> Iterator[Article]:
 
 
 def page(number: int) -> PageRecord:
-    """Return the record of a page that was just found."""
+    """Return the record of a newly discovered page."""
     url = f"https://news{number % SITES}.example/politics/2026/{number}-what-happened"
     return PageRecord(
         url=url,

@@ -1,16 +1,16 @@
-"""How many page downloads of a crawl are articles, on sites with nine noise links to each article link.
+"""Share of a crawl's page downloads that are articles, on sites with nine noise links to each article link.
 
 Crawls the demo's hosts behind a loopback proxy, with the real spider in a process of its own:
 
-* ``cold``: rules of one line (``domain``), nothing known; only the agency's rule names its feeds, for no
-  page of it leads to half of its stories;
-* ``learned``: the same rules and an empty queue, but with what the first crawl learned of addresses;
-* ``rules``: the demo's own rule files, with patterns by hand;
-* ``ranking off``: as ``cold``, but every link that no rule denies is followed, whatever it is, with as many
-  downloads as ``--budget`` times the articles.
+* ``cold``: one-line rules (``domain``), no previous knowledge; only the agency's rule names its feeds,
+  because half of its stories are not linked from any page;
+* ``learned``: the same rules and an empty queue, but with the first crawl's knowledge of URLs;
+* ``rules``: the demo's own rule files, with hand-written patterns;
+* ``ranking off``: like ``cold``, but every link that no rule denies is followed, with ``--budget`` times as
+  many downloads as there are articles.
 
-``useful`` are articles among the pages sent whole outside robots.txt, feeds, sitemaps and sections, as the
-server's log has it; ``found`` is the share of all articles that were stored.
+``useful``: the share of articles among the pages sent completely, without robots.txt, feeds, sitemaps and
+sections, in the server's log; ``found``: the share of all articles that were stored.
 
     python -m benchmarks.useful [--articles 600] [--budget 8] [--json]
 """
@@ -100,7 +100,7 @@ def _one_line_rules(folder: Path, given: Path) -> Path:
 
 
 def _hand_on(before: Path, after: Path) -> None:
-    """Copy what was learned, and nothing else."""
+    """Copy the learned knowledge, and nothing else."""
     after.mkdir()
     with (
         closing(open_storage({"NEWSBOT_DATA": str(before)})) as old,

@@ -1,4 +1,4 @@
-"""The webs that crawls are measured on: many hosts, all pages made before the clock starts."""
+"""The webs for measuring crawls: many hosts, with all pages made before the start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.site import answer
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BRANCHES = 4
-"""New pages that a page of the tree links to; it links to as many known ones."""
+"""New pages that a page of the tree links to; it links to the same number of known ones."""
 FILLING = (
     "<p>" + "What the council decided on the bridge stands in the minutes of its session. " * 60 + "</p>"
 )
@@ -21,7 +21,7 @@ FILLING = (
 
 @dataclass(slots=True)
 class Web:
-    """``pages``: URL -> whole answer; ``starts``: where a crawl begins; ``wanted``: what it is to fetch."""
+    """``pages``: URL -> response; ``starts``: start URLs of a crawl; ``wanted``: the pages it must fetch."""
 
     pages: dict[str, bytes] = field(default_factory=dict)
     starts: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Web:
 
 
 def tree(pages: int, hosts: int) -> Web:
-    """A tree of pages of 5 kB on each host, with links to the children and to the first pages."""
+    """Return a tree of pages of 5 kB on each host, with links to the children and to the first pages."""
     web = Web()
     each = pages // hosts
     for host in range(hosts):
@@ -44,7 +44,7 @@ def tree(pages: int, hosts: int) -> Web:
 
 
 def papers(articles: int, hosts: int) -> Web:
-    """The demo's articles (6.5 kB, two languages, some syndicated) spread over hosts, each with a feed."""
+    """Return the demo's articles (6.5 kB, two languages, some syndicated) on many hosts, one feed each."""
     web = Web()
     plan = make_plan(articles, now=NOW)
     demo = DemoWeb(plan)

@@ -1,9 +1,9 @@
-"""Articles a second over the whole path, and where the time goes, beside Scrapy that only downloads.
+"""Articles per second over the whole path and the time of each step, compared with downloads by plain Scrapy.
 
-A local web of many hosts serves the demo's articles (without its faults). Two crawls fetch the same
-pages in the same run: ``newsbot`` with fetch, extraction, both duplicate checks and storage, and a bare
-Scrapy spider that downloads the same list and does nothing with it. Each is a process of its own; the
-server is this process, so that on two cores both have one core for themselves.
+A local web of many hosts serves the demo's articles (without its faults). Two crawls fetch the same pages in
+the same run: ``newsbot`` with download, extraction, both duplicate checks and storage; and a bare Scrapy
+spider that downloads the same list and discards it. Each is a process of its own. The server is this process,
+so that on two cores both have a core of their own.
 
     python -m benchmarks.whole_path [--articles 1000] [--json]
 """
@@ -66,7 +66,7 @@ json.dump(crawler.stats.get_stats(), open(stats_file, "w"), default=str)
 
 
 class ArticleWeb:
-    """Articles and one feed a host, all made before the clock starts."""
+    """Articles and one feed per host, all made before the start."""
 
     def __init__(self, articles: int) -> None:
         plan = make_plan(articles, now=NOW)
@@ -103,7 +103,7 @@ class ArticleWeb:
 
 
 def measure(articles: int) -> list[dict[str, Any]]:
-    """Run both crawls; return a row each."""
+    """Run both crawls; return one row for each."""
     web = ArticleWeb(articles)
     with tempfile.TemporaryDirectory() as name, LoopbackServer(web) as server:
         folder = Path(name)
@@ -153,7 +153,7 @@ def _newsbot_row(stats: dict[str, Any]) -> dict[str, Any]:
     row = {"crawler": "newsbot, whole path", "pages": stats["response_received_count"], "articles": articles,
            "seconds": seconds, "per_second": articles / seconds}  # fmt: skip
     taken = {step: stats.get(f"newsbot/time/{step}", 0.0) for step in STEPS}
-    taken["settle"] -= taken["judge"] + taken["queue"]  # they happen within it, but for the first sources
+    taken["settle"] -= taken["judge"] + taken["queue"]  # they happen within it, except for the first sources
     shares = {step: max(0.0, time) / seconds for step, time in taken.items()}
     shares["download and Scrapy"] = 1 - sum(shares.values())
     return {**row, "share": shares}

@@ -13,7 +13,7 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``recrawl``: when a page is fetched again
 * ``extraction``: from the bytes of a page to an article
 * ``frontier``: which URL is fetched next, by whom, and when
-* ``search``: queries, the word index, snippets
+* ``search``: queries, the search index, snippets
 * ``storage``: pages, articles, stories and sources
 * ``dedup``: same and similar texts
 * ``discovery``: feeds, sitemaps, sections and the links in them
@@ -27,8 +27,25 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``operations``: what a person does to data
 * ``web``: the dashboard, the API and the push receiver
 * ``simulator``, ``demo``, ``authoring``: compare strategies; a bundled web; write rules
+* ``api``: the Python interface
 * ``actions``, ``commands``: what commands do, and their declarations
 * ``settings``: Scrapy's settings module
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from newsbot.api import Article, crawl, extract, open_storage
+
+__all__ = ["Article", "crawl", "extract", "open_storage"]
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the Python interface only when it is used, because commands do not need it."""
+    if name in __all__:
+        from importlib import import_module  # noqa: PLC0415  # no program pays for it that does not use it
+
+        return getattr(import_module("newsbot.api"), name)
+    raise AttributeError(f"module 'newsbot' has no attribute '{name}'")

@@ -1,16 +1,14 @@
-"""Opens what the settings name: the rules; frontier, storage and near-duplicate index in the file or on
-servers.
+"""Opens the rules, the frontier, the storage and the near-duplicate index by the settings.
 
-A backend is imported when it is opened: a program that uses no server does not wait for pymongo, and a
-command that only reads rules does not wait for numpy. ``settings`` is anything with ``get(name, default)``:
-Scrapy's settings or a dict.
+A backend is imported only when it is opened. So a program without a server does not load pymongo, and a
+command that only reads rules does not load numpy. ``settings`` is anything with ``get(name, default)``, such
+as Scrapy's settings or a dict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +21,12 @@ if TYPE_CHECKING:
     from newsbot.dedup.index import NearIndex
     from newsbot.frontier.base import Frontier
     from newsbot.rules import RuleSet
+    from newsbot.rules.reload import PresentRules
+    from newsbot.search.articles import ArticleSearch
     from newsbot.storage.base import Storage
 
 DATA_FILE = "newsbot.db"
+SEARCH_FILE = "search.db"
 _OF_THEIR_SCHEDULER = (
     "SCHEDULER_FLUSH_ON_START",
     "SCHEDULER_QUEUE_KEY",
@@ -36,7 +37,7 @@ _OF_THEIR_SCHEDULER = (
     "REDIS_START_URLS_KEY",
 )
 REDIS_KEEPS = 3600.0
-"""Seconds: pages that are due later are left to the storage, see :mod:`newsbot.crawl.refill`."""
+"""Seconds. Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill`."""
 
 
 def data_folder(settings: SettingsLike) -> Path:
@@ -54,10 +55,9 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
     given = settings.get("NEWSBOT_RULES")
     if given:
         return Path(given).expanduser()
-    project = Path(__file__).resolve().parent.parent
-    if (project / "scrapy.cfg").exists():
-        return project / "rules"
-    return files("newsbot") / "site_rules"
+    from newsbot.rules.load import shipped_folder
+
+    return shipped_folder()
 
 
 def open_rules(settings: SettingsLike) -> RuleSet:
@@ -65,6 +65,13 @@ def open_rules(settings: SettingsLike) -> RuleSet:
     from newsbot.rules import load_rules
 
     return load_rules(rules_folder(settings))
+
+
+def present_rules(settings: SettingsLike) -> PresentRules:
+    """Return an object that gives the current rules at any time."""
+    from newsbot.rules.reload import PresentRules
+
+    return PresentRules(rules_folder(settings))
 
 
 def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Frontier:
@@ -81,7 +88,7 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
-    ``hurried``: a server gets a few seconds for each answer, not the time of a long search.
+    ``hurried``: a server has only a few seconds for each answer, not the time of a long search.
     """
     uri = settings.get("MONGO_URI")
     if not uri:
@@ -109,11 +116,31 @@ def open_index(settings: SettingsLike) -> NearIndex:
     return RedisIndex(settings, keep=keep)
 
 
+def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | None = None) -> ArticleSearch:
+    """Open the search index of this machine over a storage. Raises :class:`newsbot.errors.DataError`.
+
+    ``rules`` are those whose tags a query can name. By default they are read when a query names a tag.
+    """
+    from newsbot.search.articles import ArticleSearch
+
+    present = rules or present_rules(settings)
+    return ArticleSearch(
+        data_folder(settings) / SEARCH_FILE, storage.articles, lambda tag: present.get().tagged(tag)
+    )
+
+
+@contextmanager
+def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
+    """Open the search for a command. Raises as :func:`stored` does."""
+    with stored(settings) as storage, closing(open_search(settings, storage)) as search:
+        yield search
+
+
 @contextmanager
 def stored(settings: SettingsLike) -> Iterator[Storage]:
-    """Open the storage for a command that only looks.
+    """Open the storage for a command that only reads.
 
-    Raises :class:`DataUnavailable` if nothing has been crawled yet: no file is made.
+    Raises :class:`DataUnavailable` if nothing has been crawled yet. No file is created.
     """
     if not settings.get("MONGO_URI"):
         _must_exist(settings)
@@ -123,7 +150,7 @@ def stored(settings: SettingsLike) -> Iterator[Storage]:
 
 @contextmanager
 def queued(settings: SettingsLike) -> Iterator[Frontier]:
-    """Open the frontier for a command that only looks. Raises as :func:`stored` does."""
+    """Open the frontier for a command that only reads. Raises as :func:`stored` does."""
     if not settings.get("REDIS_URL"):
         _must_exist(settings)
     with closing(open_frontier(settings)) as frontier:
@@ -155,10 +182,10 @@ def empty_index(settings: SettingsLike) -> None:
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:
-    """Return the settings of scrapy-redis that are set and mean something else here, or nothing.
+    """Return the settings of scrapy-redis that are set but have no or another meaning here.
 
-    Nothing queued is ever thrown away, what is queued is JSON, and the frontier tells what is known.
-    Without REDIS_URL the crawl is in the data file, whatever host is named.
+    The queue is never flushed, its entries are JSON, and the frontier knows which URLs are known. Without
+    REDIS_URL the crawl uses the data file, even if a Redis host is set.
     """
     if not settings.get("REDIS_URL"):
         return [name for name in ("REDIS_HOST", "REDIS_PORT", "REDIS_PARAMS") if settings.get(name)]

@@ -1,6 +1,6 @@
-"""Time: the clock, and moments as text and durations, written and read in one way.
+"""Time: the clock, and functions that parse and format times and durations.
 
-Scheduling uses POSIX seconds (``float``); what people read uses aware ``datetime`` in UTC.
+Scheduling uses POSIX seconds (``float``). Times for people are aware ``datetime`` in UTC.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 Clock = Callable[[], float]
-"""Gives the present time in POSIX seconds; tests and the simulator pass their own."""
+"""Returns the current time in POSIX seconds. Tests and the simulator pass their own clock."""
 
 system_clock: Clock = time.time
 DAY = 86400.0
-"""Seconds."""
+"""A day in seconds."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.ASCII)
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 604800.0}
@@ -36,7 +36,7 @@ def iso(moment: datetime | None) -> str | None:
 
 
 def from_iso(text: str | None) -> datetime | None:
-    """Read what :func:`iso` wrote."""
+    """Parse a time written by :func:`iso`."""
     return None if text is None else datetime.fromisoformat(text)
 
 
@@ -46,23 +46,23 @@ def parse_duration(text: str | float) -> float:
     Raises ``ValueError`` with a readable message for anything else.
     """
     if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise ValueError(f"{text!r} is no duration; write for example 30s, 5m, 6h or 1d")
+        raise ValueError(f"{text!r} is not a duration; write for example 30s, 5m, 6h or 1d")
     match = _DURATION.fullmatch(str(text).strip())
     if match is None:
-        raise ValueError(f"{text!r} is no duration; write for example 30s, 5m, 6h or 1d")
+        raise ValueError(f"{text!r} is not a duration; write for example 30s, 5m, 6h or 1d")
     return float(match[1]) * _UNITS[match[2]]
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return a time as text in UTC that sorts as time does, microseconds kept."""
+    """Return a time as UTC text with microseconds, which sorts in order of time."""
     if moment is None:
         return None
     if moment.tzinfo is not None:
-        with suppress(OverflowError):  # within a day of year 1 or 10000: as written
+        with suppress(OverflowError):  # a time near year 1 or 10000 cannot be converted and is kept as it is
             moment = moment.astimezone(UTC)
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
 
 
 def from_stamp(text: str | None) -> datetime | None:
-    """Read what :func:`stamp` wrote."""
+    """Parse a time written by :func:`stamp`."""
     return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)

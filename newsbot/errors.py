@@ -3,16 +3,16 @@
 ::
 
     NewsbotError
-    ├── UserError                 somebody can put it right: one line, no traceback
+    ├── UserError                 a person can correct it: one line, no traceback
     │   ├── ArgumentError         a wrong spider argument or command option
     │   ├── RulesError            problems in rule files, all at once
-    │   └── DataError             the place where data are kept
+    │   └── DataError             the place where data are stored
     │       ├── DataUnavailable   cannot be opened, locked, server away: wait and try again
     │       ├── DataFull          disk or quota exhausted
-    │       ├── RecordRefused     this one record cannot be kept, others can
-    │       ├── RecordBusy        this one record is being written by another worker: try again
-    │       └── SchemaError       written by a newer newsbot, or no newsbot file at all
-    └── NotAnArticle              a page that holds no article (``reason`` says why)
+    │       ├── RecordRefused     this record cannot be stored, others can
+    │       ├── RecordBusy        another worker is writing this record: try again
+    │       └── SchemaError       written by a newer newsbot, or not by newsbot
+    └── NotAnArticle              a page that is not an article (``reason`` says why)
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ class NewsbotError(Exception):
 
 
 class UserError(NewsbotError):
-    """Something that a person can put right; ``str(error)`` names the place and the remedy."""
+    """An error that a person can correct. ``str(error)`` names the place and the remedy."""
 
 
 class ArgumentError(UserError):
-    """A wrong spider argument or command option; the text says what is allowed."""
+    """A wrong spider argument or command option. The text says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a rule file: ``file:line: key: problem``. Line 0: the fault is of no line."""
+    """One problem in a rule file: ``file:line: key: problem``. Line 0 means that it concerns no single
+    line."""
 
     file: str
     line: int
@@ -48,7 +49,7 @@ class Problem:
 
 
 class RulesError(UserError):
-    """All problems of all rule files, one a line."""
+    """All problems of all rule files, one per line."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -56,7 +57,7 @@ class RulesError(UserError):
 
 
 class DataError(UserError):
-    """A fault of the place where newsbot keeps its data."""
+    """An error of the place where newsbot stores its data."""
 
 
 class DataUnavailable(DataError):
@@ -64,23 +65,23 @@ class DataUnavailable(DataError):
 
 
 class DataFull(DataError):
-    """There is no room left to write."""
+    """There is no space left to write."""
 
 
 class RecordRefused(DataError):
-    """One record cannot be kept as it is (too large, no number); the place itself is well."""
+    """One record cannot be stored as it is (too large, not a number). The place itself works."""
 
 
 class RecordBusy(DataError):
-    """Another worker writes this record now, or died while it did; the place itself is well."""
+    """Another worker is writing this record, or died while writing it. The place itself works."""
 
 
 class SchemaError(DataError):
-    """The data were written by a newer newsbot, or are no newsbot data at all."""
+    """The data were written by a newer newsbot, or are not newsbot data at all."""
 
 
 class NotAnArticle(NewsbotError):
-    """The page holds no article; ``reason`` is a short stable token such as ``section_front``."""
+    """The page is not an article. ``reason`` is a short stable token such as ``section_front``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

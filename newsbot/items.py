@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from newsbot.clock import iso
 
@@ -39,43 +41,53 @@ class Where(StrEnum):
     NAVIGATION = "navigation"
     AUTODISCOVERY = "autodiscovery"
     GUESS = "guess"
-    """A usual place of feeds and sitemaps, of which nobody said that it is there."""
+    """A usual place of feeds and sitemaps that no page names."""
     ARGUMENT = "argument"
+    NEXT_PAGE = "next_page"
+    """The next page of a list."""
     REDIRECT = "redirect"
     PUSH = "push"
 
 
 class Reason(StrEnum):
-    """Why something was done or left: tokens that the crawl compares, as data, stats and records have them.
+    """Reasons as tokens. The crawl compares them, and data, stats and records contain them.
 
-    Other tokens exist that nobody compares, such as ``http_503`` or ``feed_empty``. Sentences are made where
-    people read them (:mod:`newsbot.operations.explain_text`).
+    There are other tokens that nothing compares, such as ``http_503`` or ``feed_empty``.
+    :mod:`newsbot.operations.explain_text` turns tokens into sentences for people.
     """
 
     # why a URL was queued, or was marked as done without a visit
     ALIAS = "alias"
     """Another address of a fetched page."""
     CLAIMED = "claimed"
-    """A fetched page calls it its canonical address."""
+    """A fetched page names it as its canonical address."""
     DOUBTED = "doubted"
-    """So did another page; it is read all the same."""
+    """Another page names it as its canonical address. That claim is doubted, so it is read."""
     DUE_AGAIN = "due_again"
     EXPLORED = "explored"
-    """An unlikely link, fetched to see whether the judgement is right."""
+    """An unlikely link that is fetched to test the ranking."""
     IMPORTED = "imported"
     LIKELY_ARTICLE = "likely_article"
     LIST = "list"
-    """A list that nobody vouches for: it is fetched only while such lists lead to articles."""
+    """A list that no rule names. It is fetched only while such lists lead to articles."""
     RULE = "rule"
+    SUBJECT_LIST = "subject_list"
+    """A list by tag, category or author. It is read only if no other list leads to older articles."""
     SAME_HEADLINE = "same_headline"
-    """The site has listed its headline under another address."""
+    """The site has listed the page's headline under another address."""
     UNRANKED = "unranked"
     # why a link is not followed
     BARREN_LIST = "barren_list"
+    DOUBTFUL_SHAPE = "doubtful_shape"
+    """No page whose URL has this shape was an article yet. The link waits for such a page."""
+    FAILED_SHAPE = "failed_shape"
+    """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
     NOT_FOLLOWED = "not_followed"
     NOT_IN_RULE = "not_in_rule"
     OFFSITE = "offsite"
+    OTHER_LISTS = "other_lists"
+    """Numbered pages, an archive or a sitemap lead to the older articles, so that this list is not needed."""
     TOO_DEEP = "too_deep"
     TOO_OLD = "too_old"
     UNLIKELY_ARTICLE = "unlikely_article"
@@ -89,25 +101,30 @@ class Reason(StrEnum):
     HTTP_410 = "http_410"
     IGNORED = "ignored"
     LIMIT = "limit"
-    """The crawl has all the articles that it may take of the site."""
+    """The crawl has reached its limit of articles for the site."""
     NO_ARTICLE = "no_article"
     NOTHING_THERE = "nothing_there"
     """A usual place of feeds gives a feed or sitemap without links."""
     OURS = "ours"
-    """A fault of newsbot or of its data."""
+    """An error of newsbot or of its data."""
     PRIVATE_ADDRESS = "private_address"
+    PORT = "port"
     PROXY = "proxy"
     REDIRECT_KNOWN = "redirect_known"
     REDIRECTS = "redirects"
     REFUSED = "refused"
+    RENDER = "render"
+    """The browser could not render the page."""
     REMOVED = "removed"
-    """Somebody has taken it out (``scrapy remove``)."""
+    """A person removed it (``scrapy remove``)."""
     ROBOTS = "robots"
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     SAME_PAGE = "same_page"
-    """It differs from a known page in a session's id only."""
+    """Its URL differs from that of a known page only in a session id."""
     SCHEME = "scheme"
+    SCRIPTS = "scripts"
+    """A list without links, whose scripts may add them."""
     TIMEOUT = "timeout"
     TLS = "tls"
     TOO_LARGE = "too_large"
@@ -126,6 +143,8 @@ class EventKind(StrEnum):
     DISCOVERED = "discovered"
     FETCHED = "fetched"
     HEAD = "head"
+    NEXT_PAGE = "next_page"
+    """The next page of a list."""
     REDIRECT = "redirect"
     HOST_RESTS = "host_rests"
     NO_PAGE = "no_page"
@@ -142,7 +161,11 @@ class EventKind(StrEnum):
     FAULT = "fault"
     LIST = "list"
     """A list under trial has shown what it leads to."""
+    LEFT = "left"
+    """It was queued, but is not fetched because of what was learned in the meantime."""
     GUESSED = "guessed"
+    RESPELLED = "respelled"
+    """It failed and is tried under another spelling of the same address."""
     CANONICAL = "canonical"
     RETRY = "retry"
     PLANNED = "planned"
@@ -151,17 +174,27 @@ class EventKind(StrEnum):
 
 
 class Details(TypedDict, total=False):
-    """What an event says besides its time and kind; each kind has some of these."""
+    """The details of an event besides its time and kind. Each kind of event has some of these."""
 
     where: str
     """Discovered: where the link was found, a :class:`Where`."""
     referrer: str | None
     why: str
-    """Discovered: a :class:`Reason` or :class:`Where`, after a colon a detail. Planned: a sentence."""
+    """Discovered: a :class:`Reason` or :class:`Where`, optionally with a colon and a detail.
+
+    Planned: a sentence.
+    """
     published_at: str
+    authors: list[str]
     ruled: bool
     status: int
     bytes: int
+    tls: str
+    """Fetched: ``not verified`` where the rule says ``tls: ignore``."""
+    rendered: bool
+    """Fetched: read after the page's scripts had run."""
+    scripts: bool
+    """Not an article: the page has scripts and hardly any text."""
     unchanged: bool
     to: str
     host: str
@@ -203,12 +236,12 @@ _SENTENCES = {
     "named as canonical by another page": Reason.DOUBTED,
     "due again": Reason.DUE_AGAIN,
 }
-"""Reasons as they were stored until November 2026."""
+"""Reasons in the form that was stored until November 2026."""
 _SAME_HEADLINE = "same headline as "
 
 
 def read_reason(stored: str | None) -> tuple[str, str]:
-    """Return the token and the detail of a stored reason, also of one that an earlier version stored."""
+    """Return the token and the detail of a stored reason. Reads the form of earlier versions too."""
     stored = stored or ""
     if stored in _SENTENCES:
         return _SENTENCES[stored], ""
@@ -220,7 +253,7 @@ def read_reason(stored: str | None) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One link as a source gave it. ``url`` is absolute and as the site wrote it."""
+    """One link in a source. ``url`` is absolute, in the site's spelling."""
 
     url: str
     where: Where
@@ -228,14 +261,16 @@ class Link:
     text: str | None = None
     """Anchor text or the item's title."""
     lead: str | None = None
-    """How what a feed writes below the title begins, as one line without markup; it is compared, not kept."""
+    """The beginning of a feed item's description, as one line without markup. It is compared, not stored."""
     published_at: datetime | None = None
     modified_at: datetime | None = None
+    authors: tuple[str, ...] = ()
+    """The authors that a feed names, not cleaned."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PageRecord:
-    """What is known of one URL. Times are POSIX seconds."""
+    """The record of one URL. Times are POSIX seconds."""
 
     url: str
     fingerprint: bytes
@@ -257,7 +292,7 @@ class PageRecord:
     first_seen: float = 0.0
     last_fetched: float | None = None
     last_full_fetch: float | None = None
-    """The last time a body came (not a 304)."""
+    """Time of the last response with a body (not 304)."""
     next_due: float | None = None
     checks: int = 0
     changes: int = 0
@@ -300,7 +335,7 @@ class Article:
     tags: list[str] = field(default_factory=list)
     image: str | None = None
     structure: dict[str, list[int]] = field(default_factory=dict)
-    """Which lines of ``text`` (from 0) are no plain paragraphs, by kind: heading, quote, item, cell."""
+    """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, cell."""
     form: Form = "article"
     """What the text is: one story, a live blog, or a gallery of pictures with captions."""
     partial: bool = False
@@ -308,24 +343,93 @@ class Article:
     discovered_at: datetime | None = field(default=None, metadata=TIME)
     fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""
-    """Hexadecimal key of the normalised text (see :mod:`newsbot.dedup.minhash`)."""
+    """Hexadecimal key of the normalised :attr:`shown` text (see :mod:`newsbot.dedup.minhash`)."""
     story: str | None = None
-    """Id of the cluster of articles that tell the same in nearly the same words."""
+    """Id of the group of articles that report the same in nearly the same words."""
     relation: str | None = None
-    """What it was to its story when it came: new, member, revision or derived (newsbot/dedup/decision.py)."""
+    """Relation to its story when it was stored: new, member, revision, continues or derived
+    (newsbot/dedup/decision.py)."""
     similarity: float | None = None
-    """To the nearest article of the story, 0 to 1."""
+    """Similarity to the nearest article of the story, 0 to 1."""
     duplicate_of: str | None = None
     """Canonical URL of the article of the source that this one nearly equals."""
-    derived_from: str | None = None
-    """Canonical URL of an article of another story: the shorter of the two texts is mostly in the other."""
+    derived_from: list[str] = field(default_factory=list)
+    """Canonical URLs of articles with which it shares most of the shorter text, the largest share first."""
     version: int = 1
     rights: dict[str, str] = field(default_factory=dict)
-    """What the site reserves, and which place says so (:mod:`newsbot.rights`), e.g. ``{"noai": "meta"}``."""
+    """Reservations of the site, and where each is stated (:mod:`newsbot.rights`), e.g. ``{"noai":
+    "meta"}``."""
     extraction: dict[str, str] = field(default_factory=dict)
-    """Which method gave which field, e.g. ``{"title": "json-ld"}``."""
+    """Which method gave which field, e.g. ``{"title": "json-ld"}``.
 
-    def as_row(self) -> dict[str, Any]:
+    ``site_lines``: see :attr:`site_lines`.
+    """
+
+    def __post_init__(self) -> None:
+        """Read ``derived_from`` as stored until November 2026: one address or none."""
+        named: list[str] | str | None = self.derived_from
+        self.derived_from = [named] if isinstance(named, str) else list(named or ())
+
+    @property
+    def site_lines(self) -> list[tuple[int, str]]:
+        """The lines that were removed because the site repeats them around its articles.
+
+        Each has the number of the line of ``text``, from 0, that it stood before.
+        """
+        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
+        return [(int(number), line) for number, _, line in notes]
+
+    @site_lines.setter
+    def site_lines(self, removed: Iterable[tuple[int, str]]) -> None:
+        if notes := "\n".join(f"{number}: {line}" for number, line in removed):
+            self.extraction["site_lines"] = notes
+
+    @property
+    def shown(self) -> str:
+        """The text as the page shows it, including the site's lines."""
+        lines = self.text.split("\n") if self.text else []
+        for number, line in reversed(self.site_lines):
+            lines.insert(number, line)
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
         """Return the article as a JSON-able mapping, times as ISO 8601 with ``Z``."""
         row = asdict(self)
         return {key: iso(value) if isinstance(value, datetime) else value for key, value in row.items()}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Return the article of a mapping made by :meth:`to_dict`. Unknown keys are ignored.
+
+        Raises ``TypeError`` if a field without a default is missing, and ``ValueError`` if a time is not in
+        ISO 8601.
+        """
+        values = {one.name: row[one.name] for one in fields(cls) if one.name in row}
+        for one in fields(cls):
+            if one.metadata == TIME and values.get(one.name) is not None:
+                values[one.name] = datetime.fromisoformat(values[one.name])
+        return cls(**values)
+
+    def to_markdown(self) -> str:
+        """Return headline, byline, address and text as Markdown (CommonMark)."""
+        when = self.published_at.date().isoformat() if self.published_at else ""
+        byline = ", ".join(filter(None, [*self.authors, when]))
+        marks = {line: kind for kind, lines in self.structure.items() for line in lines}
+        body = [
+            _MARKDOWN.get(marks.get(number, ""), "") + _plain_markdown(line)
+            for number, line in enumerate(self.text.split("\n"))
+            if line.strip()
+        ]
+        head = [f"# {_plain_markdown(self.title)}", _plain_markdown(byline), f"<{self.url}>"]
+        return "\n\n".join(part for part in (*head, *body) if part) + "\n"
+
+
+_MARKDOWN = {"heading": "## ", "quote": "> ", "item": "- "}
+"""The beginning of a line of each kind in Markdown."""
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|]|^[#+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
+"""Characters with a meaning in Markdown, within a line or at its beginning."""
+
+
+def _plain_markdown(line: str) -> str:
+    """Return a line with all Markdown characters escaped."""
+    return _SPECIAL.sub(r"\\\g<0>", line.strip())

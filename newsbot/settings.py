@@ -18,20 +18,20 @@ SPIDER_MODULES = ["newsbot.spiders"]
 NEWSPIDER_MODULE = "newsbot.spiders"
 COMMANDS_MODULE = "newsbot.commands"
 
-# --- who we are
+# --- identity
 USER_AGENT = user_agent(_TABLE["NEWSBOT_CONTACT"])
 ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = "newsbot"
 COOKIES_ENABLED = False
 
-# --- how much at once; politeness per host is the frontier's (rules: delay, concurrency)
+# --- concurrency; the frontier limits each host (rule keys delay and concurrency)
 CONCURRENT_REQUESTS_PER_DOMAIN = 32
-CONCURRENT_ITEMS = 2  # a page has one article; Scrapy starts so many tasks for each page (100: 1.5 ms)
+CONCURRENT_ITEMS = 2  # a page has one article; Scrapy starts this many tasks for each page (100: 1.5 ms)
 DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
 DNS_TIMEOUT = 10
 
-# --- bounds on what comes from outside
+# --- limits on responses
 DOWNLOAD_MAXSIZE = 10 * 2**20
 DOWNLOAD_WARNSIZE = 0
 REDIRECT_MAX_TIMES = 8
@@ -40,11 +40,13 @@ REDIRECT_PRIORITY_ADJUST = 0
 # --- parts
 SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"
 TWISTED_DNS_RESOLVER = "newsbot.crawl.address_guard.GuardedResolver"
+DOWNLOAD_HANDLERS = {"https": "newsbot.crawl.certificates.HttpsHandler"}
+DOWNLOAD_VERIFY_CERTIFICATES = True  # for a site with an invalid certificate: rule key tls
 DOWNLOADER_MIDDLEWARES = {
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # judged before a link is queued
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged before they are queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,  # the frontier retries
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # would decode every page for it
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # it would decode every page
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
@@ -52,16 +54,17 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.addresses.AddressGuardMiddleware": 80,
     "newsbot.middlewares.robots.RobotsMiddleware": 100,
     "newsbot.middlewares.tdmrep.TdmRepMiddleware": 110,
+    "newsbot.middlewares.rendering.RenderingMiddleware": 540,
     "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,
-    "newsbot.middlewares.archive.WireMiddleware": 900,  # next to the wire: bodies as they came
+    "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network: bodies as they were sent
 }
 SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status
-    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # a news site need not know where we found it
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # newsbot.urls bounds the length
-    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # depth travels with the frontier's entry
+    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # sites need not know where a link was found
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # newsbot.urls limits the length
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # the depth is in the frontier's entry
     "newsbot.middlewares.archive.ArchiveMiddleware": 400,
     "newsbot.middlewares.links.LinksMiddleware": 500,
 }
@@ -74,7 +77,7 @@ ITEM_PIPELINES = {
 }
 EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,
-    "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
+    "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress reports more
     "newsbot.extensions.pauses.Pauses": 480,
     "newsbot.extensions.logs.Logs": 0,
     "newsbot.extensions.rulesreload.RulesReload": 490,
@@ -85,13 +88,13 @@ EXTENSIONS = {
     "newsbot.extensions.alerts.Alerts": 540,
 }
 
-# --- what is said
+# --- logging
 LOG_FORMATTER = "newsbot.cli.log_formatter.QuietLogFormatter"
 DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False
-LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them
+LOG_VERSIONS: list[str] = []  # `scrapy version -v` prints them
 FEED_EXPORT_ENCODING = "utf-8"
 
-# --- doors that stay shut
+# --- disabled services
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

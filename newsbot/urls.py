@@ -1,24 +1,26 @@
 """URLs: canonical form, fingerprint (identity), host key (politeness), site.
 
-Parsing is WHATWG's (https://url.spec.whatwg.org, by ada-url, so that a link means here what it means
-in a browser). On top come only the rules that tell one page from another: tracking and session
-parameters, default documents, repeated slashes, escapes (RFC 3986, 6.2.2).
+Parsing follows WHATWG (https://url.spec.whatwg.org, by ada-url), so that a link has the same meaning as in a
+browser. The canonical form adds only rules that identify a page: tracking and session parameters, default
+documents, repeated slashes, escapes (RFC 3986, 6.2.2). The canonical URL *names* a page; requests use the
+site's spelling.
 
-The canonical URL *names* a page; what is fetched stays what the site wrote. Deliberate choices:
+Deliberate choices:
 
-* The fragment goes, ``#!`` too: no server ever sees it, and newsbot runs no scripts, so that all
-  hash-bang addresses of one document bring the same bytes.
-* The query keeps its order: repeated and positional keys mean what their order says, and a site's
-  own links hardly ever differ in it. What does slip through is caught by its text.
-* A trailing slash stays: ``/a`` and ``/a/`` may be two pages, and relative links differ. Where they
-  are one, the server redirects and the redirect tells.
-* ``http`` and ``https``, with and without ``www.``, stay apart in the canonical URL, because only one
-  of them may answer; :func:`fingerprint` makes them one.
+- The fragment is dropped, also ``#!``: no server sees it, so that all such addresses of a document have the
+  same content.
+- The query keeps its order: the order of repeated and positional keys has a meaning, and the links of one
+  site hardly ever differ in it. Remaining copies are recognised by their text.
+- A trailing slash stays: ``/a`` and ``/a/`` may be two pages, and relative links differ. If they are one
+  page, the server redirects.
+- ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because only one of
+  them may answer. :func:`fingerprint` makes them equal.
 """
 
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 MAX_URL = 8192
-"""Characters; longer URLs are refused (servers refuse them too, mostly from 8 kB on)."""
-_MAX_HOST = 253  # RFC 1035, 2.3.4: no resolver takes more
+"""Maximum length. Longer URLs are refused, as most servers do from 8 kB on."""
+_MAX_HOST = 253  # RFC 1035, 2.3.4: resolvers accept no longer names
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -45,20 +47,23 @@ _TRACKING = _words(
     "_branch_match_id",
     # Analytics, newsletters, campaigns.
     "_openstat xtor _ga _gl ga_source ga_medium ga_campaign ga_content ga_term mc_cid mc_eid mkt_tok",
+    "gad_source gad_campaignid cmp ito ftag cx_testid cx_testvariant cx_artpos unlocked_article_code",
+    "amp_js_v amp_gsa at_medium at_campaign at_custom1 at_custom2 at_custom3 at_custom4 at_bbc_team",
+    "at_link_id at_link_type at_link_origin at_format at_ptr_name at_creation at_variant at_network at_term",
+    "at_send_date at_recipient_id",
+    "pk_campaign pk_kwd pk_keyword pk_source pk_medium pk_content pk_cid pk_vid",
     "_hsenc _hsmi __hssc __hstc __hsfp hsctatracking _kx vero_id vero_conv oly_anon_id oly_enc_id wickedid",
     "cmpid intcmp int_cmp icid ncid ocid s_cid smid wt_mc wt_zmc wt.mc_id etext roistat nr_email_referer",
     "ns_campaign ns_mchannel ns_source ns_linkname ns_fee guccounter guce_referrer guce_referrer_sig",
     # Where a reader came from.
-    "ref_src ref_url fb_ref fb_source fb_action_ids fb_action_types __twitter_impression sr_share wprov spm",
+    "ref_src ref_url fb_ref fb_source fb_action_ids fb_action_types __twitter_impression sr_share wprov",
     # The same page with another form open.
     "replytocom",
-    # Sessions; keys that end in sessionid go as well.
+    # Sessions; keys that end in sessionid are dropped as well.
     "phpsessid sessid session_id cfid cftoken oscsid zenid",
 )
 _TRACKING_STARTS = (
     "utm_",
-    "at_",
-    "pk_",
     "mtm_",
     "matomo_",
     "itm_",
@@ -67,7 +72,7 @@ _TRACKING_STARTS = (
     "elqtrack",
     "aspsessionid",
 )
-_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # sid=… is often a section's number, seldom a session
+_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # sid=… is more often a section's number than a session
 
 _DEFAULT_DOCUMENTS = _words(
     "index.html index.htm index.shtml index.xhtml index.phtml index.php index.php3 index.php5 index.asp",
@@ -81,13 +86,13 @@ _ASSETS = _words(
     "ts vtt srt pdf doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi fb2 djvu csv ics vcf",
     "zip rar 7z tgz bz2 xz tar exe msi dmg pkg deb rpm apk ipa iso bin torrent",
 )
-"""Extensions of files without links and articles; ``xml``, ``json`` and ``gz`` may be feeds or sitemaps."""
+"""Extensions of files without links and articles. ``xml``, ``json`` and ``gz`` may be feeds or sitemaps."""
 
 _HREF = re.compile(r"(https?://)(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(:\d+)?(/[^?#]*)(?:\?([^#]*))?")
-"""What ada serialises; a slash, ``@`` or colon inside the user's name or password is escaped there."""
+"""A URL as ada serialises it. It escapes a slash, ``@`` or colon inside the user name or password."""
 
 _UNTIDY_ESCAPE = re.compile(
-    r"%(?:(?![0-9A-F]{2})([0-9A-Fa-f]{2})?"  # lower-case digits, or no escape at all
+    r"%(?:(?![0-9A-F]{2})([0-9A-Fa-f]{2})?"  # an escape with lower-case digits, or a % that is not an escape
     r"|(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]))"  # an unreserved character
 )
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -96,10 +101,10 @@ _SLASHES = re.compile("//+")
 
 
 def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
-    """Return the canonical form of an absolute http(s) URL; applying it twice changes nothing.
+    """Return the canonical form of an absolute http(s) URL. Applying it twice changes nothing.
 
-    ``drop_query`` are further query keys that do not matter on this site, without regard to case;
-    ``name*`` stands for all keys that begin so. Raises ``ValueError`` with a readable text.
+    ``drop_query`` are further query keys that do not matter on this site, ignoring case; ``name*`` matches
+    all keys with this prefix. Raises ``ValueError`` with a readable text.
     """
     scheme, host, port, path, query = _split(url)
     if "%" in path:
@@ -122,8 +127,8 @@ def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
 def fingerprint(canonical: str) -> bytes:
     """Return the identity of a page: 16 bytes (BLAKE2b) of its canonical URL.
 
-    The scheme and a leading ``www.`` are left out: sites move to https and drop or add ``www.``, and
-    nobody publishes two pages that differ in nothing else.
+    The scheme and a leading ``www.`` are left out: sites move to https and add or drop ``www.``, and two
+    pages never differ in this alone.
     """
     name = canonical.partition("://")[2]
     if name.startswith("www.") and "." in name[4:].partition("/")[0]:
@@ -134,16 +139,28 @@ def fingerprint(canonical: str) -> bytes:
 def host_key(url: str) -> str:
     """Return the politeness key: the host in ASCII form, with ``:port`` if it is not the scheme's default.
 
-    Raises ``ValueError`` for what is no absolute http(s) URL.
+    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     _, host, port, _, _ = _split(url)
     return host + port
 
 
-def resolve(base: str, href: str) -> str | None:
-    """Return what ``href`` on the page ``base`` points to, as a browser would; never raises.
+def ascii_host(name: str) -> str:
+    """Return a host name in its stored form: ASCII and lower case. Other text is only lower-cased."""
+    return ada_url.idna_to_ascii(name.encode()).decode() or name.lower()
 
-    None for other schemes (``mailto:``, ``javascript:``), broken URLs and those over the size limit.
+
+def host_in_letters(name: str) -> str:
+    """Return a host name, or one label of it, in Unicode. Return it unchanged if it has no other form."""
+    ascii_form = name.lower().encode()
+    letters: str = ada_url.idna_to_unicode(ascii_form)
+    return letters if ada_url.idna_to_ascii(letters.encode()) == ascii_form else name
+
+
+def resolve(base: str, href: str) -> str | None:
+    """Return the URL of the link ``href`` on the page ``base``, as in a browser. Never raises.
+
+    Returns None for other schemes (``mailto:``, ``javascript:``), broken URLs and those over the size limit.
     """
     if len(href) > MAX_URL or len(base) > MAX_URL:
         return None
@@ -154,22 +171,13 @@ def resolve(base: str, href: str) -> str | None:
     return url if url.startswith(("http://", "https://")) and len(url) <= MAX_URL else None
 
 
-def path_and_query(url: str) -> str:
-    """Return what the patterns of rules see: path and query of the canonical URL, escapes as they are there.
-
-    Any http(s) URL may be given. Raises ``ValueError`` as :func:`canonicalize` does.
-    """
-    canonical = canonicalize(url)
-    return canonical[canonical.index("/", 8) :]
-
-
 @lru_cache(maxsize=65536)
 def site_of(host: str) -> str:
     """Return the registered domain of a host by the public suffix list, e.g. ``bbc.co.uk``.
 
-    A port is allowed and ignored. Addresses, single labels and public suffixes stand for themselves.
-    Names that the list's private part calls suffixes (``spb.ru``, ``blogspot.com``) are such: their
-    subdomains have owners of their own. The list is the one inside tldextract; nothing is downloaded.
+    A port is allowed and ignored. Addresses, single labels and public suffixes are returned as they are. The
+    private part of the list counts (``spb.ru``, ``blogspot.com``): subdomains of these have different owners.
+    The list is the one inside tldextract; nothing is downloaded.
     """
     name = host.lower().rstrip(".")
     if name.startswith("["):
@@ -178,7 +186,7 @@ def site_of(host: str) -> str:
     if _is_address(name):
         return name
     found = _suffix_list().extract_str(name)
-    if not found.suffix:  # the list's own last rule: an unknown top level is a suffix
+    if not found.suffix:  # the list's default rule: an unknown top-level domain is a suffix
         return ".".join(name.rsplit(".", 2)[-2:])
     return found.top_domain_under_public_suffix or name
 
@@ -191,7 +199,8 @@ def _suffix_list() -> TLDExtract:
 
 
 def is_asset(url: str) -> bool:
-    """True if the path ends like a picture, style sheet, script, document, archive, sound or film."""
+    """Return True if the path has the extension of an image, style sheet, script, document, archive, audio or
+    video."""
     path = url.partition("#")[0].partition("?")[0]
     scheme, found, rest = path.partition("://")
     _, slash, name = (rest if found else scheme).rpartition("/")
@@ -199,16 +208,39 @@ def is_asset(url: str) -> bool:
     return bool(slash and dot) and extension.lower() in _ASSETS
 
 
+def meant(text: str) -> str:
+    """Return the end of a message for an invalid URL: the URL that was probably meant, or an example."""
+    scheme = _SCHEME.match(text)
+    near = get_close_matches(scheme[1].lower(), ("https", "http"), n=1) if scheme else []
+    if scheme and near:
+        url = f"{near[0]}://{text[scheme.end() :]}"
+    elif _HERE.match(text):
+        url = f"http://{text}"
+    else:
+        url = f"https://{text}" if "." in text.partition("/")[0].strip(".") and "://" not in text else ""
+    try:
+        host_key(url)
+    except ValueError:
+        return "; write for example https://example.org/news/1"
+    return f" — did you mean {url!r}?"
+
+
+_SCHEME = re.compile(r"([a-z]{3,6})[:;.]?/{1,3}(?=[^/])", re.IGNORECASE)
+_HERE = re.compile(r"localhost\b|[\w.-]+:\d")
+"""A host of this machine or network, as people write it."""
+
+
 def _split(url: str) -> tuple[str, str, str, str, str]:
-    """Parse; return scheme with ``://``, host, port with ``:`` or nothing, path, query without ``?``."""
+    """Parse a URL. Return scheme with ``://``, host, port with ``:`` or nothing, path, query without
+    ``?``."""
     if len(url) > MAX_URL:
         raise ValueError(f"{_short(url)} is too long: over {MAX_URL} characters")
     try:
         match = _HREF.match(ada_url.normalize_url(url))
-    except ValueError as error:  # a lone surrogate is UnicodeEncodeError, which is one
-        raise ValueError(f"{_short(url)} is no absolute http(s) URL") from error
+    except ValueError as error:  # a lone surrogate raises UnicodeEncodeError, which is a ValueError
+        raise ValueError(f"{_short(url)} is not an absolute http(s) URL") from error
     if match is None:
-        raise ValueError(f"{_short(url)} is no absolute http(s) URL")
+        raise ValueError(f"{_short(url)} is not an absolute http(s) URL")
     scheme, host, port, path, query = match.groups("")
     if host.endswith("."):
         host = host[:-1]
@@ -218,7 +250,8 @@ def _split(url: str) -> tuple[str, str, str, str, str]:
 
 
 def _tidy_escape(match: re.Match[str]) -> str:
-    """Upper-case an escape, decode an unreserved character, escape a ``%`` that escapes nothing."""
+    """Return an escape in upper case, an unreserved character decoded, or ``%25`` for a ``%`` that is not an
+    escape."""
     digits = match[1] or match[2]
     if digits is None:
         return "%25"
@@ -227,7 +260,7 @@ def _tidy_escape(match: re.Match[str]) -> str:
 
 
 def _without_session(path: str) -> str:
-    """Drop ``;jsessionid=…``; what is left may be a dot segment, so that it is parsed again."""
+    """Remove ``;jsessionid=…``. The rest may be a dot segment, so the caller parses it again."""
     stripped = _SESSION_IN_PATH.sub("", path)
     if stripped == path:
         return path
@@ -242,18 +275,21 @@ def _tidy_query(query: str, drop_query: tuple[str, ...]) -> str:
     for part in query.split("&"):
         key, _, value = part.partition("=")
         key = key.lower().removeprefix("amp;")  # a link that was escaped twice
-        if not (part == "" or key in names or key.startswith(starts) or _is_session(key, value)):
+        if not (part == "" or key in names or key.startswith(starts) or _says_nothing(key, value)):
             kept.append(part)
     return "&".join(kept)
 
 
-def _is_session(key: str, value: str) -> bool:
+def _says_nothing(key: str, value: str) -> bool:
+    """Return True for a session id and for a link position (``spm=a2c4e.11153940.0.0``)."""
+    if key == "spm":
+        return value.count(".") > 1
     return key.endswith("sessionid") or (key == "sid" and _SESSION_VALUE.fullmatch(value) is not None)
 
 
 @lru_cache(maxsize=4096)
 def _dropped(drop_query: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names and the beginnings of names of all keys to drop."""
+    """Return the names and the prefixes of names of all keys to drop."""
     keys = [key.lower() for key in drop_query]
     names = _TRACKING.union(key for key in keys if not key.endswith("*"))
     return names, _TRACKING_STARTS + tuple(key[:-1] for key in keys if key.endswith("*"))

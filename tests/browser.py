@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, or the one that ``playwright install chromium`` brings."""
+"""A real browser: Debian's Chromium, or the one of ``playwright install chromium``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start it; skips (in CI: fails) where there is none."""
+    """Start it. If there is none, the test is skipped (in CI: fails)."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         try:
@@ -25,3 +26,15 @@ def chromium() -> Iterator[Browser]:
             pytest.skip(text)
         yield browser
         browser.close()
+
+
+def check_access(page: Page) -> None:
+    """Axe finds nothing in the page, and it fits, in both themes, on a phone and on a screen."""
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            found = Axe().run(page).response["violations"]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (width, scheme)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, width

@@ -1,4 +1,4 @@
-"""Small builders for unit tests: the parts of a crawl on real files, visits, answers, articles."""
+"""Small builders for unit tests: the parts of a crawl on real files, visits, responses, articles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from newsbot.recrawl import Outcome
 from newsbot.spiders.reading import Reader
 
 START = 1_795_000_000.0
-"""The moment at which the clock of a test begins: 2026-11-18."""
+"""The start time of a test's clock: 2026-11-18."""
 
 DEFAULTS = (
     "delay: 0\nconcurrency: 50\ninterval: {feed: 10m, sitemap: 10m, section: 10m, article: 1d, other: 7d}\n"
@@ -47,7 +47,7 @@ class ManualClock:
 
 
 class Desk:
-    """One crawl without its engine: parts, crawler and clock on real SQLite files."""
+    """One crawl without Scrapy's engine: its parts, crawler and clock, on real SQLite files."""
 
     def __init__(
         self, folder: Path, rules: Mapping[str, str] | None, settings: Mapping[str, Any], **arguments: Any
@@ -73,12 +73,12 @@ class Desk:
         self.read = Reader(self.crawl, obeys_noindex=obeys_noindex).read
 
     def stat(self, name: str) -> Any:
-        """Return the stat ``newsbot/<name>``, 0 if it was never counted."""
+        """Return the stat ``newsbot/<name>``, 0 if it is not set."""
         assert self.crawler.stats is not None
         return self.crawler.stats.get_value(f"newsbot/{name}", 0)
 
     def entry(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
-        """Return an entry as ``entry_for`` makes it; ``where``, ``why``, ``depth``, …"""
+        """Return an entry made by ``entry_for``. ``more``: ``where``, ``why``, ``depth``, …"""
         return make_entry(self.context, url, kind, **more)
 
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
@@ -90,9 +90,9 @@ class Desk:
         return entry
 
     def visit(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Visit:
-        """Queue a URL, lease it, and begin the visit as the scheduler does, with the record looked up.
+        """Queue a URL, lease it, and begin the visit with its page record, as the scheduler does.
 
-        The lease goes to this URL, whatever else waits on its host.
+        This URL is leased even if other URLs wait on its host.
         """
         self._priority += 1
         entry = self.queue(url, kind, priority=self._priority, **more)
@@ -125,7 +125,7 @@ def make_entry(
     text: str | None = None,
     priority: float = 1000.0,
 ) -> Entry:
-    """Return the entry of a link that was judged by somebody else."""
+    """Return the entry of a link that has already been judged."""
     return entry_for(
         Link(url=url, where=where, text=text),
         context.rule_for(url),
@@ -138,7 +138,7 @@ def make_entry(
 
 
 def make_request(visit: Visit, url: str | None = None, **headers: str) -> Request:
-    """Return the request that carries a visit."""
+    """Return the request of a visit."""
     request = Request(url or visit.lease.entry.url, meta={META_KEY: visit}, headers=dict(headers))
     visit.carrier = request
     return request
@@ -147,7 +147,7 @@ def make_request(visit: Visit, url: str | None = None, **headers: str) -> Reques
 def make_response(
     request: Request, body: bytes | str = b"", status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return an answer to a request."""
+    """Return a response to a request."""
     raw = body.encode() if isinstance(body, str) else body
     return HtmlResponse(
         request.url, status=status, headers=Headers(dict(headers or {})), body=raw, request=request
@@ -155,12 +155,12 @@ def make_response(
 
 
 def prose(number: int, words: int = 60) -> str:
-    """Return a text whose shingles no other number's text has."""
+    """Return a text that has no shingles in common with the text of any other number."""
     return " ".join(f"word{number}x{step}" for step in range(words)) + "."
 
 
 def make_article(number: int = 1, **fields: Any) -> Article:
-    """Return an article whose title and text no other number's has."""
+    """Return an article with a title and a text that are unique for its number."""
     url = f"https://news.test/story/{number}"
     given: dict[str, Any] = {
         "url": url,

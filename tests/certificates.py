@@ -1,4 +1,4 @@
-"""A self-signed certificate for TLS on loopback."""
+"""Certificates for TLS on loopback."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(folder: Path) -> ssl.SSLContext:
-    """Return a server's TLS context whose key and certificate are made in ``folder``."""
+def self_signed(folder: Path, *names: str, days: int = 1) -> ssl.SSLContext:
+    """Return a server's TLS context with a self-signed certificate in ``folder``.
+
+    The certificate is for the hosts ``names`` and is valid for ``days``. A client accepts it if
+    ``folder/certificate.pem`` is its file of authorities.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "replay.test")])
     now = datetime.now(UTC)
+    hosts = x509.SubjectAlternativeName([x509.DNSName(one) for one in names or ("replay.test",)])
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=9))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(hosts, critical=False)
         .sign(key, hashes.SHA256())
     )
     path = folder / "certificate.pem"

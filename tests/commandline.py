@@ -1,4 +1,4 @@
-"""A folder with rules and data, and commands run on it: in this process (quick), or as programs."""
+"""A folder with rules and data, and commands that run on it: in this process (fast), or as programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ drop_query:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -57,17 +57,17 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """What ``--json`` gave; stdout must hold nothing else."""
+        """The output of ``--json``; stdout must not contain anything else."""
         return json.loads(self.out)
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of a plain table, without its header."""
+        """Return the cells of a plain table, without its header."""
         return [re.split(r" {2,}", line.strip()) for line in self.out.splitlines()[1:]]
 
 
 class Place:
-    """Rules and data under one folder."""
+    """A folder with rules and data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,19 +81,19 @@ class Place:
 
     @contextmanager
     def storage(self) -> Iterator[SqliteStorage]:
-        """Open the storage, to fill it or to look."""
+        """Open the storage, to fill or read it."""
         with closing(SqliteStorage(self.data / "newsbot.db")) as storage:
             yield storage
 
     @contextmanager
     def frontier(self) -> Iterator[SqliteFrontier]:
-        """Open the frontier, to fill it or to look."""
+        """Open the frontier, to fill or read it."""
         with closing(SqliteFrontier(self.data / "newsbot.db", clock=time.time)) as frontier:
             yield frontier
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells newsbot where the folder is."""
+        """Environment variables that name the folder."""
         return {"NEWSBOT_DATA": str(self.data), "NEWSBOT_RULES": str(self.rules)}
 
     def program(self, *words: str) -> Answer:
@@ -104,7 +104,7 @@ class Place:
         return Answer(done.returncode, done.stdout, done.stderr)
 
     def run(self, name: str, *words: str, **settings: str) -> Answer:
-        """Do what ``scrapy NAME WORDS`` does with these settings, in this process."""
+        """Run ``scrapy NAME WORDS`` with these settings in this process."""
         command: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
         command.settings = Settings()
         command.settings.setmodule("newsbot.settings", priority="project")
@@ -114,7 +114,7 @@ class Place:
         with (
             redirect_stdout(out),
             redirect_stderr(err),
-            patch("newsbot.cli.command.configure_logging"),  # would stay for the tests that follow
+            patch("newsbot.cli.command.configure_logging"),  # would affect later tests
         ):
             command.add_options(parser)
             options, rest = parser.parse_known_args(list(words))
@@ -133,7 +133,7 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 def article(number: int, **changes: Any) -> Article:
-    """Return a small whole article."""
+    """Return a short complete article."""
     text = changes.pop("text", f"Text of article number {number} about the harbour. " * 5)
     values: dict[str, Any] = {
         "url": f"https://example.org/news/{number}?utm_source=feed",

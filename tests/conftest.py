@@ -1,4 +1,4 @@
-"""Fixtures that several tests share."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from tests.mockserver import MockServer
 from tests.servers import run_mongo
 
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-hypothesis_settings.register_profile("here", deadline=None)  # a busy machine is no fault of what is tested
-# The same examples each time: a red build is the fault of its change. New ones are drawn elsewhere.
+hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code
+# The same examples in each run, so that a failure is caused by the change. Other runs draw new ones.
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
-"""Bytes. Tests leave little behind (only what failed is kept), but some of them fill a server."""
+"""Bytes. Tests leave few files behind (only those of failures are kept), but some of them fill a server."""
 if (
     "TMPDIR" not in os.environ
     and MEMORY.is_dir()
     and shutil.disk_usage(MEMORY).free >= ENOUGH
     and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 ):
-    # Files of tests in memory: waiting for a disk is a third of the time, and no test pulls the plug.
-    # What is acknowledged is written and synced all the same; kill -9 of a server loses none of it.
+    # Test files are in memory: waiting for a disk takes a third of the time, and no test cuts the power.
+    # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
 @pytest.fixture(autouse=True)
 def logging_stays() -> Iterator[None]:
-    """A command that a test runs in this process sets logging up, and others know nothing of it."""
+    """Restore logging, which commands set up when a test runs them in this process."""
     root = logging.getLogger()
     handlers, levels = root.handlers[:], _levels()
     yield
     for handler in [one for one in root.handlers if one not in handlers]:
         root.removeHandler(handler)
     for name, level in _levels().items():
-        if level != levels.get(name, level):  # a new one is its module's own
+        if level != levels.get(name, level):  # new loggers keep the level of their module
             logging.getLogger(name).setLevel(levels[name])
 
 
@@ -63,13 +63,13 @@ def _levels() -> dict[str, int]:
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """A Redis server that all tests share; skips (in CI: fails) where there is none."""
+    """A Redis server that all tests share. Without a server the test is skipped (in CI: fails)."""
     return redisserver.redis_url()
 
 
 @pytest.fixture
 def redis_place(redis_url: str) -> Iterator[dict[str, Any]]:
-    """Arguments of a frontier or an index of this test's own."""
+    """Arguments of a frontier or an index that only this test uses."""
     namespace = f"test-{secrets.token_hex(8)}"
     yield {"where": redis_url, "namespace": namespace}
     with redis.Redis.from_url(redis_url) as client:
@@ -79,7 +79,7 @@ def redis_place(redis_url: str) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def own_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
-    """A server that a test may fill, set up anew, or kill."""
+    """A server that a test may fill, reconfigure or kill."""
     redisserver.need_redis()
     server = redisserver.RedisServer(tmp_path)
     server.start()
@@ -89,9 +89,9 @@ def own_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
 
 @pytest.fixture
 def durable_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
-    """A server that a test may kill; what it acknowledged is in its file.
+    """A server that a test may kill; acknowledged data is in its file.
 
-    With ``appendfsync everysec`` it is not always: the server postpones writing while the disk is busy.
+    ``appendfsync everysec`` does not guarantee that: the server postpones writes while the disk is busy.
     """
     redisserver.need_redis()
     server = redisserver.RedisServer(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
@@ -102,20 +102,20 @@ def durable_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
 
 @pytest.fixture
 def site() -> Iterator[MockServer]:
-    """A local web with pages of the test's own and named misbehaviours."""
+    """A local web with pages registered by the test and named misbehaviours."""
     with MockServer() as server:
         yield server
 
 
 @pytest.fixture
 def world(tmp_path: Path, site: MockServer) -> World:
-    """A data folder and a rules folder for whole crawls of ``site``."""
+    """A data folder and a rules folder for complete crawls of ``site``."""
     return World(tmp_path, site)
 
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    """Makes desks (the parts of a crawl without its engine) of rules, settings, arguments; closes them."""
+    """Makes desks (the parts of a crawl without the engine) from rules, settings, arguments; closes them."""
     desks: list[Desk] = []
 
     def make(
@@ -131,6 +131,12 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
 
 @pytest.fixture
+def no_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allows a scheduler without a reactor, which Scrapy's looping calls need otherwise."""
+    monkeypatch.setattr("newsbot.crawl.scheduler.create_looping_call", lambda _function: None)
+
+
+@pytest.fixture
 def desk(make_desk: Callable[..., Desk]) -> Desk:
     """A desk with one site: news.test, with a feed."""
     return make_desk()
@@ -138,7 +144,7 @@ def desk(make_desk: Callable[..., Desk]) -> Desk:
 
 @pytest.fixture(scope="session")
 def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a MongoDB: the one of NEWSBOT_TEST_MONGO_URI, else one of the tests' own."""
+    """The URI of a MongoDB: that of NEWSBOT_TEST_MONGO_URI, otherwise a temporary one."""
     given = os.environ.get("NEWSBOT_TEST_MONGO_URI")
     if given:
         yield given
@@ -149,7 +155,7 @@ def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def redis_server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
-    """A Redis of the test's own that keeps what it acknowledged."""
+    """A Redis server for one test that persists acknowledged data."""
     redisserver.need_redis()
     (tmp_path / "redis").mkdir()
     server = redisserver.RedisServer(tmp_path / "redis", "--appendonly", "yes", "--appendfsync", "always")
@@ -160,7 +166,7 @@ def redis_server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[DemoServer]:
-    """The site of ``scrapy demo``, with its manifest of what must be stored."""
+    """The site of ``scrapy demo``, with its manifest of expected articles."""
     with DemoServer(tmp_path / "rules", articles=60) as server:
         yield server
 

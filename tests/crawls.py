@@ -1,4 +1,4 @@
-"""Whole crawls in tests: the real command in a process of its own, on a local web behind a proxy."""
+"""Complete crawls in tests: the real command in a separate process, on a local web behind a proxy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.demoweb.loopback import LoopbackServer
 from newsbot.items import Article, Event, PageRecord
+from newsbot.sites.host_files import NOTE_KIND
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 from tests import warm
@@ -31,7 +32,7 @@ SENTENCES = (
 
 
 def article_html(number: int, *, title: str | None = None, extra: str = "", head: str = "") -> str:
-    """Return an article page whose text differs from every other number's."""
+    """Return an article page whose text differs from that of all other numbers."""
     words = [f"item{number * 7919 + step}" for step in range(30)]
     paragraphs = [sentence.format(n=number * 31 + step) for step, sentence in enumerate(SENTENCES)]
     body = "".join(f"<p>{text} {' '.join(words[i::5])}.</p>" for i, text in enumerate(paragraphs))
@@ -45,7 +46,7 @@ def article_html(number: int, *, title: str | None = None, extra: str = "", head
 
 
 def feed_xml(urls: list[str]) -> str:
-    """Return an RSS feed of those URLs."""
+    """Return an RSS feed of these URLs."""
     items = "".join(
         f"<item><title>Council story {n} about the bridge</title>"
         f"<link>{url.replace('&', '&amp;')}</link></item>"
@@ -64,12 +65,12 @@ class Crawl:
     stats: dict[str, object]
 
     def stat(self, name: str) -> float:
-        """Return the stat ``newsbot/<name>``, 0 if it was never counted."""
+        """Return the stat ``newsbot/<name>``, 0 if it is not set."""
         return float(str(self.stats.get(f"newsbot/{name}", 0)))
 
 
 class World:
-    """A data folder, a rules folder, and the web that a crawl sees."""
+    """A data folder, a rules folder, and the web of a crawl."""
 
     def __init__(self, folder: Path, web: LoopbackServer | None) -> None:
         self.folder = folder
@@ -78,11 +79,11 @@ class World:
         self.rules.mkdir(exist_ok=True)
         self.web = web
         self.servers: dict[str, str] = {}
-        """REDIS_URL and MONGO_URI of all its crawls, if they are to have any."""
+        """REDIS_URL and MONGO_URI of all its crawls; empty for local files."""
         self.rule("_defaults", DEFAULTS)
 
     def rule(self, name: str, text: str = "") -> None:
-        """Write a rule file; without a text the shortest one."""
+        """Write a rule file, by default the shortest one."""
         (self.rules / f"{name}.yaml").write_text(text or f"domain: {name}\n", encoding="utf8")
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -139,6 +140,12 @@ class World:
         finally:
             storage.close()
 
+    def forget_files(self, host: str) -> None:
+        """Make robots.txt and tdmrep.json of a host due again, as after a day."""
+        with self.storage() as storage:
+            for name in storage.notes.all(NOTE_KIND + host):
+                storage.notes.forget(NOTE_KIND + host, name)
+
     def articles(self) -> list[Article]:
         """Return all stored articles."""
         with self.storage() as storage:
@@ -155,6 +162,6 @@ class World:
             return storage.pages.get([key]).get(key)
 
     def events(self, url: str) -> list[Event]:
-        """Return what happened to a URL, in order."""
+        """Return the events of a URL, in order."""
         page = self.page(url)
         return page.history if page is not None else []

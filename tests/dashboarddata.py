@@ -1,4 +1,4 @@
-"""Data that a dashboard's test looks at: ordinary ones, and such as somebody made who means harm."""
+"""Data for tests of the dashboard: ordinary data, and malicious data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, cast
 from newsbot import backends
 from newsbot.alerts import state as alertbook
 from newsbot.alerts.rules import Alert
+from newsbot.alerts.saved import save
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.monitoring.kept_reports import keep_report
@@ -18,21 +19,22 @@ from newsbot.search.phrases import Position
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
+from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 SITE = "news.test"
 EVIL = "\"'><script>document.title='owned'</script><img src=x onerror=document.title='owned'>[b]\u202e"
-"""Breaks out of attributes and texts where it is not escaped."""
+"""Breaks out of HTML attributes and texts that are not escaped."""
 EVIL_URL = "javascript:document.title='owned'"
 
 
 def address(number: int) -> str:
-    """The address of an article."""
+    """Return the URL of an article."""
     return f"https://{SITE}/2026/11/20/story-{number}.html"
 
 
 def make_article(number: int, **fields: Any) -> Article:
-    """Return an article of the site; each has a text and a moment of its own."""
+    """Return an article of the site; each has its own text and time."""
     published = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=number + 1)
     given = {
         "url": address(number),
@@ -84,6 +86,34 @@ def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) ->
         storage.close()
 
 
+def tell(settings: dict[str, Any]) -> None:
+    """Write an event of three sites and two stories, an older one of two sites, and one with two articles of
+    a single site.
+    """
+    storage = backends.open_storage(settings)
+    now = datetime.now(UTC)
+    told = (
+        ("flood", "first.test", 5), ("flood", "second.test", 2), ("flood", "third.test", 1),
+        ("fair", "second.test", 20), ("fair", "third.test", 19), ("again", SITE, 3), ("again", SITE, 4),
+    )  # fmt: skip
+    begun = {"fair": "https://second.test/fair-20", "again": f"https://{SITE}/again-4"}
+    for story, source, hours in told:
+        at, url = now - timedelta(hours=hours), f"https://{source}/{story}-{hours}"
+        said = (
+            "The dam of Ostrava broke, mayor Jana Dvorak said."
+            if story == "flood"
+            else "Sellers of Opava had honey."
+        )
+        fields: dict[str, Any] = {"url": url, "canonical_url": url, "source": source, "text": said}
+        first = "https://first.test/flood-5" if source != "third.test" else url
+        fields |= {"published_at": at, "fetched_at": at, "discovered_at": at, "content_hash": url}
+        title = f"Ostrava flooded, {source} tells" if story == "flood" else f"Honey and cheese for {source}"
+        storage.articles.store(
+            make_article(0, **fields, title=title, story=story_id(begun.get(story, first)))
+        )
+    storage.close()
+
+
 def _entry(number: int) -> Entry:
     url = address(number)
     return Entry(
@@ -108,6 +138,7 @@ def _pages(storage: Storage, bad: str) -> None:
 
 def _books(storage: Storage, bad: str) -> None:
     now = time.time()
+    save(storage, f"Bridges {bad}"[:80].strip(), "bridge", "daily", now)
     storage.sources.save(
         [
             SourceRecord(

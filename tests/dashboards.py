@@ -1,4 +1,4 @@
-"""A dashboard over data of a test's own, and clients that ask it, all in one process on loopback."""
+"""A dashboard over a test's data, and its clients, all in one process on loopback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKEN = "a token of more than 16 signs"
 
 @dataclass
 class Visitor:
-    """Asks the dashboard, as a browser or as a program."""
+    """A client of the dashboard, as a browser or as a program."""
 
     address: str
     client: ClientSession
@@ -51,7 +51,7 @@ def settings_of(folder: Path, **more: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def visiting(settings: dict[str, Any], **options: Any) -> AsyncIterator[Visitor]:
-    """Serve within the block."""
+    """Run the dashboard within the block."""
     given = Options(**{"host": "127.0.0.1", "port": 0, **options})
     async with (
         running(settings, given) as address,
@@ -61,7 +61,7 @@ async def visiting(settings: dict[str, Any], **options: Any) -> AsyncIterator[Vi
 
 
 def visit(settings: dict[str, Any], work: Callable[[Visitor], Awaitable[None]], **options: Any) -> None:
-    """Serve, and let ``work`` ask."""
+    """Run the dashboard, and let ``work`` send requests to it."""
 
     async def whole() -> None:
         async with visiting(settings, **options) as visitor:
@@ -76,7 +76,7 @@ def _call(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
 
 @contextmanager
 def served(settings: dict[str, Any], **options: Any) -> Iterator[str]:
-    """Serve in a thread within the block, which gets the address: for clients that are not of asyncio."""
+    """Run the dashboard in a thread within the block, which gets its address. For clients without asyncio."""
     address: Future[str] = Future()
     ended: list[Callable[[], None]] = []
 

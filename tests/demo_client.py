@@ -1,4 +1,4 @@
-"""Asks the demo's web for pages without a network."""
+"""A client of the demo's web without a network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE = 150
 
 
 class Client:
-    """Asks the demo without a network, as the server's thread would."""
+    """Calls the demo's handler directly, as the server's thread does."""
 
     def __init__(self, web: DemoWeb) -> None:
         self.web = web

@@ -1,6 +1,6 @@
-"""A local web for tests: pages that a test registers, and named misbehaviours at fixed paths.
+"""A local web for tests: pages registered by a test, and named misbehaviours at fixed paths.
 
-It is a forward proxy as well (``site.proxy_env``), so that a test may use any host name::
+It is also a forward proxy (``site.proxy_env``), so that a test may use any host name::
 
     def test_something(site):
         site.page("http://example.test/a", "<h1>A</h1>")
@@ -11,17 +11,17 @@ Misbehaviours, on every host:
 =========================================  ==========================================================
 ``/status/503?retry_after=1&times=2``      the status (for the first ``times`` requests, then 200)
 ``/slow?seconds=1``                        waits before it answers
-``/trickle?seconds=1``                     sends a body in ten pieces over so many seconds
+``/trickle?seconds=1``                     sends a body in ten pieces over this time
 ``/drop``                                  closes the connection without an answer
 ``/truncated``                             breaks off in the middle of the body
 ``/redirect?to=URL&status=302``            one redirect
-``/redirect-loop``                         to itself, over a second address
+``/redirect-loop``                         to itself, via a second address
 ``/redirect-chain/5``                      five redirects, then a page
 ``/etag`` and ``/last-modified``           conditional requests give 304
-``/charset/windows-1251?header=utf-8``     text in the first charset, the header names the second (or none)
+``/charset/windows-1251?header=utf-8``     text in the first charset; the header names the second (or none)
 ``/gzip``                                  gzip, no charset
-``/bad-gzip``                              says gzip and is not
-``/huge?mb=12``                            a stream without a length; without ``mb`` endless
+``/bad-gzip``                              declares gzip but is not compressed
+``/huge?mb=12``                            a stream without a length; endless without ``mb``
 ``/binary-as-html``                        bytes of a picture as text/html
 ``/empty``                                 200 without a body
 =========================================  ==========================================================
@@ -46,20 +46,20 @@ Page = Callable[[Request], Answer]
 
 
 class MockServer(LoopbackServer):
-    """See the module's text. ``log`` has every request; :meth:`seen` the paths of those to one host."""
+    """See the module's docstring. ``log`` has all requests; :meth:`seen` returns the paths of one host."""
 
     def __init__(self) -> None:
-        super().__init__(self._answer)
+        super().__init__(self.answer)
         self._pages: dict[str, Page] = {"/robots.txt": lambda _: Answer(status=404)}
         self._tries: Counter[str] = Counter()
 
     @property
     def proxy_env(self) -> dict[str, str]:
-        """Environment variables that send all requests here, whatever their host."""
+        """Environment variables that send all requests to this server."""
         return self.environment
 
     def url(self, path: str = "/") -> str:
-        """Return the address of a path on the server's own host, without the proxy."""
+        """Return the URL of a path on the server's own host, without the proxy."""
         return self.address + path
 
     def page(
@@ -71,10 +71,10 @@ class MockServer(LoopbackServer):
         headers: Mapping[str, str] | None = None,
         **answer: object,
     ) -> str:
-        """Register a page and return its address.
+        """Register a page and return its URL.
 
-        ``address`` is a URL, or a path that holds on every host. ``body`` may be a function from a
-        request to an answer. ``answer`` takes the further fields of :class:`Answer`.
+        ``address`` is a URL, or a path for all hosts. ``body`` may be a function from a request to an
+        answer. ``answer`` takes the other fields of :class:`Answer`.
         """
         if callable(body):
             page = body
@@ -91,14 +91,15 @@ class MockServer(LoopbackServer):
         self.page(where, text, status=status, headers={"Content-Type": "text/plain"})
 
     def seen(self, host: str | None = None) -> list[str]:
-        """Return the paths asked for, in order; of one host, or of all."""
+        """Return the requested paths in order, of one host or of all."""
         return [record.path for record in self.log if host is None or record.host == host]
 
     def requests(self, path: str) -> list[Record]:
-        """Return the records of one path."""
+        """Return the records of requests for one path."""
         return [record for record in self.log if record.path == path]
 
-    def _answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Answer:
+        """Return the registered page, or the misbehaviour of the path."""
         for address in (request.host + request.path, request.path):
             if (page := self._pages.get(address)) is not None:
                 return page(request)

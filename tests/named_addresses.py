@@ -1,4 +1,4 @@
-"""A resolver for crawls in tests: names under ``.test`` lead to loopback, past any real name server."""
+"""A resolver for crawls in tests: names under ``.test`` resolve to loopback, without a real name server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from newsbot.crawl.address_guard import GuardedResolver
 
 
 class NamedAddresses(GuardedResolver):
-    """The guard judges them like any other answer."""
+    """The guard checks these addresses like any others."""
 
     def getHostByName(self, name: str, timeout: Sequence[int] = ()) -> Deferred[str]:  # noqa: N802 (Twisted)
         """Resolve ``name``."""

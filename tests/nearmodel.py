@@ -1,4 +1,4 @@
-"""A plain model of the near-duplicate index, and steps for it whose hashes and postings meet."""
+"""A simple model of the near-duplicate index, and random steps with colliding hashes and postings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from newsbot.dedup.minhash import PERMUTATIONS, Signature
 
 NOW = 1_795_000_000
 ALIKE = np.zeros(PERMUTATIONS, dtype=np.uint32)
-"""All texts have one signature: whatever is a candidate comes back."""
+"""The signature of all texts, so that every candidate is returned."""
 
 UPPER = (0x0000, 0x0001, 0x0100, 0x0101, 0x0180, 0xFFFF)
 LOWER = (0, 1, 0x1FFF, 0x3FFF)
 HASHES = [upper << 16 | lower for upper in UPPER for lower in LOWER]
-"""Few hashes, which share buckets, and whose bytes look like one another's."""
+"""A few hashes that share buckets and have similar bytes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Step:
 
     doc: int
     hashes: tuple[int, ...]
-    later: int  # seconds after the one before
+    later: int  # seconds after the previous step
     second: bool  # by the second client
 
 

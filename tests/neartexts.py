@@ -1,4 +1,4 @@
-"""Made-up texts for the near-duplicate index: signatures by number, with addresses."""
+"""Generated texts for the near-duplicate index: signatures by number, with URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small news site for whole crawls: stories, a feed of them, a sitemap."""
+"""A small news site for complete crawls: stories, a feed of them, a sitemap."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ended(process, seconds=40):
 
 
 def with_due(world, url):
-    """Make a page due now, as a plan of shorter intervals would have."""
+    """Make a page due now, as if its interval were shorter."""
     db = sqlite3.connect(world.data / "newsbot.db")
     db.execute(
         "UPDATE frontier_urls SET at = 1 WHERE state = 'done' AND fingerprint = ?",

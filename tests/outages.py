@@ -1,4 +1,4 @@
-"""What crawls through outages have in common: waiting for a moment, and what the log says afterwards."""
+"""Shared code of tests of outages: waiting for a moment, and checking the log afterwards."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from newsbot.items import Article
 from tests.redisserver import RedisServer
 
 QUICK = ("-s", "REDIS_PARAMS=" + json.dumps({"socket_timeout": 1}))
-"""A server that hangs is noticed after a second."""
+"""With this setting, a server that hangs is noticed after a second."""
 
 
 def wait_until(there: Callable[[], bool], what: str) -> None:
-    """Wait for something that takes a few seconds."""
+    """Wait for a condition for up to a minute."""
     end = time.monotonic() + 60
     while not there():
         assert time.monotonic() < end, what
@@ -27,7 +27,7 @@ def wait_until(there: Callable[[], bool], what: str) -> None:
 
 
 def wait_for_workers(server: RedisServer, number: int) -> None:
-    """Wait until so many workers have had work: they have begun, and go on if the server dies now."""
+    """Wait until this many workers have leased work: they are started, and go on if the server dies now."""
     seen: set[str] = set()
 
     def all_seen() -> bool:
@@ -39,19 +39,19 @@ def wait_for_workers(server: RedisServer, number: int) -> None:
 
 
 def wait_for_requests(site: DemoServer, number: int) -> None:
-    """Wait until a crawl is in the middle of its work."""
+    """Wait until a crawl has sent this many requests."""
     wait_until(lambda: len(site.log) >= number, "the crawl did not get so far")
 
 
 def said(err: str) -> tuple[list[str], list[str]]:
-    """Return what a worker's log said of data that went away, and of data that came back."""
+    """Return the lines of a worker's log on lost and on restored connections to its data."""
     lines = err.splitlines()
     away = [line for line in lines if "the crawl waits for it" in line]
     return away, [line for line in lines if "data back place=" in line]
 
 
 def check_one_outage(err: str, words: str) -> None:
-    """Check that one outage was told in two lines."""
+    """Check that one outage was reported in two lines."""
     away, back = said(err)
     assert len(away) == 1, err
     assert words in away[0]
@@ -60,13 +60,13 @@ def check_one_outage(err: str, words: str) -> None:
 
 
 def check_stored_once(articles: Iterable[Article], site: DemoServer) -> None:
-    """Check that all articles were stored, once each."""
+    """Check that all articles were stored exactly once."""
     report = compare(articles, site.manifest)
     assert report.ok, report.faults
 
 
 def check_fetched_once(site: DemoServer) -> None:
-    """Check that hardly an article was asked for twice."""
+    """Check that hardly any article was requested twice."""
     fetched = Counter(
         (record.host, record.path)
         for record in site.log

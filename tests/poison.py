@@ -1,4 +1,4 @@
-"""A page that kills every worker that reads it, as a fault in a C library or the lack of memory would."""
+"""A page that kills every worker that reads it, like a fault in a C library or a lack of memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTION = "SPIDER_MIDDLEWARES=" + json.dumps({**settings.SPIDER_MIDDLEWARES, "tes
 
 
 class Poison:
-    """A spider middleware that dies without a word."""
+    """A spider middleware that kills the process without a log line."""
 
     def process_spider_input(self, response: Response) -> None:
         if response.url.endswith("/poison"):

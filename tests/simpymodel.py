@@ -1,6 +1,6 @@
-"""The experiment of 2005 as a plain SimPy model: written from its description, not from newsbot's loops.
+"""The experiment of 2005 as a plain SimPy model: written from its description, without newsbot's loops.
 
-Only the random draws are newsbot's, so that both can be compared number by number.
+Only the random numbers come from newsbot, so that the results can be compared number by number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from newsbot.simulator.draws import between, stream
 from newsbot.simulator.model import ChangeLog, QueryLog, Routes
 
 ROW, CHANGE, QUERY, END, ARRIVAL, ROBOT, EMPTY_END = range(7)
-"""The order at one instant."""
+"""Order of events at the same time."""
 Process = Generator[Any, Any, None]
 
 
@@ -39,7 +39,7 @@ class Page:
 
 @dataclass
 class Model:
-    """One run. The parts of a strategy are added by ``robots`` or ``sensors``, then ``run`` measures."""
+    """One run. ``robots`` or ``sensors`` add the parts of a strategy, then ``run`` measures."""
 
     sizes: Any
     log: ChangeLog

@@ -1,4 +1,4 @@
-"""Small worlds of sources with rates that a test sets."""
+"""Small worlds of sources with rates that the test sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAY = WAYS[0]
 def even_world(
     rates: Sequence[float] | Array, days: float, *, window: int = 0, seed: int = 1, learned: float = 2.0
 ) -> SiteWorld:
-    """Return sources with that many events a day, day and night, answers in no time, a host for each."""
+    """Return sources with this many events per day, day and night, no response time, and one host each."""
     draw, count, end = np.random.default_rng(seed), len(rates), days * DAY
     numbers = draw.poisson(np.asarray(rates) * days)
     owners = np.repeat(np.arange(count), numbers)

@@ -1,7 +1,8 @@
-"""No request to a private address on a page's say-so."""
+"""Pages cannot make the crawler send requests to private addresses."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -11,7 +12,13 @@ from scrapy.resolver import dnscache
 from newsbot.crawl import address_guard as resolver
 from newsbot.crawl.address_guard import GuardedResolver, is_local, is_public
 from newsbot.crawl.failures import Ignored
+from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
+from newsbot.frontier.base import Entry, Lease
+from newsbot.items import Kind
 from newsbot.middlewares.addresses import AddressGuardMiddleware
+from newsbot.recrawl.policy import Outcome
+from newsbot.rules import Rule
+from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"
@@ -35,27 +42,56 @@ PRIVATE = [
     "http://224.0.0.1/",
     "http://[fe80::1]/",
     "http://[fd00::1]/",
+    "http://[fec0::1]/",
+    "http://[feff::7]/",
+    "http://[::127.0.0.1]/",
+    "http://[::a00:1]/",
+    "http://[64:ff9b:1::808:808]/",
+    "http://[::ffff:0:7f00:1]/",
+    "http://[::ffff:0:a00:1]/",
+    "http://[2606:4700::5efe:7f00:1]/",
+    "http://[2606:4700::200:5efe:10.0.0.1]/",
+    "http://[3fff::1]/",
+    "http://[5f00::1]/",
+    "http://192.88.99.1/",
     "http://localhost:9200/",
     "http://LOCALHOST./",
     "http://printer.local/",
     "http://db.internal/",
+    "http://intranet/",
+    "http://wiki.corp/",
+    "http://localhost.localdomain/",
 ]
+
+
+def guard(*, allow_private: bool = False) -> AddressGuardMiddleware:
+    rule = Rule(domain="news.test", feeds=("http://news.test:8080/feed.xml",))
+    return AddressGuardMiddleware(allow_private, lambda _: rule)
 
 
 @pytest.mark.parametrize("url", PRIVATE)
 def test_private_addresses_are_refused_however_they_are_written(url):
     with pytest.raises(Ignored) as caught:
-        AddressGuardMiddleware(allow_private=False).process_request(Request(url))
+        guard().process_request(Request(url))
     assert caught.value.cause == "private_address"
 
 
 @pytest.mark.parametrize("url", PRIVATE[:3])
 def test_a_setting_allows_them(url):
-    AddressGuardMiddleware(allow_private=True).process_request(Request(url))
+    guard(allow_private=True).process_request(Request(url))
 
 
 @pytest.mark.parametrize(
-    "host", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "example.org", "lenta.ru"]
+    "host",
+    [
+        "[::ffff:5db8:d822]",
+        "[64:ff9b::5db8:d822]",
+        "[2606:2800::5efe:5db8:d822]",
+        "93.184.216.34",
+        "2606:2800:220:1:248:1893:25c8:1946",
+        "example.org",
+        "lenta.ru",
+    ],
 )
 def test_public_hosts_pass(host):
     assert not is_local(host)
@@ -63,7 +99,7 @@ def test_public_hosts_pass(host):
 
 def test_other_schemes_are_refused():
     with pytest.raises(Ignored) as caught:
-        AddressGuardMiddleware(allow_private=True).process_request(Request("file:///etc/passwd"))
+        guard(allow_private=True).process_request(Request("file:///etc/passwd"))
     assert caught.value.cause == "bad_url"
 
 
@@ -73,7 +109,7 @@ def test_is_public_refuses_what_is_no_address():
 
 
 def make_resolver() -> GuardedResolver:
-    no_reactor: Any = None  # names that are cached need none
+    no_reactor: Any = None  # cached names need no reactor
     return GuardedResolver(no_reactor, 100, 1.0)
 
 
@@ -114,3 +150,42 @@ def test_a_redirect_to_loopback_is_not_followed(site, world):
     assert crawl.stat("errors/private_address") == 1
     assert not secret
     assert world.urls() == [f"{HOST}/good"]
+
+
+def test_a_page_names_no_ports(site, world):
+    asked: list[object] = []
+    victim, ours = "http://victim.test:6379/story-1", "http://news.test:8080"
+    site.page(victim, asked.append)
+    site.page("http://victim.test/story-2", status=302, headers={"Location": f"{victim}1"})
+    site.page(f"{victim}1", asked.append)
+    site.page(f"{ours}/good", article_html(1))
+    site.page(f"{ours}/moved", status=302, headers={"Location": f"{ours}/good-2"})
+    site.page(f"{ours}/good-2", article_html(2))
+    site.page(f"{HOST}/good-3", article_html(3))
+    links = [victim, "http://victim.test/story-2", f"{ours}/good", f"{ours}/moved", f"{HOST}/good-3"]
+    site.page(f"{ours}/feed.xml", feed_xml(links), headers={"Content-Type": "application/rss+xml"})
+    world.rule("news.test", f"domain: news.test\nfeeds: {ours}/feed.xml\n")
+    crawl = world.crawl()
+    assert not asked
+    assert crawl.stat("errors/port") == 2, crawl.err
+    assert sorted(world.urls()) == [f"{HOST}/good-3", f"{ours}/good", f"{ours}/good-2"]
+
+
+@pytest.mark.parametrize(("where", "asked"), [("argument", True), ("seed", True), ("body", False)])
+def test_people_may_name_ports(where, asked):
+    page = "http://news.test:8080/2026/11/21/one-story.html"
+    key = fingerprint(canonicalize(page))
+    entry = Entry(url=page, fingerprint=key, host="news.test:8080", kind=Kind.ARTICLE, data={"where": where})
+    lease = Lease(entry=entry, owner="x", token="t", attempts=0, deadline=0.0)
+    outcome = Outcome(kind=entry.kind)
+    visit = Visit(lease=lease, rule=Rule(domain="news.test"), started=0.0, outcome=outcome)
+    request = Request(page, meta={META_KEY: visit})
+    with nullcontext() if asked else pytest.raises(Ignored, match="port 8080"):
+        guard().process_request(request)
+
+
+@pytest.mark.parametrize(("port", "asked"), [(8080, True), (6379, False), (443, True)])
+def test_the_monitor_asks_only_ports_that_a_rule_names(port, asked):
+    request = Request(f"http://news.test:{port}/", meta={ASIDE_KEY: 0})
+    with nullcontext() if asked else pytest.raises(Ignored, match=f"port {port}"):
+        guard().process_request(request)

@@ -1,4 +1,4 @@
-"""Alerts: what is found, what is told, that nothing is told twice, and who tells."""
+"""Alerts: what is found, what is reported, that it is reported once, and by whom."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MORNING = START // DAY * DAY + 6 * HOUR
 
 
 def learned(items_an_hour: float = 4.0, *, hours: range = range(24), days: int = 28) -> dict[str, Any]:
-    """Return what is learned of a source that brings so much in these hours of each day."""
+    """Return the learned rhythm of a source that brings this many items in these hours of each day."""
     rhythm, rows = Rhythm(1), np.zeros(1, np.intp)
     for step in range(days * 24):
         since = MORNING - 6 * HOUR - (days * 24 - step) * HOUR
@@ -74,14 +74,14 @@ def test_a_source_is_silent_when_its_own_rhythm_says_so() -> None:
     assert hushed.url in alert.what
     assert "4.1 links an hour" in alert.what
     assert SITE in alert.todo
-    assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "too short yet"
+    assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "not long enough yet"
 
 
 def test_the_night_of_a_source_is_no_silence_and_its_day_is() -> None:
     evening = MORNING + 12 * HOUR  # 18:00, the last hour with items is over
     night = source(rhythm=BY_DAY, last_new=evening, last_poll=evening + 11 * HOUR)
     assert found(of(night), "silent") == []
-    assert expected_items(night) < EXPECTED < 11 * 4, "by its mean rate it would be silent"
+    assert expected_items(night) < EXPECTED < 11 * 4, "with its mean rate it would count as silent"
     day = source(rhythm=BY_DAY, last_new=MORNING, last_poll=MORNING + 8 * HOUR)
     assert len(found(of(day), "silent")) == 1
 
@@ -94,7 +94,7 @@ def test_the_night_of_a_source_is_no_silence_and_its_day_is() -> None:
         {"new_links": 3},
         {"failures": 1, "failing_since": 1.0},
         {"last_new": None},
-        {"last_poll": MORNING + 1 * HOUR},  # nobody has asked since: that is no silence of the source
+        {"last_poll": MORNING + 1 * HOUR},  # no poll since then: the source is not silent
     ],
 )
 def test_where_little_is_known_nothing_is_said(fields: dict[str, Any]) -> None:
@@ -119,8 +119,8 @@ def test_a_site_fails_when_none_of_its_sources_answers() -> None:
     assert found(of(source("a", **down), source("b")), "failing") == []
     assert found(of(source("a", **down), source("b", **down | {"failures": 2})), "failing") == []
     refused = down | {"last_error": "http_403"}
-    assert found(of(source("a", **refused)), "failing") == [], "another rule has that"
-    assert found(of(source("a", **down), now=MORNING + 60), "failing") == [], "it may pass"
+    assert found(of(source("a", **refused)), "failing") == [], "another rule reports this"
+    assert found(of(source("a", **down), now=MORNING + 60), "failing") == [], "it may be temporary"
 
 
 def pages(*reasons: str) -> Pages:
@@ -179,8 +179,8 @@ def totals(*rows: tuple[float, float, float]) -> list[Total]:
     [
         (totals((48, 0, 0), (24, 1000, 900), (0, 1500, 1100)), 1),
         (totals((48, 0, 0), (24, 1000, 900), (0, 1500, 1300)), 0),
-        (totals((48, 0, 0), (24, 1000, 900), (0, 1100, 900)), 0),  # too few to say
-        (totals((2, 0, 0), (0, 900, 100)), 0),  # nothing to compare with
+        (totals((48, 0, 0), (24, 1000, 900), (0, 1100, 900)), 0),  # too few pages
+        (totals((2, 0, 0), (0, 900, 100)), 0),  # no earlier figures to compare with
         ([], 0),
     ],
 )
@@ -198,11 +198,11 @@ def test_late_polls_are_told_with_who_works() -> None:
     records = [source(str(number), next_due=now - 7 * HOUR) for number in range(3)]
     records += [source(f"x{number}", next_due=now + 60) for number in range(20)]
     (alert,) = found(of(*records), "lag")
-    assert alert.what.startswith("3 of 23 sources are more than 6 h late")
+    assert alert.what.startswith("more than 6 h late: 3 of 23 sources; queue: ")
     assert alert.cause == "no crawl is running"
     assert alert.since == now - HOUR
     (alert,) = found(of(*records, workers=2), "lag")
-    assert "2 workers cannot keep up" in alert.cause
+    assert "2 workers at work: too few" in alert.cause
     assert found(of(*records), "lag", lag=8 * HOUR) == []
     assert found(of(*records[1:], *[source(f"y{n}", next_due=now + 9) for n in range(9)]), "lag") == []
     assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
@@ -215,7 +215,7 @@ def test_a_disk_that_fills_is_told() -> None:
     assert found(of(disk_free=None), "disk") == []
 
 
-# --- what is told
+# --- messages
 def alert(subject: str = SITE, **fields: Any) -> Alert:
     words = {"rule": "silent", "what": "w", "cause": "c", "todo": "t"}
     return Alert(**{"subject": subject, **words, **fields})
@@ -223,7 +223,7 @@ def alert(subject: str = SITE, **fields: Any) -> Alert:
 
 @dataclass
 class Recorder:
-    """An output that takes what it is told, or refuses it."""
+    """An output that records its messages, or fails."""
 
     name: str = "recorder"
     told: list[tuple[str, str]] = field(default_factory=list)
@@ -253,7 +253,7 @@ def clock() -> ManualClock:
 
 
 class Rounds:
-    """Rounds of one process over real data; what is wrong is a full disk, or is not."""
+    """Rounds of alerts of one process over real data. ``full`` simulates a full disk."""
 
     def __init__(
         self,
@@ -278,7 +278,9 @@ class Rounds:
 
     def options(self) -> Options:
         limits = Limits(disk=float(2**50) if self.full else 0.0)
-        return Options(outputs=self.outputs, limits=limits, every=300.0, folder=Path("/"))
+        return Options(
+            outputs=self.outputs, limits=limits, every=300.0, folder=Path("/"), tagged=lambda _tag: ()
+        )
 
 
 def test_an_alert_is_told_once_and_its_end_is_told_once(
@@ -289,7 +291,9 @@ def test_an_alert_is_told_once_and_its_end_is_told_once(
     for full in (False, True, True, True, False, True, True, False, False, False, False):
         rounds.full = full
         assert rounds.once() == []
-    assert recorder.told == [("began", "disk"), ("over", "disk")], "one calm round is no end"
+    assert recorder.told == [("began", "disk"), ("over", "disk")], (
+        "one round without the fault does not end the alert"
+    )
     assert storage.notes.all(book.KIND) == {}
     rounds.full = True
     rounds.once()
@@ -343,7 +347,7 @@ def test_one_process_tells_and_another_takes_over_when_it_is_gone(
     a.once()
     assert first.told == [("began", "disk")]
     a.full = b.full = False
-    for _ in range(6):  # a is gone
+    for _ in range(6):  # a has stopped
         b.once()
     assert second.told == [("over", "disk")]
     b.watch.leave()
@@ -365,7 +369,7 @@ def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
     assert [one.alert.subject for one in book.messages_for("mail", entries)] == ["a", "b"]
     entries = book.updated(entries, [], 200.0)
     entries = book.updated(entries, [], 300.0)
-    assert book.messages_for("mail", entries) == [], "it never heard of the beginning"
+    assert book.messages_for("mail", entries) == [], "this output was not told of the beginning"
     assert {one.event for one in book.messages_for("log", entries)} == {"over"}
 
 

@@ -1,4 +1,4 @@
-"""Alerts reach people: webhook, e-mail, command; in a crawl, in scrapy serve, by scrapy alerts."""
+"""Alerts reach people by webhook, e-mail and command; from crawls, ``scrapy serve`` and ``scrapy alerts``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SECRET = "s3cr3t"
 
 
 def hook(site: MockServer, *, status: int = 200, headers: dict[str, str] | None = None) -> list[Request]:
-    """Let the local web take what is posted to /hook/<secret>."""
+    """Make the local web accept posts to /hook/<secret>."""
     taken: list[Request] = []
 
     def take(request: Request) -> Answer:
@@ -89,7 +89,7 @@ def test_a_webhook_that_is_away_is_a_fault_without_its_secret() -> None:
 
 
 class _Letters(socketserver.StreamRequestHandler):
-    """A mail server, as far as RFC 5321 asks it of a small one."""
+    """A minimal mail server (RFC 5321)."""
 
     def handle(self) -> None:
         self.say("220 here")
@@ -233,7 +233,7 @@ def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) ->
     assert crawl.err.count("alert event=began rule=disk") == 1
     assert SECRET not in crawl.err
     with world.storage() as storage:
-        assert storage.notes.all(LOCK[0])[LOCK[1]]["owner"] == "", "the next one need not wait"
+        assert storage.notes.all(LOCK[0])[LOCK[1]]["owner"] == "", "the lock is released for the next process"
     (world.folder / "place").mkdir()
     place = Place(world.folder / "place")
     shown = place.run("alerts", "--json", NEWSBOT_DATA=str(world.data), NEWSBOT_ALERT_DISK="1000000000")
@@ -245,7 +245,7 @@ def test_a_crawl_says_before_it_begins_what_is_wrong_with_its_settings(world: Wo
     world.rule("news.test")
     crawl = world.crawl("-s", "NEWSBOT_ALERTS_OFF=everything")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
-    assert "is no rule of alerts (silent," in crawl.err
+    assert "is not a rule of alerts (silent," in crawl.err
 
 
 def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) -> None:

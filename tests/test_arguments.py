@@ -1,5 +1,6 @@
 """The arguments of ``scrapy crawl news``."""
 
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -94,7 +95,20 @@ def test_scrapyd_may_pass_its_job():
         ({"feeds": "missing.opml"}, "cannot be read"),
         ({"feeds": "/nowhere/my.opml"}, "feeds=/nowhere/my.opml: cannot be read"),
         ({"feeds": "./feeds"}, "cannot be read"),
-        ({"url": "word"}, "url=word: is no address; write for example https://example.org/news/1"),
+        ({"url": "word"}, "url=word: is not an address; write for example https://example.org/news/1"),
+        (
+            {"url": "localhost:1313"},
+            "url=localhost:1313: is not an address — did you mean 'http://localhost:1313'?",
+        ),
+        ({"url": "htps://example.org/"}, "— did you mean 'https://example.org/'?"),
+        (
+            {"url": "https:/example.org/"},
+            "url=https:/example.org/: is not an address — did you mean 'https://ex",
+        ),
+        (
+            {"urls_file": os.devnull},
+            f"urls_file={os.devnull}: there is nothing in this file; write one a line",
+        ),
         ({"follow": "everything"}, "feeds,sitemaps,sections,links"),
         ({"since": "yesterday"}, "2026-11-20"),
         ({"since": "5"}, "2026-11-20"),

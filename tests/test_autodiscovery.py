@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,13 +11,18 @@ from hypothesis import strategies as st
 from newsbot.discovery.autodiscovery import (
     MAX_SECTIONS,
     MAX_SITEMAPS,
-    find_sections,
     find_sources,
     from_robots,
     is_feed_address,
     usual_places,
 )
-from newsbot.items import Kind, Where
+from newsbot.discovery.autodiscovery import (
+    find_sections as sections_of,
+)
+from newsbot.discovery.sections import PageLinks
+from newsbot.errors import NotAnArticle
+from newsbot.extraction.page.parse import parse_html
+from newsbot.items import Kind, Link, Where
 from newsbot.rules.schema import Pattern, Rule
 
 HOME = "https://www.site.example/"
@@ -41,8 +48,12 @@ PAGE = b"""<html><head>
 </body></html>"""
 
 
+def find_sections(page: bytes, rule: Rule) -> list[Link]:
+    return sections_of(PageLinks(parse_html(page), HOME), HOME, rule)
+
+
 def test_feeds_of_a_home_page() -> None:
-    found = find_sources(PAGE, HOME)
+    found = find_sources(parse_html(PAGE), HOME)
     assert [(link.url, link.text) for link in found] == [
         ("https://www.site.example/rss.xml", "All news"),
         ("https://feeds.site.example/atom", None),
@@ -59,7 +70,7 @@ def test_sections_of_a_home_page() -> None:
         deny=(Pattern("^/secret", "f", 1),),
         section=(Pattern("^/rubric/", "f", 2),),
     )
-    found = find_sections(PAGE, HOME, rule)
+    found = find_sections(PAGE, rule)
     assert [link.url for link in found] == [
         "https://www.site.example/politics/",
         "https://www.site.example/sport/football/",
@@ -69,13 +80,60 @@ def test_sections_of_a_home_page() -> None:
     assert {(link.kind, link.where) for link in found} == {(Kind.SECTION, Where.AUTODISCOVERY)}
 
 
+NAMES = ["Politik", "Wirtschaft", "Kultur und Medien", "Sport"]
+HEADLINE = "<li><a href='/europa'>Long talks in Europe have come to an end at last</a></li>"
+PLAIN = "".join(f"<li><a href='/{name[:5].lower()}/'>{name}</a></li>" for name in NAMES)
+MENUS = [
+    f"<ul>{PLAIN}</ul>",
+    f"<table><tr>{PLAIN}</tr></table>".replace("li>", "td>"),
+    f"<table><tr><td valign=top>{PLAIN}</td><td>{HEADLINE * 9}</td></tr></table>".replace("li>", "div>"),
+    f"<div class='col3'><b>Ressorts</b>{PLAIN}</div><div>{HEADLINE}</div>".replace("li>", "span>"),
+]
+
+
+@pytest.mark.parametrize("menu", MENUS)
+def test_menus_without_markup_name_sections(menu: str) -> None:
+    page = f"<html><body>{menu}<div>{HEADLINE * 5}</div></body></html>"
+    found = find_sections(page.encode(), Rule(domain="site.example"))
+    assert [link.text for link in found] == NAMES
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<ul>{PLAIN}{HEADLINE}</ul>",
+        "<ul>"
+        + "".join(f"<li><a href='/{n}/'>{n}</a> and much else of all kinds</li>" for n in NAMES)
+        + "</ul>",
+        "<p>" + "<a href='/politik/'>Politik</a>" * 3 + "</p>",
+    ],
+    ids=["headlines among them", "text beside them", "three are none"],
+)
+def test_other_boxes_with_short_links_are_no_menus(page: str) -> None:
+    assert find_sections(page.encode(), Rule(domain="site.example")) == []
+
+
+def test_sections_by_number_are_sections() -> None:
+    names = ["/de/europa/s-12322", "/de/sport/s-12284", "/de/welt/s-100029", "/de/kultur/s-1534"]
+    items = "".join(f"<li><a href='{name}'>{name[4:8]}</a></li>" for name in names)
+    for page in (f"<nav><ul>{items}</ul></nav>", f"<ul>{items}</ul>"):
+        found = find_sections(page.encode(), Rule(domain="site.example"))
+        assert [link.url for link in found] == [HOME[:-1] + name for name in names]
+
+
+def test_a_host_of_services_is_no_section() -> None:
+    page = b"<nav><a href='https://shop.site.example/'>Shop</a><a href=/sport/>Sport</a></nav>"
+    found = find_sections(page, Rule(domain="site.example"))
+    assert [link.text for link in found] == ["Sport"]
+
+
 def test_sections_are_few() -> None:
     page = (
         b"<nav>"
         + b"".join(b"<a href=/%c%c/>x</a>" % (97 + n // 26, 97 + n % 26) for n in range(200))
         + b"</nav>"
     )
-    assert len(find_sections(page, HOME, Rule(domain="site.example"))) == MAX_SECTIONS
+    assert len(find_sections(page, Rule(domain="site.example"))) == MAX_SECTIONS
 
 
 def test_robots() -> None:
@@ -141,9 +199,17 @@ def test_addresses_of_others(path: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300), st.text(max_size=300))
 def test_anything_may_come(body: bytes, text: str) -> None:
-    for link in (
-        *find_sources(body, HOME),
-        *from_robots(text, HOME),
-        *find_sections(body, HOME, Rule(domain="x")),
-    ):
+    links = from_robots(text, HOME)
+    with suppress(NotAnArticle):
+        tree = parse_html(b"<a href=/x>y</a>" + body)
+        links += find_sources(tree, HOME) + find_sections(b"<a href=/x>y</a>" + body, Rule(domain="x"))
+    for link in links:
         assert link.url.lower().startswith(("http://", "https://"))
+
+
+def test_lines_of_robots_txt_may_end_by_cr_alone() -> None:
+    text = "User-agent: *\rDisallow: /x\rSitemap: https://site.example/a.xml\rSitemap: https://site.example/b.xml\r"
+    assert [link.url for link in from_robots(text, HOME)] == [
+        "https://site.example/a.xml",
+        "https://site.example/b.xml",
+    ]

@@ -1,4 +1,4 @@
-"""An outage as all parts of a crawl see it: told once, tried seldom, over when the failed call succeeds."""
+"""An outage in all parts of a crawl: reported once, retried rarely, over when the failed call succeeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.builders import ManualClock
 
 
 class Backend:
-    """Raises what it is told, counts what reaches it."""
+    """Raises the errors it is given, and counts calls."""
 
     def __init__(self) -> None:
         self.fault: DataError | None = None
@@ -109,7 +109,7 @@ def test_pauses_double_up_to_a_limit_and_begin_anew_after_a_recovery(
     backend.fault = None
     part.write()
     away(part, backend)
-    assert outage.wait == LONGEST_PAUSE, "that was no recovery"
+    assert outage.wait == LONGEST_PAUSE, "this is not a recovery"
     clock.now += LONGEST_PAUSE
     backend.fault = None
     part.write()
@@ -145,7 +145,7 @@ def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
     part.write()
     part.write()
     assert messages(caplog) == [
-        "ERROR data away fault=server: away; the crawl waits for it and goes on by itself",
+        "ERROR data away fault=server: away; the crawl waits for it and continues by itself",
         "INFO data back place=server seconds=90",
     ]
 
@@ -153,7 +153,7 @@ def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
 def test_an_answer_to_another_question_is_no_recovery_at_once(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A full server answers reads."""
+    """A full server still answers reads."""
     away(part, backend)
     for _ in range(4):
         clock.now += LONGEST_PAUSE
@@ -178,9 +178,9 @@ def test_places_fail_and_recover_each_for_itself(
     other = Backend()
     elsewhere = Guarded(other, "frontier", "other", outage, local=False)
     away(part, backend)
-    assert elsewhere.read() == "read", "what is well is used"
+    assert elsewhere.read() == "read", "operations that work are used"
     away(elsewhere, other)
-    assert outage.wait == 2 * FIRST_PAUSE, "one pause for all"
+    assert outage.wait == 2 * FIRST_PAUSE, "all operations share one pause"
     clock.now += 2 * FIRST_PAUSE
     other.fault = None
     elsewhere.write()
@@ -351,3 +351,27 @@ def test_what_time_does_not_heal_is_raised(outage: Outage, fault: Exception) -> 
 
     with pytest.raises(type(fault)):
         patiently(outage, work)
+
+
+def test_what_still_calls_when_the_crawl_is_over_is_no_fault(
+    part: Any, backend: Backend, outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def end_meanwhile() -> None:
+        storing = asyncio.ensure_future(part.in_thread("write"))
+        await asyncio.sleep(0)  # the call is in progress
+        outage.over = True
+        backend.fault = DataError("server: Cannot use MongoClient after close")
+        await asyncio.gather(storing, return_exceptions=True)
+        assert outage.noted == 0
+        with pytest.raises(DataUnavailable, match="the crawl is over"):
+            await outage.patiently(part.read)
+
+    def slow_write() -> str:
+        while backend.fault is None:
+            time.sleep(0.001)
+        return backend._answer("write")
+
+    backend.write = slow_write  # type: ignore[method-assign]
+    asyncio.run(end_meanwhile())
+    assert backend.calls == ["write"]
+    assert (outage.noted, outage.count, caplog.text) == (0, 0, "")

@@ -1,4 +1,4 @@
-"""Leases through outages of Redis: no page is blamed for them, also when Redis comes back empty."""
+"""Leases during outages of Redis: no page is set aside because of them, even if Redis comes back empty."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_emptied_by_a_restart_is_said_and_the_storage_gives_the_rest(
     check_one_outage(err, "redis://")
     assert err.count("queue came back empty in_work=") == 1
     check_stored_once(demo_world.articles(), demo)
-    assert counts(server)[1:] == (0, 0), "what is pending is due for the next crawl"
+    assert counts(server)[1:] == (0, 0), "pending URLs are due for the next crawl"
     server.kill()
 
 
@@ -59,7 +59,7 @@ def test_emptied_by_a_command_is_said_and_the_storage_gives_the_rest(
 def test_outages_longer_than_a_lease_never_set_a_page_aside(
     world: World, site: MockServer, redis_server: RedisServer
 ) -> None:
-    """One page takes as long as three outages; its worker lives all the time."""
+    """One page takes as long as three outages; its worker is alive all the time."""
     slow = site.page(f"http://news.test{SLOW}", article_html(1), delay=12.0)
     quick = site.page(f"http://news.test{QUICKLY}", article_html(2))
     world.rule("news.test", "domain: news.test\narticle: /\\d+/\\d+/\\d+/\n")

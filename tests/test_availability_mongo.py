@@ -1,4 +1,4 @@
-"""Whole crawls while MongoDB is away: killed, stopped, full, not primary; and Ctrl-C meanwhile."""
+"""Complete crawls while MongoDB is down: killed, stopped, full, not primary; and Ctrl-C meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoServer]:
 
 @pytest.fixture
 def uri(server: MongoServer) -> str:
-    """The address of an empty database."""
+    """The URI of an empty database."""
     with MongoClient[dict[str, Any]](server.uri) as client:
         client.drop_database("newsbot")
     return server.uri
@@ -63,7 +63,7 @@ def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: M
 def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str
 ) -> None:
-    """Its transaction, which the server ends only later, keeps the article from whoever fetches it then."""
+    """Its transaction, which the server ends only later, blocks the article for other workers until then."""
     wanted = demo.manifest.articles[-1].url
     with (
         closing(MongoStorage(uri)) as storage,
@@ -73,11 +73,11 @@ def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
         session.start_transaction()
         dead["newsbot"]["articles"].insert_one({"_id": fingerprint(canonicalize(wanted))}, session=session)
         worker = demo_world.start(MONGO_URI=uri)
-        end = time.monotonic() + 55  # the server itself ends a transaction after 60
+        end = time.monotonic() + 55  # the server ends a transaction after 60
         while storage.articles.count() < len(demo.manifest.articles) - 1:
             assert time.monotonic() < end, "the others are not stored"
             time.sleep(0.1)
-        time.sleep(6)  # a try to store it takes 5
+        time.sleep(6)  # an attempt to store it takes 5
         session.abort_transaction()
     _, err = worker.communicate(timeout=120)
     assert worker.returncode == 0, err

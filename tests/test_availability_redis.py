@@ -1,4 +1,4 @@
-"""Whole crawls while Redis is away: killed, stopped; and Ctrl-C meanwhile."""
+"""Complete crawls while Redis is down: killed, stopped; and Ctrl-C meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole crawls while Redis takes no writes: full, a replica, without its replicas."""
+"""Complete crawls while Redis accepts no writes: full, a replica, without its replicas."""
 
 from __future__ import annotations
 

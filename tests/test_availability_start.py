@@ -1,4 +1,4 @@
-"""A server that is not there, or refuses us, when a command starts: one line, exit code 1, no secrets."""
+"""A server that is down or denies access when a command starts: one line, exit code 1, no secrets printed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ COMMANDS = {
     "stories": ("articles", "stories"),
 }
 OF_THE_QUEUE = ("crawl", "add", "why")
-"""Commands that ask the queue; the others read the storage only."""
+"""Commands that use the queue; the others only read the storage."""
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis that wants a password."""
+    """A Redis server with a password."""
     need_redis()
     server = RedisServer(tmp_path_factory.mktemp("redis"), "--requirepass", "Right1")
     server.start()
@@ -56,7 +56,7 @@ def check_one_line(ended: subprocess.CompletedProcess[str], words: str) -> None:
 @pytest.fixture
 def lonely(tmp_path: Path) -> World:
     world = World(tmp_path, None)
-    SqliteStorage(world.data / "newsbot.db").close()  # else there is nothing to read
+    SqliteStorage(world.data / "newsbot.db").close()  # otherwise there is nothing to read
     return world
 
 
@@ -92,7 +92,7 @@ def test_redis_wants_a_password(lonely: World, guarded: RedisServer) -> None:
     ],
 )
 def test_what_is_no_address_of_redis(lonely: World, url: str) -> None:
-    """An unescaped sign makes the rest of a password another part of the address."""
+    """An unescaped character moves the rest of the password to another part of the URL."""
     check_one_line(run(lonely, "add", REDIS_URL=url), "REDIS_URL: cannot be ")
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_address_of_mongodb(lonely: World, command: str) -> None:
 
 
 def test_a_program_that_starts_a_crawl_is_told_without_a_traceback(world: World) -> None:
-    """It has not looked first, as the command does; a server may also vanish just after that look."""
+    """It does not check the server first, as the command does; a server may also go down after that check."""
     world.rule("news.test")
     program = (
         "from scrapy.crawler import CrawlerProcess\n"

@@ -1,4 +1,4 @@
-"""Calls that wait for a server in threads: the outage is told once for all that were under way."""
+"""Calls that wait for a server in threads: an outage is reported once for all calls in progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from newsbot.errors import DataUnavailable
 
 
 class Server:
-    """A backend whose calls wait until all are under way."""
+    """A backend whose calls wait until all of them are in progress."""
 
     def __init__(self, calls: int) -> None:
         self.together = threading.Barrier(calls, timeout=60)
@@ -61,7 +61,7 @@ def test_one_fault_of_calls_under_way_together_begins_one_pause(server: Server, 
 
 
 class Recovering:
-    """A backend that was away and is back; one call hears of the former when the latter is known already."""
+    """A backend that was down and is back; one call reports the outage after another saw the recovery."""
 
     def __init__(self) -> None:
         self.away = True

@@ -1,4 +1,4 @@
-"""Which backend serves which role, and where the rules are: on disk, or inside the egg that scrapyd runs."""
+"""Which backend is used for which purpose, and where rules are found: on disk, or in the egg of scrapyd."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from newsbot import backends
 from newsbot.backends import data_file, data_folder, open_frontier, open_index, open_storage, rules_folder
 from newsbot.errors import DataError, DataUnavailable, RulesError
+from newsbot.rules import load
 from tests.crawls import ROOT
 from tests.servers import free_port
 
@@ -63,8 +64,8 @@ def test_rules_of_the_setting_else_of_the_project_else_of_the_package(tmp_path, 
     monkeypatch.setenv("HOME", "/home/somebody")
     assert rules_folder({"NEWSBOT_RULES": "~/rules"}) == Path("/home/somebody/rules")
     assert rules_folder({}) == ROOT / "rules"
-    elsewhere = tmp_path / "lib" / "newsbot" / "backends.py"
-    monkeypatch.setattr(backends, "__file__", str(elsewhere))
+    elsewhere = tmp_path / "lib" / "newsbot" / "rules" / "load.py"
+    monkeypatch.setattr(load, "__file__", str(elsewhere))
     assert str(rules_folder({})) == str(ROOT / "newsbot" / "site_rules")
 
 
@@ -110,7 +111,7 @@ print(json.dumps({
 
 
 def inside(package, folder):
-    """Import newsbot from a zipped package, far from the project, and return what it found."""
+    """Import newsbot from a zipped package, outside the project, and return the result."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", "-c", PROBE],
@@ -170,8 +171,10 @@ def test_the_egg_for_scrapyd_carries_the_rules(tmp_path):
 
 def test_settings_of_scrapy_redis_that_mean_nothing_here_are_named():
     told = backends.ignored_settings
-    assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis nobody expects anything of it"
-    assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], "who has moved here would crawl into a file"
+    assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis the setting has no effect"
+    assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], (
+        "otherwise the crawl would silently use a file"
+    )
     assert told({"REDIS_PARAMS": '{"host": "127.0.0.1"}'}) == ["REDIS_PARAMS"]
     redis = {"REDIS_URL": "redis://127.0.0.1/", "REDIS_PARAMS": {"db": 1}}
     assert told(redis | {"SCHEDULER_PERSIST": True}) == []

@@ -1,4 +1,4 @@
-"""Which backend serves which role."""
+"""Which backend is used for which purpose, with MongoDB."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.servers import free_port
 
 @pytest.fixture
 def uri(mongo_uri: str) -> Iterator[str]:
-    """The address of a database of the test's own."""
+    """The URI of a database for one test."""
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"

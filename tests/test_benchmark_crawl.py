@@ -1,4 +1,4 @@
-"""The benchmark's crawl of pages alone: its stand-in for a storage has all that a crawl asks for."""
+"""The benchmark of the scheduler alone: its fake storage has all methods that a crawl calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others' extractors may do with a page while they are measured."""
+"""Limits for foreign extractors while they are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site's word about canonical addresses is worth, and how workers share it."""
+"""How far a site's canonical URLs are trusted, and how workers share this."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGES = count()
 
 
 def see(desk, claims, *told):
-    """Let pages that were not seen before make claims."""
+    """Let new pages make claims."""
     for right in told:
         claims.saw(desk.context.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 

@@ -1,4 +1,4 @@
-"""Asking cheaply: compression of all kinds, answers of 304, and what they saved."""
+"""Saving traffic: all types of compression, 304 responses, and figures of the savings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of the commands: answers, faults and exit codes."""
+"""The base of the commands: results, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -103,6 +103,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run_command
 
 
+def test_people_see_no_secrets_of_urls_and_programs_get_them_whole(run: Any) -> None:
+    url = "https://user:geheim@news.test/feed?api_key=geheim"
+    assert "geheim" not in run("greet", url).out
+    assert json.loads(run("greet", url, "--json").out)["name"] == url
+
+
 def test_a_pipe_gets_one_plain_line_a_row(run: Any) -> None:
     answer = run("greet", "Вася", "--limit", "12345")
     assert answer == Answer(0, "name  limit\nВася  12345\n", "greeted\n")
@@ -148,7 +154,7 @@ def test_faults_are_lines_on_stderr(run: Any, name: str, code: int, lines: list[
         (("greet", "x", "y"), ["'y'", "quote"]),
         (("greet", "x", "--limt", "3"), ["--limt", "did you mean '--limit'?"]),
         (("greet", "x", "--lim", "3"), ["unknown option --lim"]),
-        (("greet", "x", "--limit", "0"), ["--limit: '0' is no whole number above 0"]),
+        (("greet", "x", "--limit", "0"), ["--limit: '0' is not a whole number above 0"]),
         (("greet", "x", "--limit"), ["--limit: expected one argument"]),
         (("greet", "x", "--format", "jsnl"), ["did you mean 'jsonl'?", "allowed: jsonl, csv"]),
         (("greet", "x", "-s"), ["-s/--set: expected one argument"]),
@@ -273,7 +279,7 @@ def start(project: Path, *words: str, **environment: str) -> subprocess.Popen[by
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{project}", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=_hear_ctrl_c,  # noqa: PLW1509  (a shell switches it off for what runs in the background)
+        preexec_fn=_hear_ctrl_c,  # noqa: PLW1509  (shells disable Ctrl-C in the background)
     )
 
 

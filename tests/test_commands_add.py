@@ -1,4 +1,4 @@
-"""``scrapy add``: what it queues is what a crawl gets."""
+"""``scrapy add``: the queued entries equal those of a crawl."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def test_a_file_and_its_wrong_lines(place: Place, tmp_path: Path) -> None:
     answer = place.run("add", "--file", str(file))
     assert answer.code == 2
     lines = answer.err.splitlines()
-    assert lines[0].startswith(f"scrapy add: {file}:4: 'not a url' is no absolute http(s) URL")
-    assert lines[1].startswith(f"scrapy add: {file}:6: 'ftp://example.org/' is no absolute http(s) URL")
+    assert lines[0].startswith(f"scrapy add: {file}:4: 'not a url' is not an absolute http(s) URL")
+    assert lines[1].startswith(f"scrapy add: {file}:6: 'ftp://example.org/' is not an absolute http(s) URL")
     assert not place.data.exists()
     file.write_text(f"{URL}\nhttps://example.org/news/2\n")
     assert [row["url"] for row in place.run("add", "--file", str(file), "--json").json] == [
@@ -109,7 +109,7 @@ def test_wrong_usage(place: Place, tmp_path: Path) -> None:
 
 
 def seconds_to_the_next(place: Place) -> float:
-    """Take one URL and give it back done: how long is the turn of the host's clock?"""
+    """Take one URL and acknowledge it; return the seconds until the host's next turn."""
     with place.frontier() as frontier:
         lease = frontier.lease("me", 5, horizon=time.time(), ttl=60)[0]
         taken = time.time()

@@ -1,4 +1,4 @@
-"""``scrapy demo`` around the crawl; the crawl itself is a small program here."""
+"""``scrapy demo`` without its crawl, which is replaced by a small program."""
 
 from __future__ import annotations
 

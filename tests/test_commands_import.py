@@ -1,4 +1,4 @@
-"""``scrapy articles import``: archived pages become articles as fetched ones do."""
+"""``scrapy articles import``: archived pages become articles in the same way as fetched ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from newsbot.operations.importing import importer
 from tests.commandline import Place
 from tests.crawls import article_html, feed_xml
+from tests.searching import find
 from tests.warcfiles import warc_file
 
 HOST = "https://example.org"
@@ -48,7 +49,7 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
         assert kept.rights == {"noai": "meta"}
         assert kept.fetched_at is not None
         assert kept.fetched_at.isoformat() == "2026-11-20T10:00:00+00:00"
-        assert storage.texts.search("council")
+        assert find(storage, "council")
         page = next(page for page in storage.pages.iter() if page.url == second)
         assert (page.state, page.history[-1]["event"]) == ("done", "imported")
     known = place.run("articles", "import", str(file), "--json")
@@ -117,6 +118,22 @@ def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
     answer = place.run("articles", "import", str(texts))
     assert answer.code == 0
     assert f"{texts}: holds no page as a site sent it" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty: it holds no record"),
+        (b"PK\x03\x04 no WARC", "expected a WARC record, found 'PK"),
+        (b"\xff\xd8\xff\xe0 a picture", "expected a WARC record, found the bytes ff d8 ff e0"),
+    ],
+)
+def test_a_file_that_is_no_warc_file_is_told_to_be_none(place, tmp_path, content, told):
+    file = tmp_path / "x.warc"
+    file.write_bytes(content)
+    answer = place.run("articles", "import", str(file))
+    assert answer.err.startswith(f"{file}: {told}"), answer.err
+    assert "continues there" not in answer.err
 
 
 def test_what_was_taken_out_is_not_imported(place, tmp_path):

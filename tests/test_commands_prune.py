@@ -1,4 +1,4 @@
-"""``scrapy prune``: what is old goes, what is known stays known."""
+"""``scrapy prune``: old data is removed, but pages stay known."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_settings_and_options_say_how_long(place):
     ("words", "settings", "says"),
     [
         (("--pages", "1s"), {}, "less than an hour"),
-        (("--pages", "x"), {}, "no duration"),
+        (("--pages", "x"), {}, "not a duration"),
         ((), {"NEWSBOT_KEEP_PAGES": "soon"}, "NEWSBOT_KEEP_PAGES"),
         (("--raw", "90d"), {}, "NEWSBOT_WARC_DIR"),
     ],

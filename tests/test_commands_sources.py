@@ -89,7 +89,7 @@ def test_people_get_two_tables(place: Place) -> None:
     assert "2 h ago" in site_table
     assert "2 ok, 1 never polled" in site_table
     assert "in 3 h" in source_table
-    assert "failing since 3 d ago: dns, 3 times" in source_table
+    assert "failing since 3 d ago: dns, 3 failures" in source_table
     assert FEED in source_table
 
 
@@ -103,18 +103,33 @@ def test_found_sections_are_left_to_the_view_of_one_site(place: Place) -> None:
     found = "https://example.org/topics/a"
     answer = place.run("sources")
     assert found not in answer.out
-    assert answer.err.startswith("1 sections that were found on pages are not shown")
+    assert answer.err.startswith("1 section found on pages left out; scrapy sources DOMAIN shows all")
     one = place.run("sources", "example.org")
     assert found in one.out
-    assert one.err == ""
+    assert "not shown" not in one.err
+    assert one.err.startswith(f"next source due: in 3 h ({FEED}), 0 of 1 within the hour; to poll now:")
     assert found in {source["url"] for source in place.run("sources", "--json").json["sources"]}
+
+
+def test_sites_that_were_never_read_do_not_hide_those_that_were(place: Place) -> None:
+    for name in "abcdefg":
+        (place.folder / "rules" / f"{name}.org.yaml").write_text(
+            f"domain: {name}.org\nfeeds: https://{name}.org/f\n"
+        )
+    answer = place.run("sources")
+    assert "a.org" not in answer.out
+    assert (
+        "7 sites not read yet, left out: a.org, b.org, c.org, d.org, e.org, …; --json lists all" in answer.err
+    )
+    assert "never polled" in place.run("sources", "a.org").out
+    assert "a.org" in {site["site"] for site in place.run("sources", "--json").json["sites"]}
 
 
 def test_an_unknown_site(place: Place) -> None:
     answer = place.run("sources", "exampel.org")
     assert answer.code == 2
     assert answer.err == (
-        "scrapy sources: 'exampel.org' is no site of the rules or the data (did you mean 'example.org'?)\n"
+        "scrapy sources: 'exampel.org' is not a site of the rules or the data (did you mean 'example.org'?)\n"
     )
 
 
@@ -200,10 +215,26 @@ def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
     assert (first["precision"], first["recall"]) == (pytest.approx(0.75), pytest.approx(0.75))
     assert first["believed"] == 1.0
     assert second["host"] == "noise.example.net"
-    assert second["notices"] < 1e-6, "what was counted long ago weighs nothing"
-    assert second["believed"] == pytest.approx(1.0), "and it is trusted as at the beginning again"
+    assert second["notices"] < 1e-6, "old counts have no weight"
+    assert second["believed"] == pytest.approx(1.0), "the trust is that of a new notifier"
     table = told.run("sources").out.split("\n\n")[2]
     assert "websub hub.example.org" in table
     assert "75 %" in table
     assert "notifiers" in told.run("sources", "example.org", "--json").json
     assert "hub.example.org" not in told.run("sources", "example.org").out
+
+
+def test_failing_sources_come_first_and_can_be_asked_for_alone(place: Place) -> None:
+    lines = place.run("sources").out.split("\n\n")
+    assert [lines[part].splitlines()[1].split()[0] for part in (0, 1)] == ["found.net", "feed"]
+    assert "failing" in lines[1].splitlines()[1]
+    answer = place.run("sources", "--failing")
+    assert "found.net" in answer.out
+    assert "example.org" not in answer.out
+    assert "next source due" not in answer.err
+    found = place.run("sources", "--failing", "--json").json
+    assert [site["site"] for site in found["sites"]] == ["found.net"]
+    assert [source["url"] for source in found["sources"]] == ["https://found.net/feed"]
+    assert place.run("sources", "example.org", "--failing").err.startswith(
+        "nothing fails: 1 site looked at\n"
+    )

@@ -13,6 +13,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
 from newsbot.operations.explain_text import reason_text
 from newsbot.sites.removals import keep_out
+from newsbot.storage.sources import SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -20,6 +21,7 @@ NOW = time.time()
 ARTICLE = "https://example.org/news/1"
 COPY = "https://example.org/news/2"
 DROPPED = "https://example.org/news/3"
+FEED = "https://example.org/rss.xml"
 GONE = "https://example.org/news/6"
 WAITING = "https://example.org/news/4"
 
@@ -47,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     ]
     with place.storage() as storage:
         storage.articles.store(article(1))
-        storage.articles.store(article(2, text=article(1).text))  # the same text: only the address is kept
+        storage.articles.store(article(2, text=article(1).text))  # the same text: only the URL is stored
         storage.articles.store(
             article(5, title="A near copy", text="Almost the same, at another address. " * 4)
         )
@@ -187,7 +189,7 @@ def test_before_the_first_crawl_the_rules_still_speak(tmp_path: Path) -> None:
 def test_what_is_no_address(place: Place, url: str) -> None:
     answer = place.run("why", url)
     assert answer.code == 2
-    assert answer.err.startswith(f"scrapy why: '{url}' is no ")
+    assert answer.err.startswith(f"scrapy why: '{url}' is not an absolute")
     assert answer.err.count("\n") == 1
 
 
@@ -206,7 +208,7 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
         )
         settings = {"MONGO_URI": uri, "REDIS_URL": redis.url}
     with closing(open_storage({**place.environment, **settings})) as storage:
-        storage.articles.store(article(1, rights={"noai": "meta"}, relation="new", derived_from=COPY))
+        storage.articles.store(article(1, rights={"noai": "meta"}, relation="new", derived_from=[COPY]))
         history = [
             {
                 "at": NOW - 60,
@@ -266,3 +268,42 @@ def test_lists_are_told_to_be_on_trial(place: Place) -> None:
 )
 def test_reasons_are_sentences_for_people_whichever_version_stored_them(stored: str, text: str) -> None:
     assert reason_text(stored) == text
+
+
+def test_a_home_page_read_by_http_and_links_that_are_not_followed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    home = "http://example.org/"
+    with place.storage() as storage:
+        storage.pages.discover([page(home, kind=Kind.SECTION)])
+        storage.pages.save([page(home, kind=Kind.SECTION, state="done", http_status=200, last_fetched=NOW)])
+        storage.sources.save([SourceRecord(url=FEED, source="example.org", kind=Kind.FEED, polls=1)])
+    told = place.run("why", "https://example.org/").out
+    assert "asked for at  http://example.org/\n" in told
+    assert "not from article pages: the site has a feed or sitemap" in place.run("why", ARTICLE).out
+    (place.rules / "example.org.yaml").write_text("domain: example.org\nfollow: sitemaps\narticle: ^/news/\n")
+    assert "if it stands in: sitemaps (follow of the rule)" in place.run("why", ARTICLE).out
+
+
+def test_an_attempt_that_failed_is_no_reason_after_a_later_download(tmp_path: Path) -> None:
+    place, home = Place(tmp_path), "https://example.org/"
+    failed = {"at": NOW - 60, "event": "no_page", "cause": "robots_unreachable"}
+    read = {"at": NOW - 50, "event": "fetched", "status": 200}
+    refused = {"at": NOW - 50, "event": "not_an_article", "reason": "front_page"}
+    for history, told in (
+        ([failed], "none stored: no page (robots_unreachable)"),
+        ([failed, read], "none stored"),
+        ([read, refused, read], "none stored: not an article (front_page)"),
+    ):
+        with place.storage() as storage:
+            storage.pages.save([page(home, history=history)])
+        assert f"article       {told}" in place.run("why", home).out.splitlines()
+
+
+def test_a_queued_link_that_was_left_says_why_and_what_helps(place: Place) -> None:
+    url = "https://example.org/gallery/ten-best-1"
+    left = [{"at": NOW, "event": "left", "reason": "failed_shape"}]
+    with place.storage() as storage:
+        storage.pages.save([page(url, state="done", history=left)])
+    said = place.run("why", url).out
+    assert "not fetched   pages whose addresses have this form were not articles" in said
+    assert "scrapy add URL" in said

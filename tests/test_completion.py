@@ -1,4 +1,4 @@
-"""The end of a visit: what is written, in which order, and what becomes of the lease."""
+"""The end of a visit: what is written in which order, and how the lease ends."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.builders import START
 
 STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"
 FEED = "https://news.test/feed.xml"
+HOUR = 3600.0
 
 
 def links_to(*urls, where=Where.FEED, referrer=FEED):
@@ -119,7 +120,7 @@ def test_a_fault_that_may_pass_holds_the_url_back(desk):
     assert (record.failures, record.last_fetched, record.state) == (1, None, "pending")
     assert known(desk, STORY).state == "pending"
     at = desk.context.frontier.outlook(horizon=START + 3600).next_at
-    assert START + 5 <= at <= START + 15  # 10 s, spread by a half
+    assert START + 5 <= at <= START + 15  # 10 s, with a random spread of a half
     assert record.history[-1]["event"] == "retry"
     assert (desk.stat("frontier/nacked"), desk.stat("frontier/acked")) == (1, 0)
     desk.clock.now = at
@@ -254,7 +255,7 @@ def test_an_article_is_no_source(desk):
 
 
 # --- homes whose scheme was guessed
-@pytest.mark.parametrize(("cause", "asked"), [("refused", True), ("tls", True), ("robots", False)])
+@pytest.mark.parametrize(("cause", "asked"), [("refused", True), ("robots", False)])
 def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_desk, cause, asked):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
@@ -266,8 +267,18 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     assert state == ("pending" if asked else "done")
 
 
+def test_http_does_not_take_the_place_of_a_refused_certificate(make_desk):
+    desk = make_desk({"old.test": "domain: old.test\n"})
+    for _ in range(3):
+        visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
+        visit.outcome.error = "tls"
+        desk.crawl.completion.settle(visit)
+        desk.clock.now += 3 * 86400
+    assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "https://old.test/"
+
+
 def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
-    """Whoever reads the record (a frontier that is refilled, the monitor) asks where there is an answer."""
+    """All readers of the record (refilling a frontier, the monitor) look for the URL that answers."""
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
@@ -316,5 +327,43 @@ def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_
             break
         tried.append(leases[0].entry.url)
         visit = desk.begin(leases[0])
-    www = ["https://www.old.test/", *["http://www.old.test/"] * 3]  # the last guess has all its attempts
+    www = ["https://www.old.test/", *["http://www.old.test/"] * 3]  # the last guess has all attempts
     assert tried == ["https://old.test/", "http://old.test/", *www]
+
+
+def rests(desk, url, *, where, new=0):
+    """Return how long a section rests after a visit with this many new links."""
+    visit = desk.visit(url, Kind.SECTION, where=where, why="list")
+    visit.outcome.status, visit.outcome.new_items, visit.outcome.shown = 200, new, 20
+    desk.crawl.completion.settle(visit)
+    return page(desk, url).next_due - desk.clock()
+
+
+def test_old_lists_rest_longer_each_time_they_show_nothing_new_and_fronts_do_not(desk):
+    for url in ("https://news.test/city/page/7/", "https://news.test/2026/09/"):
+        seen = []
+        for _ in range(9):
+            seen.append(rests(desk, url, where=Where.BODY))
+            desk.clock.now += seen[-1]
+        assert seen[:3] == [6 * HOUR, 12 * HOUR, 24 * HOUR]
+        assert seen[-1] == 30 * 24 * HOUR
+        assert rests(desk, url, where=Where.BODY, new=2) == 6 * HOUR
+    for url in ("https://news.test/city/", "https://news.test/archive/"):
+        for _ in range(4):
+            assert rests(desk, url, where=Where.BODY) <= 6 * HOUR
+            desk.clock.now += 6 * HOUR
+    named = "https://news.test/sport/page/2/"
+    for _ in range(4):
+        assert rests(desk, named, where=Where.SEED) <= 6 * HOUR
+        desk.clock.now += 6 * HOUR
+
+
+def test_a_fixed_interval_is_obeyed_as_it_is_written(make_desk):
+    rule = "domain: news.test\ninterval: {feed: 2h}\nrecrawl: {feed: fixed}\n"
+    desk = make_desk({"news.test": rule})
+    visit = desk.visit(FEED, Kind.FEED)
+    visit.outcome.status, visit.outcome.shown, visit.outcome.new_items = 200, 20, 20
+    visit.outcome.max_age = visit.outcome.ttl = 24 * HOUR
+    visit.outcome.skip_hours = frozenset(range(24))
+    desk.crawl.completion.settle(visit)
+    assert page(desk, FEED).next_due - desk.clock() == 2 * HOUR

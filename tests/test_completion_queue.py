@@ -1,4 +1,4 @@
-"""Faults of ours inside a crawl: one visit, one host, one moment, never the crawl."""
+"""Internal errors during a crawl affect one visit, one host or one moment, never the whole crawl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ STORY = "https://news.test/story/{}"
 
 @pytest.fixture
 def ended(desk):
-    return CompletionQueue(desk.crawler, desk.context, desk.crawl.scope, desk.crawl.completion)
+    crawl = desk.crawl
+    return CompletionQueue(desk.crawler, desk.context, crawl.scope, crawl.completion, crawl.reachability)
 
 
 def states(desk, *urls):
@@ -36,10 +37,10 @@ def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ende
     poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
     settle = desk.crawl.completion.settle
 
-    def faulty(visit):
+    def faulty(visit, until):
         if visit is poisoned:
             raise RuntimeError("a bug")
-        settle(visit)
+        return settle(visit, until)
 
     monkeypatch.setattr(desk.crawl.completion, "settle", faulty)
     ended.add(poisoned)
@@ -55,10 +56,10 @@ def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
     faults = [DataUnavailable("locked")]
     settle = desk.crawl.completion.settle
 
-    def locked(one):
+    def locked(one, until):
         if faults:
             raise faults.pop()
-        settle(one)
+        return settle(one, until)
 
     monkeypatch.setattr(desk.crawl.completion, "settle", locked)
     ended.add(visit)
@@ -92,16 +93,17 @@ def test_of_several_endings_of_a_visit_the_strongest_counts(desk):
         assert visit.ending is then
 
 
+@pytest.mark.usefixtures("no_event_loop")
 def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
-    """Else the visit would be nobody's, its lease kept by the heartbeat, and the crawl without an end."""
+    """Otherwise the visit would never end, the heartbeat would keep its lease, the crawl would not end."""
     scheduler = FrontierScheduler(desk.crawler)
     desk.crawl.politeness.crawl_delays["news.test"] = 5.0
     visit = desk.visit(STORY.format(1))
 
-    def locked(host, seconds):
+    def locked(host, missed):
         raise DataUnavailable("locked")
 
-    monkeypatch.setattr(desk.context.frontier, "back_off", locked)
+    monkeypatch.setattr(desk.context.frontier, "take_turn", locked)
     hop = make_request(visit, "https://news.test/story/2")
     assert scheduler.enqueue_request(hop)
     assert scheduler._hops == deque([(desk.clock() + 5.0, hop)])

@@ -1,4 +1,4 @@
-"""The table of settings: defaults, environment, checks, hints and docs/settings.md come from it."""
+"""The table of settings: source of defaults, environment variables, checks, hints and docs/settings.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NUMBERS = sorted(
 
 
 def refused(name: str, value: object) -> str:
-    """Return the one line that refuses a value."""
+    """Return the error message for a value."""
     with pytest.raises(ArgumentError) as told:
         check_settings({name: value})
     line = str(told.value)
@@ -88,7 +88,7 @@ def test_what_is_not_of_its_kind_is_refused(name: str, value: object) -> None:
 
 def test_each_setting_is_checked() -> None:
     assert {one.name for one in SETTINGS.values() if one.kind is ANY} == {"REDIS_PARAMS", "SCHEDULER_PERSIST"}
-    assert len({one.kind for one in SETTINGS.values()} - set(WRONG) - {ANY}) >= 10  # the numbers
+    assert len({one.kind for one in SETTINGS.values()} - set(WRONG) - {ANY}) >= 10  # the numeric settings
 
 
 def test_the_defaults_are_values_of_their_kind() -> None:
@@ -144,7 +144,7 @@ def test_a_settings_module_of_a_user_takes_them_all(tmp_path: Path) -> None:
 
 
 def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
-    """Return what ``scrapy settings --get`` prints of each name."""
+    """Return the output of ``scrapy settings --get`` for each name."""
     path = os.pathsep.join(filter(None, (environment.pop("PYTHONPATH", ""), str(ROOT))))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
     told = []
@@ -219,7 +219,7 @@ def test_a_crawl_tells_and_goes_on(world: World) -> None:
     assert crawl.err.count("NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)") == 1
 
 
-# --- parts that moved
+# --- moved components
 
 OLD = {
     "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
@@ -284,5 +284,5 @@ def test_a_crawl_names_the_new_path_before_it_begins(tmp_path: Path) -> None:
 
 
 def test_the_docs_are_printed_from_the_table() -> None:
-    """If this fails: ``python -m newsbot.config > docs/settings.md``."""
+    """To update: ``python -m newsbot.config > docs/settings.md``."""
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == document()

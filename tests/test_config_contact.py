@@ -1,4 +1,4 @@
-"""Sites learn who asks; who has not said it is asked for it at each start."""
+"""Sites can see who crawls them; each start without a contact address prints a reminder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to Redis that lie ready for the next command."""
+"""Connections to Redis that are ready before the next command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ECHO = Script("return ARGV[1]")
 
 @pytest.fixture
 def server(own_redis: redisserver.RedisServer) -> redisserver.RedisServer:
-    """Whose connections are taken."""
+    """The server whose connections are taken."""
     return own_redis
 
 
@@ -32,7 +32,7 @@ def client(server: redisserver.RedisServer) -> Iterator[redis.Redis]:
 
 
 def who(client: redis.Redis) -> int:
-    """The server's number of the connection that is taken."""
+    """Return the server's id of the connection that is taken."""
     connection = take(client.connection_pool)
     try:
         connection.send_command("CLIENT", "ID")
@@ -66,7 +66,7 @@ def test_it_works_again_after_the_server_was_away(
 def test_a_server_that_is_away_is_tried_once_a_command(
     client: redis.Redis, server: redisserver.RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each attempt may take the whole time that is allowed for connecting."""
+    """Each attempt may take the whole connection timeout."""
     ECHO.run(client, [], [1])
     server.kill()
     attempts = []
@@ -118,7 +118,7 @@ def test_a_client_that_is_closed_leaves_no_connection(
 
 
 def wait_until_gone(client: redis.Redis, number: int) -> None:
-    """The server learns a moment later that a connection was closed."""
+    """Wait until the server has noticed that a connection was closed."""
     give_up = time.monotonic() + 10
     while number in numbers(client):
         assert time.monotonic() < give_up
@@ -129,7 +129,7 @@ def redis_url_of(client: redis.Redis) -> str:
 
 
 def numbers(client: redis.Redis) -> set[int]:
-    """All connections of the server."""
+    """Return the ids of all connections of the server."""
     return {int(one["id"]) for one in client.client_list()}
 
 
@@ -144,7 +144,7 @@ def test_a_process_that_was_forked_takes_none_of_its_parent(client: redis.Redis)
     mine = who(client)
     reader, writer = os.pipe()
     child = os.fork()
-    if child == 0:  # no test of its own: it only tells
+    if child == 0:  # only reports its connection
         os.write(writer, str(who(client)).encode())
         os._exit(0)
     os.close(writer)

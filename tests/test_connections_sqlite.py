@@ -1,4 +1,4 @@
-"""The embedded data file: versions, transactions, and faults that people understand."""
+"""The embedded data file: versions, transactions, and readable error messages."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_transaction_is_all_or_nothing(path: Path) -> None:
 
 
 def test_a_commit_that_fails_is_rolled_back(path: Path) -> None:
-    """Such as on a disk that is full only then; the next transaction must be able to begin."""
+    """For example on a full disk; the next transaction must be able to begin."""
     connection = opened(
         path, "CREATE TABLE a (id PRIMARY KEY); CREATE TABLE b (a REFERENCES a DEFERRABLE INITIALLY DEFERRED)"
     )
@@ -169,7 +169,7 @@ def test_a_snapshot_ends_also_when_its_block_fails(path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(DataUnavailable, match=r"cannot be made \(.*\); set NEWSBOT_DATA"):
+    with pytest.raises(DataUnavailable, match=r"cannot be created \(.*\); set NEWSBOT_DATA"):
         opened(tmp_path / "file" / "newsbot.db", ONE)
 
 
@@ -182,7 +182,7 @@ def test_a_folder_in_the_place_of_the_file(path: Path) -> None:
 def test_a_file_of_another_kind(path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("Dear diary, " * 1000)
-    with pytest.raises(SchemaError, match=r"newsbot\.db: is no newsbot data file"):
+    with pytest.raises(SchemaError, match=r"newsbot\.db: is not a newsbot data file"):
         opened(path, ONE)
     assert path.read_text().startswith("Dear diary")
 
@@ -260,3 +260,9 @@ def test_an_old_sqlite_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DataError, match=r"is too old: newsbot needs 3\.35"):
         opened(path, ONE)
     assert not path.exists()
+
+
+def test_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "some" / "data"
+    open_database(folder / "newsbot.db", component="storage", migrations=[]).close()
+    assert folder.stat().st_mode & 0o777 == 0o700

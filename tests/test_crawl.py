@@ -1,8 +1,10 @@
-"""Whole crawls of a local web: the path of a URL from rule to stored article."""
+"""Complete crawls of a local web: the path of a URL from rule to stored article."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 import time
 from datetime import UTC, datetime
 
@@ -10,7 +12,7 @@ import pytest
 
 from newsbot.items import Kind
 from tests import warm
-from tests.crawls import article_html, feed_xml
+from tests.crawls import ROOT, article_html, feed_xml
 
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
@@ -18,7 +20,7 @@ HOST = "http://news.test"
 
 @pytest.fixture
 def news(site, world):
-    """A site with a feed of three articles, and a rule that names the feed."""
+    """A site with a feed of three articles, and a rule with the feed."""
     urls = [f"{HOST}/story/{n}?a=1&b=2" for n in range(3)]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))
@@ -47,7 +49,36 @@ def test_a_second_crawl_fetches_nothing_while_all_is_younger_than_its_interval(w
     again = world.crawl()
     assert again.code == 0
     assert len(site.log) == before
-    assert "nothing" in again.err.lower() or "0 new" in again.err
+    assert re.search(rf"next source due: in \d+ min \({HOST}/feed.xml\), [01] of 1 within", again.err)
+    assert "read them with" not in again.err
+
+
+def test_now_looks_at_all_sources_at_once(world, site, news):
+    world.crawl()
+    site.page(f"{HOST}/feed.xml", feed_xml([*news, f"{HOST}/story/9"]), headers=XML)
+    site.page(f"{HOST}/story/9", article_html(9))
+    assert world.crawl("-a", "now=yes").stat("articles/new") == 1
+    assert site.seen().count("/feed.xml") == 2
+    added = warm.run(
+        [sys.executable, "-m", "scrapy", "add", "--due", "news.test"], cwd=ROOT, env=world.environment()
+    )
+    assert "news.test: 1 source due now" in added.stdout, added.stderr
+    world.crawl()
+    assert site.seen().count("/feed.xml") == 3
+    world.crawl()
+    assert site.seen().count("/feed.xml") == 3, "the feed must be polled only once more"
+
+
+def test_a_crawl_that_follows_nothing_says_why(world, site):
+    world.rule(
+        "news.test", f"domain: news.test\nseeds: {HOST}/\nfollow: [sitemaps]\nsections: {HOST}/city/\n"
+    )
+    links = "".join(f"<a href='/2026/11/20/bridge-{n}'>A headline of some words</a>" for n in range(3))
+    site.page(f"{HOST}/city/", f"<html><body>{links}</body></html>")
+    crawl = world.crawl()
+    assert "nothing to begin with sites=1 (news.test) follow=sitemaps" in crawl.err
+    crawl = world.crawl("-a", f"url={HOST}/city/")
+    assert "no link was followed: not_followed 3" in crawl.err
 
 
 def test_after_its_interval_a_feed_is_asked_with_its_etag_and_304_is_counted(world, site, news):
@@ -67,7 +98,7 @@ def test_after_its_interval_a_feed_is_asked_with_its_etag_and_304_is_counted(wor
 
 
 def test_a_one_line_rule_finds_feed_sitemap_and_sections_by_itself(world, site):
-    """https does not answer here, so the home page is asked again by http."""
+    """The site does not answer https, so the home page is fetched again by http."""
     pages = [f"{HOST}/2026/11/20/story-about-bridge-number-{n}" for n in range(6)]
     for n, url in enumerate(pages):
         site.page(url, article_html(n))
@@ -291,7 +322,7 @@ def _until(condition, seconds=30.0):
 
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.05)
 
 
@@ -302,7 +333,7 @@ def test_a_feed_on_another_host_belongs_to_the_rule_that_names_it(world, site):
     site.page("http://feeds.burner.test/news", feed_xml(urls), headers=XML)
     world.rule("news.test", "domain: news.test\nfeeds: http://feeds.burner.test/news\n")
     crawl = world.crawl()
-    assert world.urls() == sorted(urls), "so do the articles that it names, wherever these are"
+    assert world.urls() == sorted(urls), "articles of other sites are stored too"
     assert {article.source for article in world.articles()} == {"news.test", "elsewhere.test"}
     assert crawl.stat("links/rejected/offsite") == 0
     with world.storage() as storage:
@@ -328,3 +359,15 @@ def test_a_site_that_answers_under_www_only_is_found_by_its_bare_domain(world, s
     world.rule("bare.test")
     world.crawl()
     assert world.urls() == [url]
+
+
+def test_follow_links_begins_at_the_home_page(world, site, news):
+    headline = "A headline of the day in quite some words"
+    home = f"<a href='{HOST}/2026/11/20/bridge-is-open-again-1'>{headline}</a>"
+    more = f"<a href='{HOST}/2026/11/21/bridge-is-shut-again-2'>{headline}</a>"
+    site.page(f"{HOST}/", f"<html><body>{home}</body></html>")
+    site.page(f"{HOST}/2026/11/20/bridge-is-open-again-1", article_html(61, extra=more))
+    site.page(f"{HOST}/2026/11/21/bridge-is-shut-again-2", article_html(62))
+    world.crawl("-a", "follow=links")
+    assert len(world.urls()) == 2
+    assert "/feed.xml" not in site.seen("news.test")

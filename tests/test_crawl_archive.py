@@ -1,4 +1,4 @@
-"""Whole crawls that keep what went over the wire."""
+"""Complete crawls that archive HTTP traffic."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_full_disk_is_told_once_and_what_was_lost_when_it_is_over(tmp_path, ca
         with no_room_beyond(0):
             for number in (2, 3):
                 asyncio.run(keep(number))
-        asyncio.run(keep(4))  # too early to try again
+        asyncio.run(keep(4))  # too early for another attempt
         now[0] += REST + 1
         asyncio.run(keep(5))
     archive.close()

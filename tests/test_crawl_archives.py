@@ -1,12 +1,13 @@
-"""Sites without feed and sitemap in whole crawls: archives, pagination, traps; all bounded and explained."""
+"""Complete crawls of sites without feed and sitemap: archives, pagination, traps; bounded and explained."""
 
 from __future__ import annotations
 
 import pytest
 
 from benchmarks.demoweb.messages import Answer
+from newsbot.discovery.list_probing import BARREN_ENOUGH
 from newsbot.discovery.sections import MAX_LINKS
-from tests.crawls import article_html
+from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"
 HTML = {"Content-Type": "text/html"}
@@ -26,13 +27,13 @@ def story(site, day: str, number: int) -> tuple[str, str]:
 
 @pytest.fixture
 def bare(site, world):
-    """A site of one home page that nothing announces; robots.txt keeps the usual places closed."""
+    """A site with a home page only; robots.txt disallows the usual places of feeds and sitemaps."""
     site.robots("User-agent: *\nDisallow: /*feed\nDisallow: /*rss\nDisallow: /*xml\n", host="news.test")
     world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
     return world
 
 
-@pytest.mark.parametrize(("depth", "found"), [(5, [1]), (4, []), (6, [1, 2])])
+@pytest.mark.parametrize(("depth", "found"), [(5, [1, 2]), (4, [])])
 def test_a_date_archive_is_followed_as_deep_as_the_rule_says(site, bare, depth, found):
     bare.rule("news.test", f"domain: news.test\nseeds: {HOST}/\nmax_depth: {depth}\n")
     days = "/2026/11/20/"
@@ -44,7 +45,7 @@ def test_a_date_archive_is_followed_as_deep_as_the_rule_says(site, bare, depth, 
     site.page(f"{HOST}{days}?page=2", html(story(site, "2026/11/20", 2)))
     crawl = bare.crawl()
     assert bare.urls() == [f"{HOST}/2026/11/20/story-about-bridge-number-{n}.html" for n in found], crawl.err
-    assert (crawl.stat("links/rejected/too_deep") > 0) == (depth < 6)
+    assert (crawl.stat("links/rejected/too_deep") > 0) == (depth < 5)
 
 
 def test_pages_of_a_list_are_followed_while_they_yield_unknown_articles(site, bare):
@@ -59,11 +60,11 @@ def test_pages_of_a_list_are_followed_while_they_yield_unknown_articles(site, ba
     assert len(bare.urls()) == 18, crawl.err
     pages = [path for path in site.seen("news.test") if "?page=" in path]
     assert pages[:5] == [f"/news/?page={n}" for n in range(2, 7)]
-    assert len(pages) <= 8, "two barren pages end it"
+    assert len(pages) <= 8, "the crawl stops after two pages without articles"
 
 
 def test_a_calendar_without_end_costs_a_few_pages(site, bare):
-    """Each month names those beside it, for ever, and no article."""
+    """Each month links to the adjacent months, endlessly, but to no article."""
     site.page(f"{HOST}/", html(story(site, "2026/11/20", 1), ("/diary/2026/11/", "This month")))
     for year in range(1980, 2100):
         for month in range(1, 13):
@@ -115,3 +116,185 @@ def test_ten_megabytes_of_links_are_bounded_and_told(site, bare):
     assert crawl.stat("links/cut") == 1
     assert f"links cut domain=news.test url={HOST}/ kept={MAX_LINKS}" in crawl.err
     assert any(event["event"] == "links_cut" for event in bare.events(f"{HOST}/"))
+
+
+PELICAN = """<html><head><title>Town News</title>{head}</head><body id="index" class="home">
+<header id="banner"><h1><a href="/">Town News</a></h1><nav><ul>
+<li><a href="/category/sport.html">Sport</a></li></ul>
+</nav></header><section id="content"><ol id="posts-list">{posts}</ol>
+<nav><ul><li>Page {number} / 9</li>{pages}</ul></nav>
+</section></body></html>"""
+HUGO = """<html><head><title>Town News</title>{head}</head><body>
+<header><div class="menu"><a href="/">Town News</a>
+<a href="/tags/">Tags</a></div></header>
+<main>{posts}<ul class="pagination">{pages}</ul></main></body></html>"""
+WORDPRESS = """<html><head><title>Town News</title>{head}</head><body class="home blog">
+<main id="primary">{posts}
+<nav class="navigation posts-navigation" aria-label="Posts">
+<div class="nav-links">{pages}</div></nav></main></body></html>"""
+
+
+def pelican(number):
+    return "/" if number == 1 else f"/index{number}.html"
+
+
+def hugo(number):
+    return "/" if number == 1 else f"/page/{number}/"
+
+
+def pelican_links(number, last):
+    below = f"<li><a href='{pelican(number - 1)}'>&lang;</a></li>" if number > 1 else ""
+    above = f"<li><a href='{pelican(number + 1)}'>&rang;</a><a href='{pelican(last)}'>&Rang;</a></li>"
+    return below + (above if number < last else "")
+
+
+def hugo_links(number, last):
+    near = range(max(1, number - 2), min(last, number + 2) + 1)
+    return "".join(f"<li><a href='{hugo(one)}'>{one}</a></li>" for one in near if one != number)
+
+
+def wordpress_links(number, last):
+    older = f"<div><a href='{hugo(number + 1)}'>Older posts</a></div>" if number < last else ""
+    newer = f"<div><a href='{hugo(number - 1)}'>Newer posts</a></div>" if number > 1 else ""
+    return older + newer
+
+
+THEMES = {
+    "pelican": (PELICAN, pelican, pelican_links),
+    "hugo": (HUGO, hugo, hugo_links),
+    "wordpress": (WORDPRESS, hugo, wordpress_links),
+}
+
+
+def publish(site, theme, posts, *, each=3, head=""):
+    """Serve a site with this theme; ``posts`` are numbers, newest first."""
+    template, address, links = THEMES[theme]
+    last = -(-len(posts) // each)
+    for number in range(1, last + 1):
+        items = ""
+        for post in posts[(number - 1) * each : number * each]:
+            url = f"{HOST}/council-votes-about-bridge-{post}.html"
+            site.page(url, article_html(post))
+            title = f"The council votes about bridge {post}"
+            items += f"<li><article><h2><a href='{url}'>{title}</a></h2></article></li>"
+        page = template.format(posts=items, number=number, pages=links(number, last), head=head)
+        site.page(HOST + address(number), page)
+    return address, last
+
+
+@pytest.mark.parametrize("feed", [False, True], ids=["nothing announced", "feed"])
+@pytest.mark.parametrize("theme", list(THEMES))
+def test_all_pages_of_a_themes_home_page_are_read_and_later_the_first_ones_only(site, world, theme, feed):
+    world.rule("_defaults", "delay: 0\nconcurrency: 1\ninterval: {section: 0, feed: 0, article: 30d}\n")
+    head = "<link rel='alternate' type='application/rss+xml' href='/feed.xml'>" if feed else ""
+    posts = list(range(40, 0, -1))
+    shown = [f"{HOST}/council-votes-about-bridge-{post}.html" for post in posts[:7]]
+    site.page(f"{HOST}/feed.xml", feed_xml(shown), headers={"Content-Type": "application/rss+xml"})
+    site.robots("User-agent: *\nDisallow: /rss\nDisallow: /news\nDisallow: /atom\n", host="news.test")
+    world.rule("news.test")
+    address, last = publish(site, theme, posts, head=head)
+    crawl = world.crawl()
+    assert len(world.urls()) == 40, crawl.err
+    asked = site.seen("news.test")
+    assert [asked.count(address(number)) for number in range(2, last + 1)] == [1] * (last - 1)
+    if not feed:
+        publish(site, theme, list(range(44, 0, -1)))
+        world.crawl("-a", f"url={HOST}/")
+        assert len(world.urls()) == 44
+        again = site.seen("news.test")[len(asked) :]
+        assert [again.count(address(number)) for number in (2, 3, 4)] == [1, 0, 0], "page 2 had a new post"
+
+
+def subjects(site, address, posts, index=None):
+    """Serve a list for each of five subjects, and their index; return the links on the home page."""
+    names = ["Economy", "Schools", "Rivers", "Old Town", "Trains"]
+    links = [(address.format(name.lower().replace(" ", "-")), name) for name in names]
+    for place, (path, _) in enumerate(links):
+        site.page(HOST + path, html(*posts[place::5], *links))
+    if index is None:
+        return links
+    site.page(HOST + index, html(*links))
+    return [(index, "All of them")]
+
+
+@pytest.mark.parametrize(
+    ("address", "index"),
+    [
+        ("/tag/{}/", None),
+        ("/category/{}.html", None),
+        ("/author/{}", None),
+        ("/blog/topics/{}/", "/blog/topics/"),
+        ("/tag/{}.html", "/tags.html"),
+        ("/category/{}/", "/categories/"),
+    ],
+)
+def test_lists_by_subject_are_read_where_nothing_else_leads_to_older_posts(site, bare, address, index):
+    posts = [story(site, "2026/11/10", number) for number in range(40)]
+    site.page(
+        f"{HOST}/", html(*posts[:6], *subjects(site, address, posts, index), ("/users/login", "Log in"))
+    )
+    crawl = bare.crawl()
+    assert len(bare.urls()) == 40, crawl.err
+    assert "/users/login" not in site.seen("news.test")
+
+
+def authors(site, posts, *links):
+    """Serve a home page with posts and the pages of six authors, which have the given links only."""
+    pages = [
+        (f"/author/{name}-writer", f"{name} Writer") for name in ("ann", "bea", "cem", "dov", "eva", "fay")
+    ]
+    for number, (path, _) in enumerate(pages):
+        site.page(HOST + path, html(*((f"{address}{number}", text) for address, text in links)))
+    site.page(f"{HOST}/", html(*posts, *pages))
+
+
+def test_an_explored_link_is_no_article_for_which_lists_are_read(site, bare):
+    bare.rule("_defaults", "delay: 0\nconcurrency: 1\n")  # articles first: links are explored after them
+    authors(site, [story(site, "2026/11/10", number) for number in range(20)], ("/search?q=", "Bridges"))
+    crawl = bare.crawl("-s", "NEWSBOT_EXPLORE=1")
+    assert len(bare.urls()) == 20, crawl.err
+    asked = site.seen("news.test")
+    assert crawl.stat("links/explored") > 0, crawl.err
+    assert len([path for path in asked if path.startswith("/author/")]) <= BARREN_ENOUGH
+
+
+def test_later_crawls_remember_lists_by_subject_without_articles(site, bare):
+    for run in range(1, 6):
+        posts = [story(site, "2026/11/10", number) for number in range(run)]
+        authors(site, posts, ("/search?q=", "Bridges"))
+        crawl = bare.crawl("-a", f"url={HOST}/")
+        assert len(bare.urls()) == run, crawl.err
+    asked = site.seen("news.test")
+    assert 0 < len([path for path in asked if path.startswith("/author/")]) <= BARREN_ENOUGH
+
+
+def test_the_folder_of_a_pages_headlines_is_a_list(site, bare):
+    address, text = "/blog/the-council-talked-of-bridge-number-{}/", "The council talked of bridge number {}"
+    posts = [(address.format(number), text.format(number)) for number in range(20)]
+    for number, (path, _) in enumerate(posts):
+        site.page(HOST + path, article_html(number))
+    site.page(f"{HOST}/", html(*posts[:3], ("/blog/", "All"), ("/shop/", "Shop")))
+    site.page(f"{HOST}/blog/", html(*posts))
+    crawl = bare.crawl()
+    assert len(bare.urls()) == 20, crawl.err
+    assert "/shop/" not in site.seen("news.test")
+
+
+@pytest.mark.parametrize("other", ["numbered pages", "archive", "sitemap"])
+def test_lists_by_subject_are_left_where_something_else_does(site, world, other):
+    world.rule("_defaults", "delay: 0\nconcurrency: 1\n")  # one after the other, as on a real site
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    posts = [story(site, "2026/11/10", number) for number in range(40)]
+    rows = "".join(f"<url><loc>{url}</loc></url>" for url, _ in posts)
+    site.robots("Disallow:\n" if other == "sitemap" else "User-agent: *\nDisallow: /*xml\n", host="news.test")
+    site.page(f"{HOST}/sitemap.xml", f"<urlset>{rows}</urlset>", headers={"Content-Type": "text/xml"})
+    ways = {"numbered pages": [("/page/2/", "2")], "archive": [("/2026/11/", "November")]}.get(other, [])
+    site.page(f"{HOST}/", html(*posts[:6], *ways, *subjects(site, "/tag/{}/", posts)))
+    site.page(f"{HOST}/page/2/", html(*posts[6:]))
+    site.page(f"{HOST}/2026/11/", html(*posts))
+    crawl = world.crawl()
+    assert len(world.urls()) == 40, crawl.err
+    assert not [path for path in site.seen("news.test") if path.startswith("/tag/")]
+    assert crawl.stat("left/other_lists") == 1
+    left = [event["reason"] for event in world.events(f"{HOST}/tag/economy/") if event["event"] == "left"]
+    assert left == ["other_lists"]

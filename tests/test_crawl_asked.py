@@ -1,4 +1,4 @@
-"""Whole crawls of what a person or a rule asks for by its address."""
+"""Complete crawls of URLs that a person or a rule requests."""
 
 from __future__ import annotations
 

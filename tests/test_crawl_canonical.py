@@ -1,4 +1,4 @@
-"""Whole crawls of sites whose pages name other pages as their canonical address, rightly and wrongly."""
+"""Complete crawls of sites whose pages name other pages as canonical, correctly and wrongly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def canonical(url):
 
 
 def page_of(number, *, head="", title=None):
-    """Return an article page whose text has no sentence of another number's."""
+    """Return an article page whose text has no sentence in common with other numbers."""
     text = "".join(f"<p>{' '.join(f'word{number}x{step}x{i}' for i in range(40))}.</p>" for step in range(5))
     page = article_html(number, head=head, title=title)
     return page[: page.index("<p>")] + text + "</article></body></html>"
@@ -43,7 +43,7 @@ def put(site, url, page, *, slow=0.0):
 
 
 def feed_of(site, world, *urls, titles=()):
-    """Serve a feed of those pages with their headlines, or the ``titles`` given."""
+    """Serve a feed of these pages with their headlines, or with ``titles``."""
     feed = feed_xml(list(urls))
     for place, url in enumerate(urls):
         own = f"Council story number {url.rsplit('/', 1)[1]} about the bridge"
@@ -58,19 +58,19 @@ def asked(site):
 
 
 def kept(world):
-    """Each article's URL and the number that its text has."""
+    """Return each article's URL and the number in its text."""
     return {one.canonical_url: number_of(one) for one in world.articles()}
 
 
 def number_of(article):
-    """The number that the text of :func:`page_of` has."""
+    """Return the number in the text of :func:`page_of`."""
     return int(article.text.split("x")[0].removeprefix("word"))
 
 
 # --- wrong claims
 @pytest.mark.parametrize("last", [None, 0, 2], ids=["at once", "the named one last", "the named one first"])
 def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, last):
-    """A template that names the first article everywhere."""
+    """A template that names the first article on all pages."""
     urls = [story(n) for n in range(5)]
     for n, url in enumerate(urls):
         slow = 0.0 if last is None or (n == 0) != (last == 0) else 0.7
@@ -78,7 +78,7 @@ def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, las
     feed_of(site, world, *urls)
     world.crawl()
     assert kept(world) == {url: n for n, url in enumerate(urls)}
-    assert asked(site) == sorted(f"/story/{n}" for n in range(5)), "each once"
+    assert asked(site) == sorted(f"/story/{n}" for n in range(5)), "each must be fetched once"
 
 
 def test_workers_side_by_side_lose_none_to_a_shared_canonical_address(site, world):
@@ -94,7 +94,7 @@ def test_workers_side_by_side_lose_none_to_a_shared_canonical_address(site, worl
 
 @pytest.fixture
 def database(mongo_uri):
-    """The address of a database of the test's own."""
+    """The URI of a database for one test."""
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
@@ -103,7 +103,7 @@ def database(mongo_uri):
 
 
 def test_workers_with_servers_lose_none_either(site, world, redis_server, database):
-    """Two shared addresses: one is an article, nobody has the other."""
+    """Two shared URLs: one is an article, the other one does not exist."""
     world.servers = {"REDIS_URL": redis_server.url, "MONGO_URI": database}
     urls = [story(n) for n in range(12)]
     for n, url in enumerate(urls):
@@ -120,7 +120,7 @@ def test_workers_with_servers_lose_none_either(site, world, redis_server, databa
 
 
 def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, world):
-    """A staging address: the first page that is read is kept under it until the second one names it too."""
+    """A staging URL: the first page is stored under it until the second page names it too."""
     urls = [story(n) for n in range(4)]
     for n, url in enumerate(urls):
         put(site, url, page_of(n, head=canonical(f"{HOST}/story/staging")))
@@ -135,7 +135,7 @@ def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, 
 
 @pytest.mark.parametrize("first", [1, 2])
 def test_a_copied_head_hides_no_article(site, world, first):
-    """One page names another one, which the feed lists too."""
+    """One page names another one as canonical, which is in the feed too."""
     put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.0 if first == 1 else 0.7)
     put(site, story(2), page_of(2), slow=0.0 if first == 2 else 0.7)
     feed_of(site, world, story(1), story(2))
@@ -149,7 +149,7 @@ def test_a_named_page_that_is_found_later_under_another_headline_is_read(site, w
     world.rule("_defaults", FEEDS_AGAIN)
     feed_of(site, world, story(1))
     world.crawl()
-    assert kept(world) == {story(2): 1}, "all that can be known by then"
+    assert kept(world) == {story(2): 1}, "the other page is not known yet"
     time.sleep(1)
     feed_of(site, world, story(2), titles=["A ferry sank in the harbour at night"])
     world.crawl()
@@ -169,7 +169,7 @@ def test_a_page_that_names_a_section_is_kept_under_its_own_address(site, world):
     assert kept(world) == {story(1): 1}
     page = world.page(f"{HOST}/news/")
     assert page is not None
-    assert page.last_fetched is not None, "the section is read for its links"
+    assert page.last_fetched is not None, "the section must be read for its links"
 
 
 def test_a_page_that_names_one_that_is_gone_keeps_its_article(site, world):
@@ -193,10 +193,10 @@ def test_a_site_that_was_wrong_is_believed_no_more(site, world):
     assert kept(world) == {story(1): 1, story(2): 2, story(3): 3}
 
 
-# --- honest ones
+# --- correct claims
 @pytest.mark.parametrize("slow", [1, 2])
 def test_two_addresses_of_one_article_become_one_under_the_canonical_one(site, world, slow):
-    """The site's first pages of this kind: both are read."""
+    """The first pages of a type are both fetched."""
     for n in (1, 2):
         put(site, f"{HOST}/story/{n}", page_of(7, head=canonical(story(2))), slow=0.5 if n == slow else 0.0)
     feed_of(site, world, story(1), story(2))
@@ -233,12 +233,12 @@ def test_a_canonical_address_that_nobody_listed_costs_no_download(site, world):
     time.sleep(1)
     feed_of(site, world, story("slug"), titles=["Council story number 1 about the bridge"])
     world.crawl()
-    assert asked(site) == ["/story/1"], "its headline says that it is known"
+    assert asked(site) == ["/story/1"], "its headline shows that it is known"
     assert kept(world) == {story("slug"): 1}
 
 
 def test_a_site_whose_word_is_proven_costs_no_second_download(site, world):
-    """After three pairs that were one article each."""
+    """After three pairs of URLs that were one article each."""
 
     def pair(n):
         for url in (story(n), story(f"slug{n}")):

@@ -1,4 +1,4 @@
-"""What the parts of a crawl share: scope, counters, backends, and what a dry run leaves behind."""
+"""Parts that a crawl shares: scope, counters, backends; and the results of a dry run."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_dry_run_keeps_nothing(make_desk, tmp_path):
     assert not (tmp_path / "data").exists()
     desk.crawl.close()
     assert not Path(throwaway).exists()
-    desk.crawl.open()  # the fixture closes it once more
+    desk.crawl.open()  # the fixture closes it again
     assert desk.context.storage.articles.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""Whole crawls that look at dates: of sitemaps, and those that were asked for."""
+"""Complete crawls with dates: of sitemap entries, and a requested range."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.newssite import HOST, sitemap_xml
 
 
 def two_of_a_sitemap(site, world, *ages):
-    """Offer two articles of such ages in a sitemap that is read again after a second; return their URLs."""
+    """Serve two articles of these ages in a sitemap that is read again after a second; return their URLs."""
     urls = [f"{HOST}/story/{number}" for number in (1, 2)]
     times = [(datetime.now(UTC) - age).isoformat(timespec="seconds") for age in ages]
     for number, (url, when) in enumerate(zip(urls, times, strict=True)):
@@ -66,7 +66,7 @@ def test_an_unchanged_child_of_a_sitemap_index_rests_until_the_index_calls_it_ne
         world.crawl()
         time.sleep(1)
     asked = [path for path in site.seen() if path.startswith("/map-")]
-    assert len(asked) == 6, "twice each: found, then seen to be unchanged"
+    assert len(asked) == 6, "each must be fetched twice, the second time unchanged"
     assert world.urls() == [f"{HOST}/story/{n}" for n in range(3)]
     site.page(f"{HOST}/story/9", article_html(9))
     site.page(children[1], sitemap_xml({f"{HOST}/story/9": ""}), headers={"Content-Type": "application/xml"})

@@ -1,4 +1,4 @@
-"""From a link to an entry and back: what was known of the link comes out of the frontier again."""
+"""Conversion of a link to an entry and back keeps all data of the link."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ LINKS = st.builds(
     where=st.sampled_from(Where),
     text=st.none() | st.text(max_size=2 * MAX_TITLE),
     published_at=st.none() | TIMES,
+    authors=st.lists(st.text(max_size=20), max_size=3).map(tuple),
 )
 
 
@@ -51,6 +52,7 @@ def test_what_the_link_said_survives_the_frontier(link, referrer, force):
     assert (hint.text or "") == (link.text or "")[:MAX_TITLE]
     moment = link.published_at
     assert hint.published_at == (moment and moment.astimezone(UTC).replace(microsecond=0))
+    assert hint.authors == link.authors
     assert visit.forced is force
     assert visit.discovered_at() == START
 

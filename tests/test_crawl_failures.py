@@ -1,4 +1,4 @@
-"""Why a download failed, as a token."""
+"""Names of the reasons for failed downloads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from newsbot.items import Reason
 
 
 class TunnelError(Exception):
-    """As Scrapy's, which is not public."""
+    """Like Scrapy's exception, which is not public."""
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ class TunnelError(Exception):
         (UnsupportedURLSchemeError("x"), "scheme"),
         (DownloadCancelledError("x"), "too_large"),
         (TunnelError("407"), "proxy"),
-        (DownloadFailedError("SSL routines: handshake failure"), "tls"),
+        (DownloadFailedError("SSL routines: handshake failure"), "connection"),
         (DownloadFailedError("Certificate verify failed"), "tls"),
         (DownloadFailedError("ConnectionLost"), "connection"),
         (DownloadFailedError("whatever"), "connection"),

@@ -1,7 +1,7 @@
-"""The crawl notes where changes of a page can be subscribed to.
+"""The crawl records the WebSub hubs of pages.
 
-The numbers are those of the public WebSub conformance suite for subscribers: 100 to 104, and 201, 202 (a
-feed that moved); the rest is in test_web_websub.py.
+The numbers are those of the public WebSub conformance suite for subscribers: 100 to 104, and 201, 202 (a feed
+with a new URL); the others are in test_web_websub.py.
 """
 
 from __future__ import annotations

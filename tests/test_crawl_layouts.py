@@ -1,4 +1,4 @@
-"""Layouts with ``valid_from``, from the rule file to the stored article, and while a crawl runs."""
+"""Layouts with ``valid_from``, from the rule file to the stored article, also during a crawl."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ layouts:
 
 
 def page(number: int, day: str) -> str:
-    """Return a page that holds what each layout asks for."""
+    """Return a page with the elements of all layouts."""
     paragraphs = "".join(
         f"<p>{sentence.format(n=number * 31 + n)}</p>" for n, sentence in enumerate(SENTENCES)
     )
@@ -63,7 +63,7 @@ def test_each_article_is_read_by_the_layout_of_its_day(site, world):
     for number, url in enumerate(urls, 1):
         text = found[url].text
         assert text.startswith("Before 1." if number == 1 else f"Now {number}.")
-        assert ("newsletter" in text) is (number in (2, 3)), "remove belongs to its layout only"
+        assert ("newsletter" in text) is (number in (2, 3)), "remove must apply to its own layout only"
         assert found[url].extraction["title"].startswith("rule")
 
 

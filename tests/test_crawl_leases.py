@@ -1,4 +1,4 @@
-"""Leases in whole crawls: slow work keeps them, a worker that hangs loses them and then changes nothing."""
+"""Leases in complete crawls: slow work keeps them; a worker that hangs loses them, then changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEASE = 2.0
 
 
 class SlowSite(MockServer):
-    """Articles that take their time; ``asked`` is set when the first one has been asked for."""
+    """A site with slow articles; ``asked`` is set at the first request for one."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def test_work_that_takes_longer_than_a_lease_keeps_it(tmp_path: Path, redis_url:
         check_each_stored_once(world)
         asked = [path for path in site.seen() if path.startswith("/news/")]
         assert sorted(asked) == [f"/news/{n}" for n in range(PAGES)], (
-            "a lease was lost while its worker lived"
+            "a lease was lost although its worker was alive"
         )
 
 

@@ -1,4 +1,4 @@
-"""Memory that the C library keeps, or gives back."""
+"""Memory that the C library keeps or returns to the system."""
 
 from __future__ import annotations
 

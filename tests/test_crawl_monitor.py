@@ -1,4 +1,4 @@
-"""Whole runs of the monitor over a local web, beside what the news crawl keeps."""
+"""Complete runs of the monitor over a local web, with the data of the news crawl."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STORIES = [f"{HOST}/story/{n}" for n in range(4)]
 
 
 class Monitors(World):
-    """A world whose crawls are runs of the monitor."""
+    """A world whose crawls are monitor runs."""
 
     def command(self, *arguments: str) -> list[str]:
         return ["monitor" if word == "news" else word for word in super().command(*arguments)]
@@ -46,7 +46,7 @@ class Monitors(World):
             return {one.url.removeprefix(HOST): one for one in storage.pages.iter()}
 
     def know(self, *paths: str, referrer: str = f"{HOST}/") -> None:
-        """Put pages into the crawl database, as the news crawl does when it finds a link."""
+        """Add pages to the crawl database, as the news crawl does for links."""
         urls = [path if path.startswith("http") else HOST + path for path in paths]
         pages = [
             PageRecord(
@@ -113,7 +113,7 @@ def test_known_pages_are_checked_and_the_news_crawls_plans_stay(
     assert checked["/story/1"].last.verdict == "broken"
     assert checked["/story/2"].last.hops == ((301, STORIES[3]),)
     assert checked["/story/2"].last.status == 200
-    assert methods(site, "/story/1", asked) == ["HEAD", "GET"], "believed only after a GET"
+    assert methods(site, "/story/1", asked) == ["HEAD", "GET"], "an error of HEAD must be confirmed by GET"
     assert methods(site, "/story/0", asked) == ["HEAD"]
     assert (crawl.stat("monitor/checked"), crawl.stat("monitor/broken")) == (5, 1)
     assert "broken=1" in crawl.err
@@ -146,7 +146,9 @@ def test_servers_that_refuse_head_are_asked_by_get_and_send_no_body(
         path: (one.last.method, one.last.outcome, one.last.size) for path, one in monitors.checked().items()
     }
     assert found == dict.fromkeys(("/a", "/b", "/c"), ("GET", "200", 3_000_000))
-    assert [record.method for record in site.log].count("HEAD") == 1, "the host is remembered"
+    assert [record.method for record in site.log].count("HEAD") == 1, (
+        "HEAD must not be tried again on the host"
+    )
 
 
 def test_conditional_get_is_a_page_that_is_as_it_was(
@@ -213,7 +215,7 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
     }
     assert checked["/nowhere/too"].last.found_on == STORIES[0]
     after = monitors.pages()
-    assert set(after) == set(before), "pages are found by the news crawl, not by the monitor"
+    assert set(after) == set(before), "the monitor must not add pages"
     assert STORIES[0] in after["/story/1"].referrers
     assert f"{HOST}/" in after["/story/0"].referrers
     assert site.seen("other.test") == []
@@ -261,7 +263,7 @@ def test_beside_a_news_crawl_both_go_on_at_one_pace(
     times = sorted(record.at for record in site.log if record.path != "/robots.txt")
     gaps = [b - a for a, b in pairwise(times)]
     assert sum(gap < 0.15 for gap in gaps) <= len(gaps) / 5, (
-        "a busy machine may delay one; two clocks would be half"
+        "one shared clock; two clocks would halve the interval"
     )
     assert {page.state for path, page in monitors.pages().items() if path.startswith("/story")} == {"done"}
 
@@ -341,7 +343,7 @@ def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: Moc
         ({"site": "news.test"}, "did you mean 'sites'"),
         ({"method": "post"}, "method is head"),
         ({"follow": "all"}, "follow is known"),
-        ({"min_age": "soon"}, "is no duration"),
+        ({"min_age": "soon"}, "is not a duration"),
         ({"max_pages": "0"}, "whole number from 1"),
         ({"report": "report.pdf"}, "html or .json"),
         ({"report": "/no/such/folder/report.html"}, "there is no folder"),

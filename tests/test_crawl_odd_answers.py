@@ -1,4 +1,4 @@
-"""Whole crawls of servers that answer oddly: headers, types, status."""
+"""Complete crawls of servers with unusual responses: headers, types, status codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole crawls of pages and sites that lead elsewhere."""
+"""Complete crawls of pages and sites that redirect."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_host_that_a_redirect_leads_to_rests_when_it_asks_for_it(site, world):
     try:
         end = time.monotonic() + 60
         while len([path for path in site.seen("news.test") if path.startswith("/story/")]) < 3:
-            assert time.monotonic() < end, "the host that redirected was told to rest"
+            assert time.monotonic() < end, "the redirecting host must not rest"
             time.sleep(0.1)
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""Whole crawls whose queue is in Redis: neither the death of a worker nor that of Redis loses a page."""
+"""Complete crawls with the queue in Redis: no page is lost if a worker or Redis is killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IN_FLIGHT = 32
 
 @pytest.fixture
 def server(durable_redis: RedisServer) -> RedisServer:
-    """Where the queue is."""
+    """The server with the queue."""
     return durable_redis
 
 
@@ -48,12 +48,12 @@ def world(tmp_path: Path, site: DemoServer) -> World:
 def wait_for(site: DemoServer, requests: int) -> None:
     end = time.monotonic() + 60
     while len(site.log) < requests:
-        assert time.monotonic() < end, "the crawl did not get so far"
+        assert time.monotonic() < end, "the crawl did not make enough requests"
         time.sleep(0.005)
 
 
 def articles_fetched(site: DemoServer) -> Counter[tuple[str, str]]:
-    """How often each article was sent whole."""
+    """Return how often each article was sent completely."""
     return Counter(
         (record.host, record.path)
         for record in site.log
@@ -81,7 +81,7 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
     assert len(fetched) > 0.9 * ARTICLES
     assert fetched.total() <= 1.05 * len(fetched)
     with closing(RedisIndex(server.url)) as index, closing(SqliteIndex(world.data / "newsbot.db")) as local:
-        assert index.count() > 0.5 * ARTICLES, "near-duplicates are looked for in Redis"
+        assert index.count() > 0.5 * ARTICLES, "the near-duplicate index must be in Redis"
         assert local.count() == 0
 
 
@@ -89,7 +89,7 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
 def test_a_killed_worker_loses_nothing(
     world: World, site: DemoServer, server: RedisServer, moment: int
 ) -> None:
-    lease = ("-s", "NEWSBOT_LEASE_SECONDS=5")  # the other one waits until what the dead one had is free
+    lease = ("-s", "NEWSBOT_LEASE_SECONDS=5")  # the other worker waits for the leases of the killed one
     first, second = (world.start(*lease, REDIS_URL=server.url) for _ in range(2))
     wait_for(site, moment)
     first.kill()
@@ -112,7 +112,7 @@ def test_redis_killed_and_back_loses_nothing(world: World, site: DemoServer, ser
     again = world.crawl(REDIS_URL=server.url)
     assert again.code == 0, again.err
     check_all_stored(world, site, server)
-    assert err.count("cannot be reached") <= 3, "said once, not for each request"
+    assert err.count("cannot be reached") <= 3, "must be logged once, not for each request"
 
 
 def test_a_redis_that_lost_everything_is_filled_from_the_storage(
@@ -131,7 +131,7 @@ def test_a_redis_that_lost_everything_is_filled_from_the_storage(
     check_all_stored(world, site, server)
     twice = [page for page, times in articles_fetched(site).items() if times > 1]
     assert before
-    assert len(twice) <= 2 * IN_FLIGHT, "what was stored is not fetched again"
+    assert len(twice) <= 2 * IN_FLIGHT, "stored articles must not be fetched again"
 
 
 def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -> None:
@@ -153,7 +153,7 @@ def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -
 
 
 def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: RedisServer) -> None:
-    """Each page on a site of its own: the workers meet the copies of a text in the same moments."""
+    """Each page is on its own site, so that the workers fetch copies of a text at the same time."""
     with MockServer() as web:
         world.web = web
         urls = [f"http://copy{copy}.test/{number}" for number in range(12) for copy in range(3)]

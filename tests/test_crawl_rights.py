@@ -1,4 +1,4 @@
-"""Whole crawls of sites that reserve something."""
+"""Complete crawls of sites that reserve rights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def story(number: int) -> str:
 
 
 def site_with(site, world, *pages: tuple[str, dict[str, str]], robots: str = "User-agent: *\nDisallow:\n"):
-    """Register a page for each head and headers given, and a feed of them."""
+    """Register a page for each given head and headers, and a feed of the pages."""
     site.robots(robots)
     for number, (head, headers) in enumerate(pages):
         link = f'<a href="/linked/{number}-story-of-the-council">A headline that is long enough {number}</a>'
@@ -65,6 +65,7 @@ def test_reservations_are_recorded_once_a_site_asked_and_brought_up_to_date(site
     assert by_url[story(1)] == {**everywhere, **mining}
     assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1
     site.robots("User-agent: *\nAllow: /\n")
+    world.forget_files("news.test")
     site.page(story(0), article_html(0, head="<meta name='x' content='y'>"))
     world.crawl("-a", f"url={story(0)}", "-s", "NEWSBOT_TDMREP=0")
     with world.storage() as storage:

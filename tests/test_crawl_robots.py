@@ -1,4 +1,4 @@
-"""Whole crawls that obey robots.txt, wherever it lies and whatever it is."""
+"""Complete crawls that obey robots.txt, with redirects, errors and delays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from benchmarks.demoweb.messages import Answer
+from tests.crawls import article_html
 from tests.newssite import HOST, ended, serve
 
 
@@ -41,11 +42,26 @@ def test_the_delay_holds_after_a_slow_robots_txt(site, world):
         f"{HOST}/robots.txt", lambda _: Answer(body=text, headers={"Content-Type": "text/plain"}, delay=0.7)
     )
     world.crawl()
-    times = [record.at for record in site.log if record.path != "/robots.txt"]
-    assert len(times) == 4  # feed, tdmrep.json, two stories
+    times = [record.at for record in site.log]
+    assert len(times) == 5  # robots.txt, feed, tdmrep.json, two stories
     assert min(later - earlier for earlier, later in pairwise(times)) >= 0.4, (
-        "0.1 if robots.txt took its turn"
+        "the gap is 0.1 if robots.txt uses the turn of the next request"
     )
+
+
+def test_any_two_requests_to_a_host_are_a_delay_apart(site, world):
+    """Including requests for robots.txt and tdmrep.json, and their redirects."""
+    serve(site, world, 2, "delay: 1\n")
+    elsewhere = f"{HOST}/elsewhere"
+    for path in ("/robots.txt", "/.well-known/tdmrep.json", "/story/0"):
+        site.page(f"{HOST}{path}", status=301, headers={"Location": elsewhere + path})
+    site.page(f"{elsewhere}/robots.txt", b"User-agent: *\nDisallow: /private\n")
+    site.page(f"{elsewhere}/story/0", article_html(0))
+    world.crawl()
+    times = [record.at for record in site.log if record.host == "news.test"]
+    assert len(times) == 8, site.seen()
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert min(gaps) >= 0.25, f"{gaps} (less than 1 s is allowed on a busy machine)"
 
 
 def test_a_crawl_delay_outlives_the_start_of_another_worker(site, world):

@@ -1,4 +1,4 @@
-"""Whole searches over a local web: what is found where, beside a news crawl, once and politely."""
+"""Complete searches over a local web: results, interplay with a news crawl, and politeness."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST = "http://news.test"
 
 
 class Searches(World):
-    """A world whose crawls are searches."""
+    """A world whose crawls are runs of the search spider."""
 
     def command(self, *arguments: str) -> list[str]:
         return ["search" if word == "news" else word for word in super().command(*arguments)]
@@ -73,7 +73,7 @@ def test_texts_and_expressions_are_found_in_visible_text_with_place_and_context(
     found = searches.results("s")
     assert found, crawl.err
     assert {key: one.hits for key, one in found.items()} == {
-        ("bridge", "/"): 1,  # the visible words of a link; not title, script, hidden
+        ("bridge", "/"): 1,  # only the visible words of a link; not titles, scripts or hidden elements
         ("bridge", "/a"): 2,
         ("old bridge", "/a"): 1,
         ("Town hall", "/deep"): 1,
@@ -112,7 +112,7 @@ def test_known_pages_are_searched_and_the_news_crawls_plans_stay(
     asked = len(site.log)
     find(searches, sites="news.test", text="water rose again", follow="known", search="water")
     assert sorted(path for _, path in searches.results("water")) == ["/story/0", "/story/1", "/story/2"]
-    assert {record.path for record in site.log[asked:]} == {"/robots.txt", *(f"/story/{n}" for n in range(3))}
+    assert {record.path for record in site.log[asked:]} == {f"/story/{n}" for n in range(3)}
     assert {url: world.page(url) for url in urls} == before
     assert len(world.articles()) == 3
 

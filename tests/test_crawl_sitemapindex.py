@@ -1,4 +1,4 @@
-"""Sitemap indexes in whole crawls: huge, old, in circles; and on a desk, look by look."""
+"""Sitemap indexes in complete crawls (huge, old, circular) and read one at a time on a desk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def index(urls, when=""):
     return sitemap_xml(dict.fromkeys(urls, when), "sitemap")
 
 
-# --- whole crawls
+# --- complete crawls
 def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
     stories = [f"{HOST}/story/{n}" for n in range(40)]
     for n, url in enumerate(stories):
@@ -48,12 +48,14 @@ def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
     last_story = max(n for n, path in enumerate(asked) if path.startswith("/story/"))
     assert sum(path.startswith("/maps/") for path in asked[:last_story]) <= 2 * UNDATED + 8
     assert 4 * UNDATED <= len(read) <= AT_ONCE + SHARE * len(asked)
-    assert {"/maps/0-0.xml", "/maps/0-49999.xml"} <= set(read), "the newest may stand at either end"
+    assert {"/maps/0-0.xml", "/maps/0-49999.xml"} <= set(read), "the newest entries may be at either end"
     assert "files=50000 old=0 left=" in crawl.err
     assert crawl.stat("sitemaps/left") >= 100_000 - len(read)
     with world.storage() as storage:
-        assert sum(1 for _ in storage.pages.iter(kind=Kind.SITEMAP)) == len(read) + 2, "bounded memory"
-        assert len(storage.sources.all("news.test")) == 3, "no record of polls for each file"
+        assert sum(1 for _ in storage.pages.iter(kind=Kind.SITEMAP)) == len(read) + 2, (
+            "memory must be bounded"
+        )
+        assert len(storage.sources.all("news.test")) == 3, "files of an index have no source records"
     page = world.page(f"{HOST}/maps/0-0.xml")
     assert page is not None
     assert page.next_due == pytest.approx(page.last_fetched + LONGEST_REST)
@@ -83,7 +85,7 @@ def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(si
     assert len(asked) < 20
 
 
-# --- look by look
+# --- one reading at a time
 def read(desk, visit, body, status=200):
     response = make_response(make_request(visit), body, status, XML)
     visit.outcome.status, visit.outcome.not_modified = status, status == 304
@@ -91,7 +93,7 @@ def read(desk, visit, body, status=200):
 
 
 def look(desk, body, url=INDEX, **more):
-    """Read a sitemap and settle; return what it gave, by (force, patient)."""
+    """Read a sitemap and end the visit; return the links by (force, patient)."""
     visit = desk.visit(url, Kind.SITEMAP, depth=0, **more)
     found = read(desk, visit, body)
     visit.found.extend(found)
@@ -131,14 +133,16 @@ def test_what_was_left_comes_with_the_next_looks_also_if_the_index_is_unchanged(
     for fetched in (0, 0, 40, 1000):
         desk.crawler.stats.set_value("newsbot/site/news.test/fetched", fetched)
         given += [url for urls in look(desk, body).values() for url in urls]
-        assert UNDATED < len(given) <= AT_ONCE + SHARE * fetched, "a share of the site's requests"
+        assert UNDATED < len(given) <= AT_ONCE + SHARE * fetched, (
+            "must be limited to a share of the site's requests"
+        )
         desk.clock.now += 6 * HOUR
     assert desk.stat("unchanged") == 0
-    assert sorted(given) == sorted(files), "each once"
+    assert sorted(given) == sorted(files), "each file must be queued once"
     assert look(desk, body) == {}
     desk.clock.now += 6 * HOUR
     assert look(desk, body) == {}
-    assert desk.stat("unchanged") >= 1, "all are known: now it counts as unchanged"
+    assert desk.stat("unchanged") >= 1, "with all files known, it counts as unchanged"
 
 
 def test_who_asks_for_the_past_gets_all_of_it(make_desk):
@@ -158,7 +162,9 @@ def test_a_file_that_the_index_calls_newer_is_read_now_but_not_within_its_interv
     assert look(desk, index([name], stamp(-30))) == {(True, False): [name]}
     look(desk, child, name, where=Where.SITEMAP)
     desk.clock.now += 600
-    assert look(desk, index([name, name + "?"], stamp(-30))).get((True, False)) is None, "seen since"
+    assert look(desk, index([name, name + "?"], stamp(-30))).get((True, False)) is None, (
+        "it was read since then"
+    )
 
 
 def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):

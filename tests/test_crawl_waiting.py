@@ -1,4 +1,4 @@
-"""Whole crawls: what they wait for and what not, beside others, at a limit, and at what cost."""
+"""Complete crawls: what they wait for, other crawls, limits, and the cost of waiting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_crawl_of_one_site_does_not_wait_for_a_crawl_of_another(site, world):
             time.sleep(0.05)
         crawl = world.crawl("-a", "sites=news.test", timeout=80)
         assert crawl.stat("articles/new") == 1
-        assert slow.poll() is None, "the other crawl should still be under way"
+        assert slow.poll() is None, "the other crawl must still be running"
     finally:
         slow.kill()
         slow.communicate()

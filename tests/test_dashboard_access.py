@@ -1,13 +1,15 @@
-"""Who may see the dashboard, who may act, and what each answer tells a browser."""
+"""Access to the dashboard: who may read, who may act, and the security headers of responses."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from newsbot.errors import UserError
-from newsbot.web.dashboard.access import TRIES_PER_HOUR, Access, make_access
+from newsbot.web.dashboard.access import LONGEST_WAIT, Access, make_access
 from tests.builders import ManualClock
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
@@ -16,7 +18,7 @@ def test_on_loopback_all_may_read_and_nobody_acts_without_a_token(tmp_path: Path
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.get("/")
         assert answer.status == 200
-        assert "Overview" in text
+        assert "Newest" in text
         assert "read only" in text
         answer, _ = await visitor.get("/healthz")
         assert answer.status == 200
@@ -80,7 +82,7 @@ def test_a_person_logs_in_and_out(tmp_path: Path) -> None:
         answer, text = await visitor.get("/")
         assert answer.status == 200
         secret = text.split('name="secret" value="')[1].split('"')[0]
-        answer, _ = await visitor.post("/logout", {})  # another site's form does not know the secret
+        answer, _ = await visitor.post("/logout", {})  # a form of another site does not know the secret
         assert answer.status == 401
         answer, _ = await visitor.post("/logout", {"secret": secret}, Origin="https://evil.example")
         assert answer.status == 401
@@ -94,17 +96,37 @@ def test_a_person_logs_in_and_out(tmp_path: Path) -> None:
     visit(settings_of(tmp_path), look, token=TOKEN, public_url="https://news.example")
 
 
-def test_tokens_cannot_be_tried_without_end() -> None:
-    class Request:
-        remote = "203.0.113.9"
+def from_proxy() -> Mock:
+    """Return the connection of a proxy on this machine."""
+    transport = Mock()
+    transport.get_extra_info = {"peername": ("127.0.0.1", 4711)}.get
+    return transport
 
+
+def test_tokens_cannot_be_tried_without_end() -> None:
     clock = ManualClock()
     access = Access(TOKEN, reads_open=True, clock=clock)
-    for number in range(10):
-        assert access.log_in(Request(), f"guess {number}") is None  # type: ignore[arg-type]
-    assert access.log_in(Request(), TOKEN) is None  # type: ignore[arg-type]
-    clock.now += 3600 / TRIES_PER_HOUR
-    assert access.log_in(Request(), TOKEN) is not None  # type: ignore[arg-type]
+
+    def log_in(token: str, client: str) -> bool:
+        request = make_mocked_request("POST", "/login", {"X-Forwarded-For": client}, transport=from_proxy())
+        return access.log_in(request, token) is not None
+
+    waits: list[int] = []
+    for number in range(80):
+        while access._guesses.must_wait("203.0.113.9"):
+            clock.now += 1
+            waits[-1] += 1
+        assert not log_in(f"guess {number}", "203.0.113.9")
+        waits.append(0)
+        assert log_in(TOKEN, "203.0.113.7"), "another client of the same proxy is a different sender"
+    assert waits[:9] == [0] * 9
+    assert waits[9:13] == [1, 2, 4, 8]
+    assert max(waits) == LONGEST_WAIT
+    assert not log_in(TOKEN, "203.0.113.9")
+    clock.now -= 30 * 86400.0
+    assert not access._guesses.must_wait("203.0.113.9"), "the clock was ahead when the wrong tokens came"
+    clock.now += 30 * 86400.0 + LONGEST_WAIT
+    assert log_in(TOKEN, "203.0.113.9")
 
 
 def test_headers_let_nothing_in_from_elsewhere(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""The API keeps to its own description, refuses what is wrong in one line, and acts only with the token."""
+"""The API matches its OpenAPI description, rejects bad requests in one line, and acts only with the token."""
 
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import jsonschema
 import pytest
 
 from newsbot import backends
-from newsbot.search.index.searching import MAX_WAITING
+from newsbot.items import Kind
+from newsbot.search.articles import ArticleSearch
 from newsbot.sites.pauses import paused
-from newsbot.storage.sqlite.words import SqliteTexts
+from newsbot.storage.sources import SourceRecord
 from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
@@ -27,15 +29,19 @@ STORY_PLACE = "{story}"
 
 
 def asked() -> dict[str, str]:
-    """A request for each operation that reads."""
+    """Return a request for each operation that reads."""
     one = quote(address(1), safe="")
     return {
+        "news": "/api/news",
         "overview": "/api/overview",
+        "activity": f"/api/activity?source={SITE}&range=7d",
         "queue": "/api/queue",
         "troubles": "/api/troubles",
         "sources": "/api/sources",
         "source": f"/api/sources/{SITE}",
         "articles": "/api/articles?q=bridge&since=30d&language=en&sort=time&page=2",
+        "counts": "/api/articles/counts?q=bridge&since=30d",
+        "attention": "/api/articles/attention?q=bridge&q=site:news.test&since=7d",
         "article": f"/api/article?url={one}",
         "versions": f"/api/article/versions?url={quote(address(0), safe='')}",
         "stories": "/api/stories",
@@ -43,6 +49,7 @@ def asked() -> dict[str, str]:
         "why": f"/api/why?url={one}",
         "monitor": "/api/monitor",
         "monitor_report": f"/api/monitor/{SITE}",
+        "saved": "/api/saved",
         "searches": "/api/searches",
         "search_results": "/api/searches/results?search=plain",
     }
@@ -66,7 +73,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_every_operation_that_reads_is_asked_below() -> None:
-    assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"}
+    elsewhere = {"proposal", "jobs", "job_log"}  # test_dashboard_new_site, test_scrapyd
+    assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"} - elsewhere
 
 
 def test_answers_are_as_they_are_described(settings: dict[str, Any]) -> None:
@@ -97,12 +105,12 @@ def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
 
 
 def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
-    """Also under the id that it had before it was joined with another."""
+    """Also under the id that the story had before it was joined with another one."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
-        source = address(9) if relation == "derived" else None
-        ids = {"story": story_id(address(number)), "derived_from": source}
+        basis = [address(9)] if relation == "derived" else []
+        ids = {"story": story_id(address(number)), "derived_from": basis}
         storage.articles.store(make_article(number, relation=relation, similarity=similarity, **ids))
     storage.stories.join([address(1), address(2), address(3)])
     storage.close()
@@ -116,7 +124,7 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
             assert {one["story"] for one in members.values()} == {found["story"]}
             told = [(members[address(n)]["relation"], members[address(n)]["similarity"]) for n in (1, 2, 3)]
             assert told == [("new", None), ("derived", 0.31), ("member", 0.87)]
-            assert members[address(2)]["derived_from"] == address(9)
+            assert members[address(2)]["derived_from"] == [address(9)]
             answer, text = await visitor.get(f"/stories/{story_id(address(number))}")
             assert "member, 0.87 alike" in text
             assert f"derived, 0.31 alike from {address(9)}" in text
@@ -125,10 +133,10 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
 
 
 def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
-    """Also if that page was fetched last."""
+    """Even if that page was fetched last."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
-    for number in range(MAX_MEMBERS + 2):  # the higher, the earlier published
+    for number in range(MAX_MEMBERS + 2):  # higher numbers were published earlier
         seen = datetime.now(UTC) + timedelta(minutes=number)
         told = {"story": "long", "source": "late.test" if number == 0 else "news.test"}
         storage.articles.store(make_article(number, fetched_at=seen, discovered_at=seen, **told))
@@ -138,7 +146,7 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
         found = json.loads((await visitor.get("/api/stories/long"))[1])
         assert found["first"]["canonical_url"] == address(MAX_MEMBERS + 1)
         assert found["count"] == MAX_MEMBERS + 2
-        assert found["sources"] == ["news.test", "late.test"]  # its article is not among those shown
+        assert found["sources"] == ["news.test", "late.test"]  # late.test's article is not shown
         assert [one["canonical_url"] for one in found["members"]] == [
             address(number) for number in range(MAX_MEMBERS + 1, 1, -1)
         ]
@@ -149,14 +157,14 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
 def test_a_search_says_that_not_all_is_indexed(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteTexts, "waiting", lambda _: MAX_WAITING + 5)
+    monkeypatch.setattr(ArticleSearch, "waiting", lambda _: 4101)
 
     async def look(visitor: Visitor) -> None:
-        for words, unindexed in (("bridge", MAX_WAITING + 5), ("", 0)):
+        for words, unindexed in (("bridge", 4101), ("", 0)):
             _, text = await visitor.get(f"/api/articles?q={words}")
             assert json.loads(text)["unindexed"] == unindexed
             _, page = await visitor.get(f"/articles?q={words}")
-            assert ("4\u202f101 articles wait for the index" in page) == bool(unindexed)
+            assert ("4\u202f101 articles not searched" in page) == bool(unindexed)
             assert ("scrapy articles index" in page) == bool(unindexed)
 
     visit(settings, look)
@@ -187,14 +195,18 @@ def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> N
     [
         ("/api/articles?page=0", 400, "page is a whole number from 1 to 10"),
         ("/api/articles?page=99999999999999999999", 400, "page is a whole number"),
-        ("/api/articles?since=yesterday", 400, "is no date"),
+        ("/api/articles?since=yesterday", 400, "is not a date"),
         ("/api/articles?sort=best", 400, "sort is one of: rank, time"),
         ("/api/articles?q=" + "x" * 2001, 400, "q is longer than 2000"),
         ("/api/article", 400, "url is missing"),
-        ("/api/article?url=nonsense", 400, "is no absolute"),
+        ("/api/article?url=nonsense", 400, "is not an absolute"),
         ("/api/article?url=https://news.test/none", 404, "no article is stored"),
-        ("/api/why?url=//x", 400, "is no absolute"),
-        ("/api/sources/none.example", 404, "is no site"),
+        ("/api/why?url=//x", 400, "is not an absolute"),
+        ("/api/sources/none.example", 404, "is not a site"),
+        ("/api/activity?range=9d", 400, "is one of: 2d, 7d, 30d, 60d"),
+        ("/api/proposal?site=new.example", 404, "no rule was asked for"),
+        ("/api/proposal?site=a+b", 400, "is not the address of a site"),
+        ("/api/jobs", 404, "no scrapyd is named"),
         ("/api/stories/none", 404, "no article is in a story"),
         ("/api/monitor/none.example", 404, "was never monitored"),
     ],
@@ -215,7 +227,7 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
     url = f"https://{SITE}/2026/11/21/by-hand.html"
 
     async def look(visitor: Visitor) -> None:
-        for path in ("add", "refetch", "pause", "resume"):
+        for path in ("add", "refetch", "pause", "poll", "propose", "resume"):
             form = {"url": url, "site": SITE}
             assert (await visitor.post(f"/api/actions/{path}", form))[0].status == 401
             wrong = {"Authorization": "Bearer " + "x" * 30}
@@ -231,7 +243,7 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
         _, text = await visitor.get("/api/sources")
         assert [one["health"] for one in json.loads(text)] == ["paused"]
         _, text = await visitor.post("/api/actions/resume", {"site": SITE}, **bearer)
-        assert json.loads(text)["verdict"] == "goes on"
+        assert json.loads(text)["verdict"] == "resumed"
         for path, form in (("add", {"url": "ftp://x"}), ("add", {}), ("pause", {"site": "none.example"})):
             answer, text = await visitor.post(f"/api/actions/{path}", form, **bearer)
             assert answer.status == 400, text
@@ -242,6 +254,39 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
     key = fingerprint(canonicalize(url))
     assert frontier.known([key])[key].state == "pending"
     frontier.close()
+
+
+def test_sources_are_polled_now_also_on_another_host(tmp_path: Path) -> None:
+    settings, other = settings_of(tmp_path), "https://feeds.example/of-news-test.xml"
+    fill(settings)
+    storage = backends.open_storage(settings)
+    storage.sources.save([SourceRecord(url=other, source=SITE, kind=Kind.FEED)])
+    storage.close()
+    (tmp_path / "rules" / "new.test.yaml").write_text("domain: new.test\n")
+
+    async def look(visitor: Visitor) -> None:
+        async def poll(**form: str) -> str:
+            bearer = {"Authorization": f"Bearer {TOKEN}"}
+            answer, text = await visitor.post("/api/actions/poll", form, **bearer)
+            assert answer.status in (200, 400)
+            return str(json.loads(text)["text" if answer.status == 200 else "error"])
+
+        assert (await poll(site=SITE, url=other)).startswith(f"1 source of {SITE} queued")
+        assert (await poll(site=SITE)).startswith(f"2 sources of {SITE} queued")
+        assert "no such source is known" in await poll(site=SITE, url="https://feeds.example/other.xml")
+        assert "the crawl looks for feeds by itself" in await poll(site="new.test")
+        assert "is not a site" in await poll(site="none.example")
+
+    visit(settings, look, token=TOKEN)
+    frontier = backends.open_frontier(settings)
+    for host in ("feeds.example", SITE):
+        frontier.set_politeness(host, delay=0.0, concurrency=9)
+    found = [one.entry for one in frontier.lease("w", 99, horizon=time.time(), ttl=9)]
+    frontier.close()
+    assert {(one.url, one.data["source"]) for one in found if one.kind is Kind.FEED} == {
+        (other, SITE),
+        (f"https://{SITE}/feed.xml", SITE),
+    }
 
 
 def paused_sites(settings: dict[str, Any]) -> dict[str, float]:

@@ -1,32 +1,41 @@
-"""The dashboard in a real browser, with data that mean harm: nothing runs, all can be used."""
+"""The dashboard in a real browser with malicious data: no script runs, and all pages are usable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from newsbot.web.dashboard.service import PAGES
+from newsbot.storage.stories import story_id
+from newsbot.web.dashboard.service import MORE_PAGES, PAGES
 from tests.browser import chromium
 from tests.dashboarddata import EVIL, SITE, address, fill
 from tests.dashboards import TOKEN, served, settings_of
 
 MAX_BYTES = 100_000
 OURS = (
-    *(path for path, _ in PAGES),
+    *(path for path, *_ in (*PAGES, *MORE_PAGES)),
     f"/sources/{SITE}",
+    f"/sources/{SITE}?range=60d",
+    "/sources?health=with+problems",
+    "/sources/new",
+    f"/sources/new?site={quote(EVIL)}",
+    "/crawl?range=7d",
     f"/article?url={quote(address(0), safe='')}",
     f"/article?url={quote(address(1), safe='')}",
+    f"/stories/{story_id(address(1))}",
     f"/articles?q={quote(EVIL)}",
     "/articles?q=bridge",
+    f"/attention?q=bridge&q={quote(EVIL)}&q=site:{SITE}&show=share",
     f"/why?url={quote(address(0), safe='')}",
     f"/why?url={quote(EVIL)}",
     f"/monitor/{SITE}",
     "/simulator/evil.html",
     "/login",
-    "/api",
     f"/sources/{quote(EVIL, safe='')}",
     f"/sources?site={quote(EVIL)}",
     f"/articles?since={quote(EVIL)}",
@@ -59,7 +68,7 @@ def page(browser: Browser, home: str) -> Iterator[Page]:
 
 
 def watch(page: Page) -> list[str]:
-    """Collect what should not happen: errors, refusals of the policy, requests to elsewhere."""
+    """Collect unwanted events: errors, violations of the security policy, requests to other hosts."""
     seen: list[str] = []
     page.on("pageerror", lambda error: seen.append(str(error)))
     page.on("console", lambda said: seen.append(said.text) if said.type in ("error", "warning") else None)
@@ -81,7 +90,7 @@ def test_nothing_of_what_sites_say_runs_and_each_page_is_small(page: Page) -> No
         assert page.title() != "owned", path
         assert page.locator("h1").count() == 1, path
         harmless = [text for text in seen if "status of 40" not in text]
-        if path == "/simulator/evil.html":  # its script is refused, and its picture: that is told
+        if path == "/simulator/evil.html":  # the browser reports that it refused the script and the picture
             harmless = [text for text in harmless if "sandbox" not in text and "Content Security" not in text]
         assert harmless == [], path
         seen.clear()
@@ -107,11 +116,43 @@ def test_pages_fit_phones_and_screens(browser: Browser, home: str, width: int) -
     context.close()
 
 
+def test_long_lines_of_a_history_stay_beside_their_names_on_phones(browser: Browser, home: str) -> None:
+    context = browser.new_context(base_url=home, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"/why?url={quote(address(0), safe='')}")
+    rows = page.evaluate(
+        "[...document.querySelectorAll('pre .line')].map(one => {const all = document.createRange();"
+        " all.selectNodeContents(one); const rows = {}; for (const box of all.getClientRects())"
+        " rows[Math.round(box.bottom)] = Math.min(rows[Math.round(box.bottom)] ?? 999, Math.round(box.left));"
+        " return Object.values(rows)})"
+    )
+    [name], [value] = {line[0] for line in rows}, {left for line in rows for left in line[1:]}
+    assert value > name + 50
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, home: str, scheme: Literal["light", "dark"], width: int) -> None:
+    size: ViewportSize = {"width": width, "height": 844}
+    context = browser.new_context(base_url=home, color_scheme=scheme, viewport=size, bypass_csp=True)
+    page = context.new_page()
+    for path in OURS:
+        if path.startswith("/simulator/"):  # reports are shown unchanged
+            continue
+        page.goto(path)
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+        sizes = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"
+        assert min(page.evaluate(sizes), default=99) >= 11, path
+    context.close()
+
+
 def test_light_and_dark_can_both_be_read(browser: Browser, home: str) -> None:
     for scheme in ("light", "dark"):
         context = browser.new_context(base_url=home, color_scheme=scheme)
         page = context.new_page()
-        page.goto("/")
+        page.goto("/crawl")
         colours = page.evaluate(
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor,"
             " getComputedStyle(document.querySelector('.tick')).fill,"
@@ -136,7 +177,7 @@ def _contrast(one: float, other: float) -> float:
 
 
 def test_figures_and_plots_tell_what_was_stored(page: Page) -> None:
-    page.goto("/")
+    page.goto("/crawl")
     expect(page.locator(".card").first).to_contain_text("45")
     assert page.locator("svg.plot").count() == 4
     assert "45 articles" in (page.locator("svg.plot").first.get_attribute("aria-label") or "")
@@ -144,10 +185,12 @@ def test_figures_and_plots_tell_what_was_stored(page: Page) -> None:
     page.goto("/articles?q=bridge")
     assert page.locator("mark").first.inner_text().lower().startswith("bridge")
     assert page.locator(".hits li").count() == 20
-    page.get_by_role("link", name="More").click()
+    page.get_by_role("link", name="More", exact=True).click()
     assert "page=2" in page.url
     page.goto(f"/article?url={quote(address(0), safe='')}")
     expect(page.locator("ins").first).to_be_visible()
+    expect(page.locator("dl.fields").first).not_to_be_visible()
+    page.get_by_text("Where each field came from").click()
     expect(page.locator("main")).to_contain_text("by json-ld")
     page.goto(f"/monitor/{SITE}")
     expect(page.locator("main")).to_contain_text("404")
@@ -160,11 +203,20 @@ def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("/")
     expect(page.locator("main input[type=search]")).to_be_focused()
-    page.keyboard.type("g")  # typed into the field, not a command
+    page.keyboard.type("g")  # typed into the field, not used as a shortcut
     page.locator("h1").click()
     page.keyboard.press("g")
     page.keyboard.press("t")
     page.wait_for_url("**/stories")
+    headlines = page.locator(".headline a")
+    page.keyboard.press("j")
+    expect(headlines.first).to_be_focused()
+    page.keyboard.press("k")
+    expect(headlines.first).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("next and previous headline")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_sites_are_sorted_by_a_click(page: Page, home: str) -> None:
@@ -187,7 +239,7 @@ def test_who_logs_in_can_pause_and_have_fetched_again(page: Page) -> None:
     page.get_by_role("button", name="Pause this site").click()
     expect(page.get_by_role("status")).to_contain_text("is paused")
     page.get_by_role("button", name="Let it go on").click()
-    expect(page.get_by_role("status")).to_contain_text("goes on")
+    expect(page.get_by_role("status")).to_contain_text("resumed")
     page.goto(f"/article?url={quote(address(7), safe='')}")
     page.get_by_role("button", name="Fetch again").click()
     expect(page.get_by_role("status")).to_contain_text("was queued")

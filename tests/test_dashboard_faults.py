@@ -1,4 +1,4 @@
-"""Addresses that lead nowhere, requests that are too long and faults of ours are answered in our words."""
+"""Unknown URLs, requests that are too long and internal errors get error pages of newsbot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from newsbot.web.dashboard import pages
+from newsbot.web.dashboard import pages, rendering
 from tests.dashboarddata import address
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
@@ -127,3 +127,17 @@ def test_where_our_rules_lie_is_not_told(tmp_path: Path) -> None:
         assert str(tmp_path) not in text + page
 
     visit(settings, look)
+
+
+def test_pages_mask_the_secrets_of_urls_and_answers_in_json_do_not(tmp_path: Path) -> None:
+    url = "https://news.test/1?token=geheim"
+
+    async def look(visitor: Visitor) -> None:
+        _, text = await visitor.get("/api/why?url=" + quote(url, safe=""))
+        assert url in text
+        _, page = await visitor.get("/why?url=" + quote(url, safe=""))
+        assert "geheim" not in page.partition("<pre>")[2].partition("</pre>")[0]
+        assert "https://news.test/1?token=***" in page
+
+    visit(settings_of(tmp_path), look)
+    assert rendering.href(url) == url

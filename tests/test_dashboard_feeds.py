@@ -1,4 +1,4 @@
-"""Searches that feed readers follow."""
+"""Searches as feeds for feed readers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from newsbot.backends import open_search, open_storage
 from newsbot.discovery.feeds import parse_feed
 from newsbot.operations.exporting.feed import ATOM, feed_of
 from newsbot.search.query import ArticleFilter
@@ -122,7 +123,7 @@ def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> Non
 
 
 def test_a_password_opens_feeds_only(settings: dict[str, str]) -> None:
-    """A browser sends it by itself, for pages of others too."""
+    """Browsers send a password automatically, also for pages of other sites."""
 
     async def look(visitor: Visitor) -> None:
         for path in ("/", "/articles", "/api/articles", "/metrics"):
@@ -145,9 +146,10 @@ def test_no_token_is_no_password(settings: dict[str, str]) -> None:
 
 def test_each_search_has_an_identity_that_stays(tmp_path: Path) -> None:
     def identity(query: str, where: ArticleFilter | None = None, limit: int = 9) -> str | None:
-        return ET.fromstring(feed_of(storage, query, where, limit=limit)).findtext(f"{{{ATOM}}}id")
+        return ET.fromstring(feed_of(search, query, where, limit=limit)).findtext(f"{{{ATOM}}}id")
 
-    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+    settings = {"NEWSBOT_DATA": str(tmp_path)}
+    with closing(open_storage(settings)) as storage, closing(open_search(settings, storage)) as search:
         asked = [("", None), ("a", None), ("b", None), ("a", ArticleFilter(source="x.net")), ("x.net", None)]
         found = [identity(query, where) for query, where in asked]
         assert len(set(found)) == len(asked)

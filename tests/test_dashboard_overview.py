@@ -67,7 +67,7 @@ def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
     storage.close()
 
     async def look(visitor: Visitor) -> None:
-        _, text = await visitor.get("/")
+        _, text = await visitor.get("/crawl")
         assert "1\u202f234" in text
         assert "65 %" in text
         answer, text = await visitor.get("/metrics")
@@ -82,7 +82,7 @@ def test_who_tells_of_changes_and_how_far_it_is_believed(tmp_path: Path) -> None
     fill(settings)
 
     async def look(visitor: Visitor) -> None:
-        _, page = await visitor.get("/")
+        _, page = await visitor.get("/crawl")
         assert "<td>hub.test plain</td><td>websub</td>" in page
         assert '<td class="n">75 %</td>' in page
         _, text = await visitor.get("/api/overview")

@@ -1,4 +1,4 @@
-"""Looking at the data holds up nobody: long looks are broken off, too many refused, figures kept."""
+"""Reading the data never blocks other requests: long reads are aborted, excess ones refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELE
 
 
 def endless(data: Data) -> None:
-    """Look at the embedded file without end, as a bad question might."""
+    """Read the embedded file endlessly, like a bad query."""
     storage = cast("SqliteStorage", data.storage)
     with storage.file.reading() as database:
         database.execute(ENDLESS).fetchall()
@@ -98,7 +98,7 @@ def test_notices_are_taken_while_the_dashboard_is_busy(
 
 
 class Counted:
-    """A figure that is dear: how often it was computed."""
+    """An expensive figure; counts how often it was computed."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -129,10 +129,10 @@ def test_a_figure_is_computed_once_and_again_when_it_is_old(tmp_path: Path) -> N
     async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
         assert [(await memo.get()).value for _ in range(3)] == [1, 1, 1]
         clock.now += 11
-        assert (await memo.get()).value == 1  # shown at once, computed behind it
+        assert (await memo.get()).value == 1  # the old value; the new one is computed later
         await memo.refresh()
         assert (await memo.get()).value == 2
-        clock.now += 100  # very old: the page waits for the fresh one
+        clock.now += 100  # very old: the page waits for the new value
         known = await memo.get()
         assert (known.value, known.at) == (3, clock.now)
         memo.forget()

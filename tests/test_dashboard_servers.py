@@ -1,4 +1,4 @@
-"""The dashboard on Redis and MongoDB shows what it shows on the embedded file."""
+"""The dashboard shows the same on Redis and MongoDB as on the embedded file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from tests.dashboarddata import SITE, fill
+from tests.dashboarddata import SITE, fill, tell
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 from tests.redisserver import RedisServer, need_redis
 from tests.test_dashboard_api import STORY_PLACE, asked
@@ -20,15 +20,15 @@ from tests.test_dashboard_api import STORY_PLACE, asked
 TIMES = (
     *("fetched_at", "published_at", "discovered_at", "deadline", "at", "next_poll", "last_poll", "last_new"),
     *("last_article", "first", "last", "failing_since", "last_error_at", "first_seen", "looked_at", "run"),
-    *("began", "ended", "since", "next_due", "last_fetched", "runs"),
+    *("began", "created", "ended", "since", "next_due", "last_fetched", "runs", "first_at", "hours"),
 )
 PASSING = frozenset((*TIMES, "score", "lag", "rule", "host_pace"))
-"""Fields that differ by nature: times, the rank of a search, the path of a rule file."""
+"""Fields that differ by design: times, the rank of a search, the path of a rule file."""
 
 
 @pytest.fixture
 def uri(mongo_uri: str) -> Iterator[str]:
-    """The address of a database of the test's own."""
+    """The URI of a database for one test."""
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
@@ -38,7 +38,7 @@ def uri(mongo_uri: str) -> Iterator[str]:
 
 @contextmanager
 def redis(folder: Path) -> Iterator[RedisServer]:
-    """A server of the test's own."""
+    """A server for one test."""
     need_redis()
     server = RedisServer(folder)
     server.start()
@@ -49,7 +49,7 @@ def redis(folder: Path) -> Iterator[RedisServer]:
 
 
 def answers(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return all answers of the API, without what passes."""
+    """Return all responses of the API, without times and similar fields."""
     found: dict[str, Any] = {}
 
     async def look(visitor: Visitor) -> None:
@@ -72,7 +72,7 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def lasting(value: Any) -> Any:
-    """Return a value without times."""
+    """Return a value without the fields of PASSING."""
     if isinstance(value, dict):
         return {name: lasting(item) for name, item in value.items() if name not in PASSING}
     return [lasting(item) for item in value] if isinstance(value, list) else value
@@ -84,9 +84,11 @@ def test_servers_give_the_same_answers(tmp_path: Path, uri: str) -> None:
         folder.mkdir()
     embedded = settings_of(file)
     fill(embedded)
+    tell(embedded)
     with redis(tmp_path) as server:
         servers = settings_of(shared, MONGO_URI=uri, REDIS_URL=server.url)
         fill(servers)
+        tell(servers)
         found, expected = answers(servers), answers(embedded)
     assert not (shared / "newsbot.db").exists()
     for name, answer in expected.items():

@@ -8,15 +8,16 @@ from newsbot.dedup.decision import (
     Decision,
     Neighbour,
     Relation,
+    continues,
     decide,
-    different_news,
-    numbers_in,
     story_id,
 )
 from newsbot.dedup.index import Near
+from newsbot.dedup.numbers import different_news, numbers_in
+from tests.builders import make_article
 
 URL = "https://a.org/new"
-NONE: frozenset[str] = frozenset()
+NONE = numbers_in("")
 
 
 def neighbour(
@@ -65,11 +66,48 @@ def test_what_is_cut_from_another_text_begins_a_story_and_names_it(
     near = Near("https://b.org/whole", "b.org", 0.3, contained)
     found = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, exact)])
     assert (found.story, found.relation, found.peers) == (story_id(URL), relation, ())
-    assert found.derived_from == (near.doc_id if relation is Relation.DERIVED else None)
+    assert found.derived_from == ((near.doc_id,) if relation is Relation.DERIVED else ())
+
+
+def test_all_that_a_text_is_derived_from_is_named_also_by_a_member() -> None:
+    parts = [
+        Neighbour(Near(f"https://b.org/{n}", "b.org", 0.2), f"s{n}", None, (0.2, 0.7 + n / 100))
+        for n in range(25)
+    ]
+    named = tuple(f"https://b.org/{n}" for n in range(24, 4, -1))
+    found = decide(URL, "a.org", NONE, parts)
+    assert (found.relation, found.derived_from) == (Relation.DERIVED, named)
+    found = decide(URL, "a.org", NONE, [*parts, neighbour(0.8, story="s")])
+    assert (found.relation, found.story, found.derived_from) == (Relation.MEMBER, "s", named)
+
+
+@pytest.mark.parametrize(
+    ("likeness", "source", "title", "continued"),
+    [
+        ((0.3, 0.96), "a.org", "Storm over the coast, live updates", True),
+        ((0.3, 0.96), "a.org", "The main news of the day", False),  # a digest
+        ((0.3, 0.61), "a.org", "Storm over the coast, live updates", False),
+        ((0.3, 0.96), "b.org", "Storm over the coast, live updates", False),
+    ],
+)
+def test_a_text_with_that_of_an_older_one_and_its_headline_continues_it(
+    likeness: tuple[float, float], source: str, title: str, continued: bool
+) -> None:
+    old = make_article(1, source="a.org", title="Storm over the coast: live updates")
+    new = make_article(2, source=source, title=title)
+    assert continues(new, old, likeness) is continues(old, new, likeness) is continued
+
+
+@pytest.mark.parametrize(("longer", "relation"), [(True, Relation.CONTINUES), (False, Relation.MEMBER)])
+def test_what_continues_an_article_is_of_its_story(longer: bool, relation: Relation) -> None:
+    part = Neighbour(Near("https://a.org/1", "a.org", 0.3), "story", None, (0.3, 0.99), longer)
+    found = decide(URL, "a.org", NONE, [part])
+    assert (found.relation, found.story) == (relation, "story")
+    assert found.peers == found.derived_from == ("https://a.org/1",)
 
 
 def test_a_faint_likeness_alone_names_no_source() -> None:
-    """A few chance agreements with a text ten times as long look like containment."""
+    """A few random matches with a text ten times as long look like containment."""
     near = Near("https://b.org/digest", "b.org", 0.1, 0.9)
     assert decide(URL, "a.org", NONE, [Neighbour(near, "story")]).relation is Relation.NEW
     known = Neighbour(near, "story", None, (0.09, 0.9))
@@ -140,8 +178,54 @@ def test_a_template_with_other_numbers_is_other_news() -> None:
     today, tomorrow = weather.format(12, 3, 745), weather.format(-5, 7, 760)
     alone = Decision(story_id(URL), Relation.NEW)
     assert decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "a.org", tomorrow)]) == alone
-    elsewhere = decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "b.org", tomorrow)])
-    assert elsewhere.relation is Relation.MEMBER  # the guard is for templates of one source
+    assert decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "b.org", tomorrow)]) == alone
+    reworded = "В Москве 12, в Твери 7, в Туле 5 и в Рязани 3 дома."
+    for edited in (reworded, "О том, что 42 человека"):
+        elsewhere = decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "b.org", edited)])
+        assert elsewhere.relation is Relation.MEMBER  # elsewhere only numbers in the same positions count
+
+
+TODAY, TOMORROW = (f"ветер {n} метров, {n + 9} градусов, давление {n + 740} мм" for n in (3, 7))
+
+
+def test_the_nearest_text_of_a_story_decides() -> None:
+    """Different news is not merged by way of a copy without its numbers."""
+    cut = neighbour(0.6, "b.org", "", "s1")
+    other = neighbour(0.8, "a.org", TOMORROW, "s1")
+    assert decide(URL, "a.org", numbers_in(TODAY), [cut, other]).relation is Relation.NEW
+    nearer = neighbour(0.9, "b.org", "", "s1")
+    assert decide(URL, "a.org", numbers_in(TODAY), [nearer, other]).peers == (nearer.near.doc_id,)
+    elsewhere = neighbour(0.6, "c.org", "", "s2")
+    assert decide(URL, "a.org", numbers_in(TODAY), [elsewhere, other]).peers == (elsewhere.near.doc_id,)
+    unknown = neighbour(0.6, "d.org", None, None)
+    assert decide(URL, "a.org", numbers_in(TODAY), [unknown, other]).relation is Relation.NEW
+
+
+def test_of_texts_that_the_guard_holds_apart_one_from_elsewhere_joins_the_nearest() -> None:
+    issues = [neighbour(0.8, "a.org", TODAY, "s1"), neighbour(0.7, "a.org", TOMORROW, "s2")]
+    for order in permutations([*issues, neighbour(0.6, "d.org", "", "s3")]):
+        found = decide("https://b.org/cut", "b.org", NONE, order)
+        assert found.peers == ("https://a.org/0.8", "https://d.org/0.6")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike", "different"),
+    [
+        ("42 человека погибли", "48 человек погибли", 0.94, False),
+        ("42 человека погибли", "48 человек погибли", 0.8, True),  # an obituary has other words too
+        ("Лунный календарь на 3 мая", "Лунный календарь на 4 мая", 0.96, True),
+        ("Лунный календарь на 3 мая", "Лунный календарь на 3 июня", 0.96, True),
+        ("Horoscope for 03.05.2020", "Horoscope for 04.05.2020", 0.96, True),
+        ("On 3 May 42 of 100 were hurt", "On 3 May 48 of 100 were hurt", 0.94, False),
+        ("42 killed, 100 hurt", "48 killed, 100 hurt", 0.94, False),
+        ("42 killed, 100 hurt", "48 killed, 120 hurt", 0.94, True),
+    ],
+)
+def test_a_single_number_is_a_correction_in_almost_the_same_text(
+    one: str, other: str, alike: float, different: bool
+) -> None:
+    assert different_news(numbers_in(one), numbers_in(other), alike) is different
+    assert different_news(numbers_in(other), numbers_in(one), alike) is different
 
 
 @pytest.mark.parametrize(
@@ -151,10 +235,10 @@ def test_a_template_with_other_numbers_is_other_news() -> None:
         ("5 человек", "", False),
         ("5", "5", False),
         ("5", "6", True),
-        ("1 2 3 4", "1 2", False),  # abridged
-        ("1 2 3 4", "1 2 8 9", True),  # two of six: a forecast, the wind as yesterday
+        ("1 2 3 4", "1 2", False),  # a shortened version
+        ("1 2 3 4", "1 2 8 9", True),  # two of six numbers agree: another forecast with the same wind
         ("1 2 3 4", "1 2 3 9", False),
-        ("1 2 3 4", "1 2 3 4 5 6 7 8 9", False),  # an update that says more
+        ("1 2 3 4", "1 2 3 4 5 6 7 8 9", False),  # an update with more details
         ("1 2 3 4", "1 7 8 9", True),
         ("3,5 %", "3,5", False),
         ("10:30", "10:40", True),
@@ -166,12 +250,12 @@ def test_the_number_guard(one: str, other: str, different: bool) -> None:
 
 
 def test_numbers_are_read_as_written_and_bounded() -> None:
-    assert numbers_in("В 10:30 — 3,5 % и 1.000.000, итого 7. Дом 5а") == {
+    assert numbers_in("В 10:30 — 3,5 % и 1.000.000, итого 7. Дом 5а").written == {
         "10:30",
         "3,5",
         "1.000.000",
         "7",
         "5",
     }
-    assert len(numbers_in(" ".join(map(str, range(5000))))) == 1000
-    assert len(numbers_in("1" * 3_000_000)) == 1
+    assert len(numbers_in(" ".join(map(str, range(5000)))).written) == 1000
+    assert len(numbers_in("1" * 3_000_000).written) == 1

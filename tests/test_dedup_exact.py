@@ -49,6 +49,6 @@ def test_what_readers_notice_makes_a_difference(one: str, other: str) -> None:
 
 
 def test_keys_stay_what_they_are() -> None:
-    """Keys are kept for ever: another normaliser would let every text in a second time."""
+    """Keys are stored permanently: with another normaliser, every text would be stored a second time."""
     assert text_key("") == text_key(" 🙂 ") == "cae66941d9efbd404e4d88758ea67670"
     assert text_key("Ёлка — 5 шт.") == text_key("елка 5 шт") == "206cf491fedc191b40dc3333d520b8e5"

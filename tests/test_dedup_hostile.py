@@ -1,12 +1,12 @@
-"""Texts that nobody would write on purpose, through the pipelines that know same and similar texts."""
+"""Extreme texts in the pipelines for exact and near duplicates."""
 
 from __future__ import annotations
 
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.dedup.decision import numbers_in
 from newsbot.dedup.minhash import PERMUTATIONS, signature, text_key
+from newsbot.dedup.numbers import numbers_in
 from newsbot.text.words import MAX_TEXT
 from tests.builders import Desk, make_article, prose
 from tests.test_stories import take
@@ -56,6 +56,35 @@ def test_short_texts_are_only_compared_word_for_word(desk: Desk) -> None:
     assert first.story != second.story
 
 
+@pytest.mark.parametrize(
+    ("text", "titles", "one_story"),
+    [
+        (
+            "Read more about it on our site now.",
+            ("Bridge closed until Monday", "Ministers meet"),
+            False,
+        ),
+        ("Read more about it on our site now.", ("Bridge closed until Monday",) * 2, True),
+        (
+            "Police closed the bridge until Monday.",
+            ("Bridge closed until Monday", "Police: bridge shut"),
+            True,
+        ),
+        ("Police closed the bridge until Monday.", ("Bridge closed until Monday", "Video"), False),
+        ("Read more.", ("Bridge closed until Monday",) * 2, False),
+    ],
+)
+def test_a_short_text_of_two_sites_is_one_story_unless_it_may_be_a_formula(
+    desk: Desk, text: str, titles: tuple[str, str], one_story: bool
+) -> None:
+    stories = set()
+    for title, site in zip(titles, ("one.test", "two.test"), strict=True):
+        url = f"https://{site}/1"
+        article = make_article(1, text=text, title=title, source=site, url=url, canonical_url=url)
+        stories.add(take(desk, article).story)
+    assert (len(stories) == 1) is one_story
+
+
 def test_fifty_megabytes_are_cut_before_they_are_looked_at() -> None:
     text = "страница за страницей " * 2_400_000
     assert len(text.encode()) > 50_000_000
@@ -65,4 +94,4 @@ def test_fifty_megabytes_are_cut_before_they_are_looked_at() -> None:
     found = signature(varied)
     assert len(found.values) == PERMUTATIONS
     assert found.shingles <= MAX_TEXT / 6
-    assert len(numbers_in(varied)) == 1000
+    assert len(numbers_in(varied).written) == 1000

@@ -1,4 +1,4 @@
-"""What only the embedded near-duplicate index has; the rest is in tests/contracts/test_near_index.py."""
+"""The embedded near-duplicate index; tests for all indexes are in tests/contracts/test_near_index.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def index(path: Path) -> Iterator[SqliteIndex]:
 
 
 def kept(path: Path) -> tuple[int, int, int]:
-    """Return how many texts the file holds, how many postings in buckets, how many texts not yet."""
+    """Return the number of texts, of postings in buckets, and of recent texts that are not in buckets yet."""
     with closing(sqlite3.connect(path)) as database:
         counts = [
             database.execute(f"SELECT {what}").fetchone()[0]
@@ -49,7 +49,7 @@ def kept(path: Path) -> tuple[int, int, int]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fold a chunk with each text."""
+    """Merge a chunk into the buckets after each text."""
     monkeypatch.setattr(recent, "EVERY", 1)
 
 
@@ -96,7 +96,7 @@ def test_postings_of_what_is_gone_are_cleared_away(index: SqliteIndex, path: Pat
 def test_an_insertion_that_failed_leaves_no_trace_in_memory(
     index: SqliteIndex, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The number of the text that could not be committed is that of the next one."""
+    """The next text gets the number of the text that could not be committed."""
     (lost, first), (doc, second) = texts(0, 2)
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_index, "transaction", full)
@@ -110,7 +110,7 @@ def test_an_insertion_that_failed_leaves_no_trace_in_memory(
 
 @contextmanager
 def full(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """A transaction whose last step fails."""
+    """Return a transaction whose last step fails."""
     connection.execute("BEGIN IMMEDIATE")
     yield connection
     connection.execute("ROLLBACK")
@@ -118,7 +118,7 @@ def full(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
-    """Another process may believe that all below a number are gone."""
+    """Another process may assume that all texts below a number are removed."""
     with closing(SqliteIndex(path)) as other:
         for number in range(70):
             other.check_and_insert(f"{number}", "a.org", signature(" ".join(text_of(number))), NOW)
@@ -168,7 +168,7 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
             SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*reindex --anew"
         ):
             SqliteIndex(path)
-    with sqlite3.connect(path) as database:  # the remedy that the message names
+    with sqlite3.connect(path) as database:  # the solution that the message suggests
         for table in ("near_text", "near_bucket", "near_scheme"):
             database.execute(f"DELETE FROM {table}")
     database.close()

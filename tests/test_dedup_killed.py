@@ -1,6 +1,6 @@
-"""kill -9 between the steps of keeping an article: after the restart its story is whole, nothing is twice.
+"""kill -9 between the steps of storing an article: its story is complete after the restart, no duplicates.
 
-A worker that is killed forgets what it knew, and its page is fetched again, maybe long after others were.
+A killed worker loses its memory. Its page is fetched again, maybe long after others were.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.test_dedup_story_merge import Worker, process
 LONG = [f"word{place}" for place in range(330)]
 CHAIN = [
     ("a.test", LONG[:200]),
-    ("b.test", LONG[40:240]),  # like the one before and the one behind, which are not alike
+    ("b.test", LONG[40:240]),  # similar to its neighbours in the list, which are not similar to each other
     ("c.test", LONG[80:280]),
     ("d.test", LONG[120:320]),
 ]
@@ -36,7 +36,7 @@ KILLS = st.sampled_from([None, "exact", "near", "settle"])
 
 
 class Killed(Exception):
-    """Where a worker ends."""
+    """Simulates the end of a worker."""
 
 
 def article_of(number: int) -> Article:
@@ -48,7 +48,7 @@ def article_of(number: int) -> Article:
 
 
 def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Take the worker's article in, a step at a time, up to where it is killed; then all again."""
+    """Store the worker's article step by step until it is killed; then repeat from the beginning."""
     article = article_of(worker.number)
     for name, step in zip(STEPS, (worker.exact, *worker.steps), strict=True):
         with patch.context() as now:
@@ -119,7 +119,7 @@ def run(
     order: list[int], ends: tuple[str | None, ...], backends: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with TemporaryDirectory() as folder, ExitStack() as opened, monkeypatch.context() as patch:
-        patch.setattr(near, "WAITS", ())  # nobody goes on while one waits here
+        patch.setattr(near, "WAITS", ())  # a worker that waits would block the others here
         workers = [Worker(Path(folder), number, backends) for number in range(4)]
         for worker in workers:
             opened.callback(worker.desk.crawl.close)
@@ -134,7 +134,7 @@ def run(
 def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page of the update is unchanged when it is read again."""
+    """The page of the update is unchanged when it is fetched again."""
     worker = Worker(tmp_path, 1, {})
     other, before, after = article_of(0), article_of(1), article_of(1)
     before.text = " ".join(f"early{place}" for place in range(100))
@@ -155,7 +155,7 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
 def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_story_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was compared with that article, and is its longer version; others are like the longer one only."""
+    """It is a longer version of that article; other texts are similar to the longer version only."""
     worker = Worker(tmp_path, 1, {})
     other, before = article_of(0), article_of(1)
     before.text = " ".join(LONG[170:240])

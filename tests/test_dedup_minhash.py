@@ -27,7 +27,7 @@ def text_of(seed: int, words: int = 300) -> list[str]:
 
 
 def edited(words: list[str], share: float, seed: int = 0) -> str:
-    """The text with a share of its words replaced."""
+    """Return the text with a share of its words replaced."""
     chooser = random.Random(seed)
     return " ".join(f"иное{place}" if chooser.random() < share else word for place, word in enumerate(words))
 
@@ -43,7 +43,7 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
 
 
 def test_signatures_stay_what_they_are() -> None:
-    """They are kept in files: another value here means another SCHEME."""
+    """Signatures are stored in files: if a value changes, SCHEME must change."""
     assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"
     values = signature("Ёлка упала, и йод пролился на пол").values
     assert values[:4].tolist() == [2172000462, 926645014, 1747349956, 279677943]
@@ -89,17 +89,22 @@ def test_packed_signatures_agree_with_datasketch_and_whole_ones() -> None:
         ("1 2 3 " * 100, 3),
     ],
 )
-def test_poor_texts_have_few_shingles_and_are_not_compared(text: str, shingles: int) -> None:
+def test_poor_texts_have_few_shingles_and_are_not_kept(text: str, shingles: int) -> None:
     found = signature(text)
     assert found.shingles == shingles
     assert not found.comparable
 
 
-def test_twenty_five_words_are_enough() -> None:
+def test_texts_under_twenty_five_words_are_found_word_for_word_only() -> None:
     words = [f"w{number}" for number in range(25)]
-    assert signature(" ".join(words)).shingles == MIN_SHINGLES
-    assert signature(" ".join(words)).comparable
-    assert not signature(" ".join(words[:24])).comparable
+    whole, short = signature(" ".join(words)), signature(" ".join(words[:24]))
+    assert (whole.shingles, len(whole.passages)) == (MIN_SHINGLES, 16)
+    assert whole.comparable
+    assert short.comparable
+    same, other = signature(" ".join(words[:24]).upper()), signature(" ".join([*words[:23], "w99"]))
+    assert short.passages.tolist() == same.passages.tolist()
+    assert set(short.passages.tolist()).isdisjoint([*other.passages.tolist(), *whole.passages.tolist()])
+    assert not signature(" ".join(words[:5])).comparable
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
 
 
 def test_commands_start_without_the_parts_of_datasketch_that_nobody_uses() -> None:
-    """They import scipy: half a second of each start. Who imports datasketch afterwards gets all of it."""
+    """They import scipy, which takes half a second. A later import of datasketch gets the whole package."""
     code = (
         "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
         "import datasketch; print(hasattr(datasketch, 'MinHashLSH'), datasketch.MinHash(4).scheme)"

@@ -1,4 +1,4 @@
-"""How candidates are compared: by their signatures, and by what texts of such lengths can have in common."""
+"""Comparing candidates: by their signatures, and by the largest similarity that their lengths allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kept(name: str, of: Signature) -> Record:
 
 
 def test_a_cut_is_never_taken_for_a_copy_by_chance() -> None:
-    """Of 200 words out of 415 the similarity is .48; noise lifts a third of the estimates above .5."""
+    """200 words out of 415 have a similarity of .48; random errors lift a third of the estimates above .5."""
     lifted = 0
     for seed in range(40):
         words = text_of(seed, 415)

@@ -1,4 +1,4 @@
-"""The near-duplicate index made anew from the stored texts, in the file and in Redis."""
+"""Rebuilding the near-duplicate index from the stored texts, in the file and in Redis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DAY = 86400.0
 
 
 def stored(place: Place, ages: list[float], now: float = NOW) -> list[Article]:
-    """Articles that were fetched so many seconds ago."""
+    """Store articles that were fetched ``ages`` seconds ago."""
     made = []
     with place.storage() as storage:
         for number, age in enumerate(ages, 1):
@@ -94,7 +94,7 @@ REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97
 
 
 def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place) -> None:
-    """Judged as if it had just come: issues of a template stay apart, a bridge joins two stories."""
+    """They are decided as if they were new: issues of a template stay apart, a bridge joins two stories."""
     words = [f"word{number}" for number in range(280)]
     texts = {
         "https://a.test/chain": " ".join(words[:200]),
@@ -111,7 +111,7 @@ def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place)
             storage.articles.store(article(1, text=text, content_hash=text_key(text), fetched_at=at, **given))
     answer = place.run("articles", "reindex")
     assert answer.code == 0
-    assert "1 articles came into one story with others" in answer.err
+    assert "joined to a story of similar articles: 1 article" in answer.err
     with place.storage() as storage:
         stories = {one.canonical_url: one.story for one in storage.articles.iter()}
     assert len({stories[url] for url in texts if "chain" in url}) == 1

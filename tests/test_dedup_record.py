@@ -1,4 +1,4 @@
-"""What is kept of a text: its address shortened, its time in range."""
+"""The index record of a text: shortened URL, time within bounds."""
 
 from __future__ import annotations
 

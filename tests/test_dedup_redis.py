@@ -1,4 +1,4 @@
-"""What only the near-duplicate index in Redis has: growth, memory, scripts."""
+"""The near-duplicate index in Redis: growth, memory, scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.neartexts import NOW, insert, sample, url
 
 
 def held(redis_place: dict[str, Any], what: str) -> dict[bytes, int]:
-    """The keys of a sort, with the bytes that each takes."""
+    """Return the keys of a type, with their size in bytes."""
     with redis.Redis.from_url(redis_place["where"]) as client:
         names = client.scan_iter(f"{{{redis_place['namespace']}:near}}:{what}:*", count=1000)
         return {name: int(client.memory_usage(name, samples=0) or 0) for name in names}
@@ -33,7 +33,7 @@ def postings(redis_place: dict[str, Any]) -> int:
 def test_texts_are_found_again_while_the_buckets_are_split(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers: each finds what the other has put into buckets that were split since."""
+    """Two workers: each finds texts that the other inserted into buckets that were split later."""
     monkeypatch.setattr(keys, "LOAD", 0.1)
     monkeypatch.setattr(index, "_TEND_EVERY", 2)
     monkeypatch.setattr(index, "_SPLITS_AT_ONCE", 300)
@@ -51,7 +51,7 @@ def test_texts_are_found_again_while_the_buckets_are_split(
 
 
 def test_a_text_takes_few_bytes(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """280 at 10^6 (python -m benchmarks.dedup_index); fewer texts share what the first buckets take."""
+    """280 at 10^6 texts (python -m benchmarks.dedup_index), more if fewer texts share the first buckets."""
     texts = 20_000
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(texts):
@@ -74,7 +74,7 @@ def test_old_texts_leave_with_their_postings(
             insert(opened, number, NOW + KEEP + 1)
         assert opened.count() == 600
         assert len(held(redis_place, "texts")) <= 600 // BLOCK + 2
-        while opened._insertions < 4000:  # a crawl goes on: the rest of the postings is found by and by
+        while opened._insertions < 4000:  # during a crawl, the remaining postings are removed step by step
             insert(opened, 1, NOW + KEEP + 1)
         assert postings(redis_place) < 1.1 * 17 * 600
 
@@ -133,7 +133,7 @@ def test_scripts_that_the_server_forgot_are_sent_again(redis_place: dict[str, An
 
 
 def said_by_newsbot(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Without what the client writes where another test has turned its debugging on."""
+    """Return newsbot's log lines, without debug lines of the client that another test may have enabled."""
     return [record.getMessage() for record in caplog.records if record.name.startswith("newsbot.")]
 
 
@@ -164,7 +164,7 @@ def test_an_index_of_another_scheme_is_refused(
         monkeypatch.setattr(index, "SCHEME", "affine64 seed=2")
         with pytest.raises(SchemaError, match=r"redis://.*affine32 seed=1.*affine64 seed=2.*reindex --anew"):
             RedisIndex(**redis_place)
-        with pytest.raises(SchemaError, match="affine64 seed=2"):  # also one that is at work already
+        with pytest.raises(SchemaError, match="affine64 seed=2"):  # also for an index that is already open
             insert(opened, 2)
 
 

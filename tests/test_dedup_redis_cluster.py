@@ -1,4 +1,4 @@
-"""The near-duplicate index on a Redis Cluster, also while its slot moves."""
+"""The near-duplicate index on a Redis Cluster, also while its slot is moved."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
         with closing(RedisIndex({"REDIS_URL": whole_cluster(cluster)})) as opened:
             for number in range(stored):
                 insert(opened, number)
-            opened.check_and_insert("short", "a.org", signature("few words"), NOW)  # not kept
+            opened.check_and_insert("short", "a.org", signature("few words"), NOW)  # not stored
             with redis.Redis(port=cluster.port) as client:
                 slot = client.execute_command("CLUSTER", "KEYSLOT", opened._keys.meta)
                 move_slot(client, slot, other, int(options[-1]))
@@ -63,9 +63,7 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
                 with pytest.raises(DataUnavailable, match="moving the keys"):
                     insert(opened, 1000)
                 with pytest.raises(DataUnavailable, match="moving the keys"):
-                    opened.check_and_insert(
-                        url(1), "gazette1.com", sample(2000), NOW
-                    )  # takes the place of one
+                    opened.check_and_insert(url(1), "gazette1.com", sample(2000), NOW)  # replaces a text
                 assert contents(client) == before
                 client.execute_command("CLUSTER", "SETSLOT", slot, "STABLE")
             insert(opened, 1000)
@@ -77,7 +75,7 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
 def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
     cluster: redisserver.RedisServer, tmp_path: Path
 ) -> None:
-    """It knows neither the text of that address nor the list that the next record goes to."""
+    """It has neither the text with that URL nor the list for the next record."""
     (tmp_path / "other").mkdir()
     options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     other = redisserver.RedisServer(tmp_path / "other", *options)
@@ -98,7 +96,7 @@ def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
             beside.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
             moved = [key for key in client.keys("*") if b":texts:" not in key]
             client.execute_command("MIGRATE", "127.0.0.1", other.port, "", 0, 5000, "KEYS", *moved)
-            with pytest.raises(DataUnavailable, match="moving the keys"):  # it never heard of the other
+            with pytest.raises(DataUnavailable, match="moving the keys"):  # knows no other node
                 insert(early, 1)
             free = next(one for one in range(16384) if one != slot)
             for node in (client, beside):
@@ -106,7 +104,7 @@ def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
                     "CLUSTER", "SETSLOT", free, "NODE", beside.execute_command("CLUSTER", "MYID")
                 )
             with closing(RedisIndex({"REDIS_URL": other.url, **params})) as opened:
-                opened._insertions = 1  # it is not tended first
+                opened._insertions = 1  # skip the clean-up that comes first
                 for number in (1, 1000):
                     with pytest.raises(DataUnavailable, match="moving the keys"):
                         insert(opened, number)
@@ -136,13 +134,13 @@ def test_a_cluster_is_told_from_a_server_that_is_alone(
 
 
 def wait_until_it_serves(client: redis.Redis) -> None:
-    """A node has to learn first who has which slots."""
+    """A node first has to learn which node serves which slots."""
     while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
         time.sleep(0.05)
 
 
 def whole_cluster(server: redisserver.RedisServer) -> str:
-    """Give one node all slots; return its URL when it serves them."""
+    """Assign all slots to one node; return its URL when it serves them."""
     with redis.Redis(port=server.port) as client:
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         wait_until_it_serves(client)
@@ -150,7 +148,7 @@ def whole_cluster(server: redisserver.RedisServer) -> str:
 
 
 def move_slot(client: redis.Redis, slot: int, other: redisserver.RedisServer, bus: int) -> None:
-    """Begin to move a slot to another node."""
+    """Start moving a slot to another node."""
     with redis.Redis(port=other.port) as beside:
         node = beside.execute_command("CLUSTER", "MYID")
     client.execute_command("CLUSTER", "MEET", "127.0.0.1", other.port, bus)
@@ -164,5 +162,5 @@ def move_slot(client: redis.Redis, slot: int, other: redisserver.RedisServer, bu
 
 
 def contents(client: redis.Redis) -> dict[bytes | str, bytes | None]:
-    """All keys with their serialised values."""
+    """Return all keys with their serialised values."""
     return {key: client.dump(key) for key in client.keys("*")}

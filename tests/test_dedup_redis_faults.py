@@ -1,4 +1,4 @@
-"""The near-duplicate index when Redis is full, away, evicts keys or gives no rights."""
+"""The near-duplicate index when Redis is full, down, evicts keys or denies access."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_server_that_would_evict_is_refused(own_redis: redisserver.RedisServer
 def test_keys_that_were_thrown_away_are_said_and_what_is_left_still_answers(
     own_redis: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Somebody changes the policy while a crawl runs: no fault, nothing wrong, and the next start says it."""
+    """The policy changes during a crawl: no error, no wrong results, and the next start reports it."""
     with closing(RedisIndex(own_redis.url)) as opened, redis.Redis.from_url(own_redis.url) as client:
         for number in range(1500):
             insert(opened, number)

@@ -1,4 +1,4 @@
-"""The near-duplicate index in Redis answers as a plain model does, also where hashes or buckets meet."""
+"""The near-duplicate index in Redis gives the same answers as a simple model, also with colliding hashes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ WINDOW = 2**24
 
 
 def places_of(doc_id: str, signature: Signature) -> bytes:
-    """Instead of the real ones: a passage is its own hash, and ids have the hashes of passages."""
+    """Replaces the real hashes: a passage is its own hash, and ids have the hashes of passages."""
     return np.append(signature.passages, np.uint64(own_hash(doc_id))).astype(">u4").tobytes()
 
 
 PLACES = st.tuples(st.integers(14, 22), st.floats(0, 0.99))
-"""How far the index has grown before: level, and which share of its buckets is split."""
+"""Growth of the index before the test: level, and share of its buckets that are split."""
 
 
 @pytest.fixture(scope="module")
 def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Make arguments of an index of one example's own."""
+    """Returns arguments of an index for one example."""
     namespace = f"test-{secrets.token_hex(8)}"
 
     def fresh() -> dict[str, str]:
@@ -47,7 +47,7 @@ def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
 def collisions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "places_of", places_of)
-        patch.setattr(index, "MAX_CANDIDATES", 1000)  # the model has no bound
+        patch.setattr(index, "MAX_CANDIDATES", 1000)  # the model is unbounded
         patch.setattr(index, "_TEND_EVERY", 2)
         patch.setattr(index, "_SPLITS_AT_ONCE", 900)
         patch.setattr(keys, "LOAD", 0.001)
@@ -63,7 +63,7 @@ def test_answers_are_those_of_a_plain_model(
     turns: int,
     offset: int,
 ) -> None:
-    """Two clients, replaced and expired texts, buckets that split meanwhile, numbers that start over."""
+    """Two clients, with replaced and expired texts, bucket splits, and numbers that wrap around."""
     model, at = Model(), NOW
     where = place()
     with closing(RedisIndex(**where)) as first, closing(RedisIndex(**where)) as second:
@@ -77,7 +77,7 @@ def test_answers_are_those_of_a_plain_model(
 
 
 def prepare(opened: RedisIndex, grown: tuple[int, float], number: int, offset: int) -> None:
-    """Make it an index that has had so many texts: they are gone, and it has grown."""
+    """Make it an index that has grown with many texts, which have since been removed."""
     level, share = grown
     client, names = opened._client, opened._keys
     number = max(0, number - BLOCK)

@@ -1,4 +1,4 @@
-"""Whether two pages hold one article, where one of them claims to be the other."""
+"""Whether two pages have the same article if one of them claims to be the other."""
 
 from __future__ import annotations
 

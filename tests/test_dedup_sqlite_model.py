@@ -1,4 +1,4 @@
-"""The near-duplicate index in the data file answers as a plain model does, also where hashes meet."""
+"""The near-duplicate index in the data file agrees with a simple model, also with colliding hashes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.nearmodel import HASHES, NOW, STEPS, Model, Step, own_hash, signature
 
 
 def hashes_of(doc_id: str, signature: Signature) -> list[int]:
-    """Instead of the real ones: a passage is its own hash, and ids have the hashes of passages."""
+    """Replaces the real hashes: a passage is its own hash, and ids have the hashes of passages."""
     hashes: list[int] = np.append(signature.passages, np.uint64(own_hash(doc_id))).tolist()
     return hashes
 
@@ -29,7 +29,7 @@ def hashes_of(doc_id: str, signature: Signature) -> list[int]:
 def collisions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "_hashes", hashes_of)
-        patch.setattr(folding, "MAX_CANDIDATES", 1000)  # the model has no bound
+        patch.setattr(folding, "MAX_CANDIDATES", 1000)  # the model is unbounded
         patch.setattr(folding, "_LOOKED_AT", 1000)
         patch.setattr(index, "_FORGET_EVERY", 2)
         patch.setattr(recent, "EVERY", 1)
@@ -42,7 +42,7 @@ def collisions() -> Iterator[None]:
 @settings(deadline=None, max_examples=150)
 @given(steps=STEPS, number=st.integers(0, 1), restarts=st.sets(st.integers(0, 40)))
 def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, restarts: set[int]) -> None:
-    """Two processes, one of which starts anew now and then, while chunks are folded."""
+    """Two processes, one of which restarts from time to time, while chunks are merged into buckets."""
     model, at = Model(), NOW
     with TemporaryDirectory() as folder:
         path = Path(folder) / "newsbot.db"
@@ -64,16 +64,16 @@ def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, rest
 def test_a_hash_whose_texts_are_gone_takes_no_posting_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One hash of a chunk without a text and one with two: as many postings as hashes."""
+    """A chunk with one hash without a text and one with two: the numbers of postings and hashes are equal."""
     monkeypatch.setattr(recent, "EVERY", 4)
     alone, other, shared, own = HASHES[12:16]
     steps = [
         (0, HASHES[10:12]),
-        (0, []),  # taken out: the hash of its id has no text any more
+        (0, []),  # removes the text: the hash of its id has no text any more
         (1, [alone, other]),
         (2, [shared, own]),
         (3, [shared, HASHES[16]]),
-        *((4 + nth, [HASHES[20 + nth]]) for nth in range(4)),  # until the chunk is folded
+        *((4 + nth, [HASHES[20 + nth]]) for nth in range(4)),  # until the chunk is merged into the buckets
     ]
     with closing(SqliteIndex(tmp_path / "newsbot.db")) as near_index:
         for doc, hashes in steps:

@@ -1,4 +1,4 @@
-"""Texts that several workers meet at the same instant: one story, and the same text of a site once."""
+"""Several workers fetch similar texts at the same time: one story, and each text of a site once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROUNDS = 15
 
 
 def like(number: int, worker: int) -> Article:
-    """Like texts of three sites; the last two workers find one text of one site at two addresses."""
+    """Similar texts of three sites; the last two workers find the same text of one site at two URLs."""
     site = min(worker, WORKERS - 2)
     address = f"https://site{site}.test/{number}/{worker}"
     text = f"{prose(number, 150)} {' '.join(f'own{number}x{site}x{word}' for word in range(5))}"
@@ -51,7 +51,7 @@ def like(number: int, worker: int) -> Article:
 
 
 class Worker:
-    """A worker that does one step at a time: place, then store."""
+    """A worker that runs one step at a time: near-duplicates, then storage."""
 
     def __init__(self, folder: Path, number: int, backends: dict[str, str]) -> None:
         (folder / f"{number}").mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ class Worker:
         self.exact = ExactDuplicatePipeline.from_crawler(crawler)
 
     def work(self, article: Article) -> Iterator[None]:
-        """Stop between the pipelines."""
+        """Yield between the pipelines."""
         try:
             for step in (self.exact, *self.steps):
                 process(step, article)
@@ -87,13 +87,13 @@ def check(storage: Storage, number: int) -> None:
 
 
 @given(order=st.permutations([worker for worker in range(WORKERS) for _ in range(3)]))
-@example(order=[0, 3, 2, 0, 0, 3, 2, 2, 3, 1, 1, 1])  # the address that loses its text was trusted
-@example(order=[3, 2, 1, 0, 2, 3, 0, 2, 0, 1, 3, 1])  # a stored article moves on
+@example(order=[0, 3, 2, 0, 0, 3, 2, 2, 3, 1, 1, 1])  # the URL that loses its text was trusted
+@example(order=[3, 2, 1, 0, 2, 3, 0, 2, 0, 1, 3, 1])  # a stored article gets a new URL
 @example(order=[2, 0, 1, 3, 2, 3, 0, 0, 1, 3, 1, 2])
 @settings(max_examples=60, deadline=None)
 def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(near, "WAITS", ())  # nobody goes on while one waits here
+        patch.setattr(near, "WAITS", ())  # a worker that waits would block the others here
         workers = [Worker(Path(folder), number, {}) for number in range(WORKERS)]
         works = [worker.work(like(1, worker.number)) for worker in workers]
         for number in order:
@@ -104,7 +104,7 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
 
 
 def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -> None:
-    """The first is stored; the second is like it; the third is like the second only, and is faster."""
+    """The first is stored. The second is similar to it. The third, a faster one, is similar to the second."""
     words = [f"word{place}" for place in range(300)]
     texts = [" ".join(words[start : start + 200]) for start in (0, 40, 80)]
     workers = [Worker(tmp_path, number, {}) for number in range(3)]
@@ -115,7 +115,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
     list(workers[0].work(articles[0]))
     second = workers[1].work(articles[1])
     next(second)
-    next(second)  # in the index, not in the storage
+    next(second)  # in the index, but not in the storage
     list(workers[2].work(articles[2]))
     list(second)
     assert {one.story for one in articles[1:]} == {story_id("https://0.test/"), story_id("https://1.test/")}
@@ -126,7 +126,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
 
 
 def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> None:
-    """The stored text is still the version before, which nobody resembles."""
+    """The stored text is the previous version, which is not similar to any other text."""
     words = [f"word{place}" for place in range(300)]
     before, copied = " ".join(words[:100]), " ".join(words[100:])
     workers = [Worker(tmp_path, number, {}) for number in range(2)]
@@ -135,7 +135,7 @@ def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> 
     update = make_article(1, text=copied, **page)
     on_its_way = workers[0].work(update)
     next(on_its_way)
-    next(on_its_way)  # in the index, not in the storage
+    next(on_its_way)  # in the index, but not in the storage
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "WAITS", ())
         copy = make_article(2, text=copied, source="1.test", canonical_url="https://1.test/")
@@ -173,7 +173,7 @@ def two(tmp_path: Path) -> Iterator[list[Worker]]:
 
 
 async def _second_while_first_is_stored(two: list[Worker], first: Article, second: Article) -> None:
-    """The second is placed after the first is in the index, and before it is stored."""
+    """Process the second article after the first is in the index, and before it is stored."""
     (place, keep), (place_second, keep_second) = (worker.steps for worker in two)
     await place.process_item(first)
     waiting = asyncio.create_task(place_second.process_item(second))
@@ -185,7 +185,7 @@ async def _second_while_first_is_stored(two: list[Worker], first: Article, secon
 
 
 def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) -> None:
-    """Whether they are the same news is told by the numbers of a text that is not stored yet."""
+    """The numbers decide whether they are the same news, but the first text is not stored yet."""
     first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.story) == ("new", story_id(second.canonical_url))
@@ -203,7 +203,7 @@ def test_an_update_that_comes_while_the_article_is_stored_is_its_revision(two: l
 def test_a_text_that_never_comes_is_not_waited_for_long(
     two: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What resembles a text that is gone is not led into one story by it."""
+    """Its entry in the index must not merge the similar texts into one story."""
     monkeypatch.setattr(near, "WAITS", (0.001, 0.001))
     two[0].desk.context.index.check_and_insert(
         "https://exchange.test/0", "exchange.test", signature(REPORT), two[0].desk.clock()

@@ -1,4 +1,4 @@
-"""The check of a crawl of an invented web, and the rules and the server program of the web of tests."""
+"""The check of a crawl of a generated web; rules and server of the generated web of the tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def as_article(paper: Paper) -> Article:
 
 @pytest.fixture
 def stored(plan: Plan) -> list[Article]:
-    """What a faultless crawl stores."""
+    """The articles that a crawl without errors stores."""
     return [as_article(paper) for paper in plan.papers]
 
 

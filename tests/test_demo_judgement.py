@@ -1,4 +1,4 @@
-"""How the demo compares stories with its plan, and that its plan has something of each sort."""
+"""The demo's comparison of stories with its plan; the plan has examples of all kinds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import Plan, make_plan
-from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
+from newsbot.dedup.decision import SAME_STORY
 from newsbot.dedup.minhash import exact, shingle_hashes
+from newsbot.dedup.numbers import different_news, numbers_in
 from newsbot.demo.check import STORY_COLUMNS, judge
 from newsbot.demo.manifest import Manifest
 from newsbot.items import Article
@@ -32,7 +33,7 @@ def manifest(plan: Plan) -> Manifest:
 
 @pytest.fixture
 def stored(plan: Plan) -> list[Article]:
-    """What a faultless crawl stores, each story under its name."""
+    """The articles that a crawl without errors stores, each in the right story."""
     articles = []
     for paper in plan.papers:
         articles.append(as_article(paper))

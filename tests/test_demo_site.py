@@ -1,4 +1,4 @@
-"""The demo's web keeps its promises: what the manifest says is what a client finds."""
+"""The demo's web matches its manifest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def texts(web: DemoWeb) -> dict[str, str]:
     return {paper.url: paper.story.text for paper in web.plan.papers}
 
 
-# --- what is in it
+# --- contents
 
 
 @pytest.mark.parametrize("size", [MIN_ARTICLES, 61, 300])
@@ -180,7 +180,7 @@ def plain(url: str) -> str:
 
 
 def crawl(client: Client, host: Host, max_depth: int = MAX_DEPTH) -> dict[str, int]:
-    """Follow all links on a host from its home page but the endless noise; return the clicks to each page."""
+    """Follow all links of a host from its home page, except noise; return the clicks needed for each page."""
     depths = {f"{host.base}/": 0}
     queue = deque(depths)
     while queue:

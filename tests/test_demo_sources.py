@@ -1,4 +1,4 @@
-"""The demo's feeds, sitemaps and robots.txt, and the faults of its pages, are as they are meant."""
+"""The demo's feeds, sitemaps and robots.txt, and the intended faults of its pages."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_redirects_chain_and_loop(client: Client) -> None:
     for url in (link for link in home if "/s/x" in link):
         hops = 0
         while client.once(url).kind == "redirect":
-            url = urljoin(url, client.once(url).headers["Location"])  # noqa: PLW2901  # walks along the chain
+            url = urljoin(url, client.once(url).headers["Location"])  # noqa: PLW2901  # follows the chain
             hops += 1
         assert client.get(url).kind == "article"
         lengths.append(hops)

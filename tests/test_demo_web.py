@@ -1,4 +1,4 @@
-"""The web of ``scrapy demo``, asked over its own server."""
+"""The web of ``scrapy demo``, requested from its own server."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import lxml.html
 import pytest
 
 from newsbot.clock import iso
-from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
+from newsbot.dedup.decision import SAME_STORY
 from newsbot.dedup.minhash import exact, shingle_hashes
+from newsbot.dedup.numbers import different_news, numbers_in
 from newsbot.demo.check import judge
 from newsbot.demo.manifest import Manifest, load_manifest
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Article, load_sites, make_manifest, publish
@@ -38,7 +39,7 @@ class Answer(NamedTuple):
 
 
 def fetch(server: DemoServer, url: str, method: str = "GET", **headers: str) -> Answer:
-    """Fetch over the proxy. Raises ``http.client.HTTPException`` for an answer that breaks off."""
+    """Fetch through the proxy. Raises ``http.client.HTTPException`` if the response breaks off."""
     parts = urlsplit(url)
     target = url.replace(parts.netloc, parts.netloc.encode("idna").decode())
     connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
@@ -75,7 +76,7 @@ def manifest(articles: list[Article]) -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A server whose articles may have had their faults in another test."""
+    """A server for several tests; the faults of some articles may have happened in an earlier test."""
     with DemoServer(tmp_path_factory.mktemp("web"), articles=MIN_ARTICLES, now=NOW) as server:
         yield server
 
@@ -156,7 +157,7 @@ def test_every_address_of_every_article_answers_with_its_words(server: DemoServe
 
 
 def test_pages_state_dates_in_the_way_of_their_site(server: DemoServer) -> None:
-    """Structured data where the site has some; a visible date everywhere else."""
+    """As structured data if the site has it, otherwise as a visible date."""
     paths = {
         "gazeta.demo.example": "//script[contains(., 'datePublished')]",
         "www.herald.demo.example": "//meta[@property='article:published_time']",
@@ -204,7 +205,7 @@ def test_lists_and_sources_lead_to_every_article(server: DemoServer) -> None:
 
 
 def address_in(address: str, text: bytes) -> bool:
-    """Whether a page or a source names the address, escaped or not."""
+    """Return True if a page or a source contains the URL, escaped or not."""
     parts = urlsplit(address)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     return any(

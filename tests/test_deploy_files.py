@@ -1,7 +1,8 @@
-"""The files in ``deploy/`` fit each other, the program, and its documentation."""
+"""The files in ``deploy/`` are consistent with each other, with the program, and with the documentation."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,13 +16,15 @@ import pytest
 import yaml
 from scrapy.utils.misc import load_object
 
+from newsbot.actions.workers import FOLDER
 from newsbot.cli.command import choose, make_parser
+from newsbot.operations.supervisor import PATIENCE
 from tests.redisserver import missing
 from tests.test_docs import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
-UNITS = ("newsbot@.service", "newsbot-serve.service", "scrapyd.service")
+UNITS = ("newsbot@.service", "newsbot-workers.service", "newsbot-serve.service", "scrapyd.service")
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf8")
 FROM_ENVIRONMENT = set(re.findall(r"^\| `([A-Z_]+)` \(\*env\*\)", SETTINGS, re.MULTILINE))
 SCRAPYD = {"SCRAPYD_USERNAME", "SCRAPYD_PASSWORD", "SCRAPYD_BIND_ADDRESS"}
@@ -33,7 +36,7 @@ KEYS = {
     *("init", "logging", "ports", "read_only", "restart", "security_opt", "stop_grace_period", "stop_signal"),
     *("tmpfs", "user", "volumes", "working_dir"),
 }
-"""Of a service, as the Compose specification has them; what is not here is a slip, or belongs here."""
+"""Keys of a service in the Compose specification. A key that is missing here is a typo, or must be added."""
 
 
 def variables(file: str) -> dict[str, str]:
@@ -92,19 +95,26 @@ def test_a_unit_holds_no_secret_and_writes_only_where_it_may(name: str) -> None:
 
 
 def test_commands_of_units_are_real() -> None:
-    for name in ("newsbot@.service", "newsbot-serve.service"):
+    for name in ("newsbot@.service", "newsbot-workers.service", "newsbot-serve.service"):
         program, *words = unit(name)["Service"]["ExecStart"].split()
         check_command([Path(program).name, *words])
     assert Path(unit("scrapyd.service")["Service"]["ExecStart"]).name == "scrapyd"
 
 
+def test_the_workers_of_one_machine_get_the_time_that_their_supervisor_gives_them() -> None:
+    service = unit("newsbot-workers.service")["Service"]
+    assert (service["Restart"], service["KillSignal"], service["KillMode"]) == ("always", "SIGINT", "mixed")
+    assert int(service["TimeoutStopSec"]) > PATIENCE
+    assert int(SERVICES["worker"]["stop_grace_period"].removesuffix("s")) > PATIENCE
+
+
 def check_command(words: list[str]) -> None:
-    """A command line is one of newsbot's, with a spider, options and arguments that exist."""
+    """Check that a command line is valid: command, spider, options and arguments exist."""
     from datetime import UTC, datetime
 
     from newsbot.crawl.arguments import parse_arguments
 
-    scrapy, command, *rest = words
+    scrapy, command, *rest = (re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in words)
     assert scrapy == "scrapy"
     assert command in {*NAMES, "crawl"}
     if command == "crawl":
@@ -159,13 +169,51 @@ def test_what_runs_always_is_restarted() -> None:
 
 
 def test_workers_can_be_told_apart() -> None:
-    # owners of leases are host:pid:start; one host name for two containers would mix them up
+    # owners of leases are host:pid:start, so two containers must not have the same host name
     for name in OURS:
         assert not {"hostname", "network_mode", "pid", "container_name"} & set(SERVICES[name])
 
 
 def test_the_dashboard_of_a_container_asks_for_a_token() -> None:
     assert SERVICES["serve"]["environment"]["NEWSBOT_WEB_TOKEN"].startswith("${NEWSBOT_WEB_TOKEN:?")
+
+
+def test_settings_that_people_choose_come_from_the_file_of_the_environment() -> None:
+    chosen = {name for name in variables("docker.env.example") if name.startswith("NEWSBOT_")}
+    for name in ("NEWSBOT_ALERT_WEBHOOK", "NEWSBOT_ALERT_MAIL", "NEWSBOT_WARC_DIR", "NEWSBOT_PUBLIC_URL"):
+        assert name in chosen
+    for service in ("worker", "serve", "scrapyd"):
+        environment = SERVICES[service]["environment"]
+        for name in chosen - {"NEWSBOT_WEB_TOKEN"}:
+            assert environment[name] == f"${{{name}:-}}", (service, name)
+
+
+def test_rules_are_in_a_volume_that_can_be_written() -> None:
+    for service in ("worker", "serve", "scrapyd"):
+        assert "rules:/app/rules" in SERVICES[service]["volumes"]
+    assert "COPY --chown=newsbot:newsbot rules rules" in (DEPLOY / "Dockerfile").read_text(encoding="utf8")
+
+
+def test_a_container_is_healthy_while_a_worker_writes_its_figures(tmp_path: Path) -> None:
+    kind, check = SERVICES["worker"]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    assert "/tmp/newsbot-workers-*" in check
+    here = check.replace("/tmp/", f"{tmp_path}/")
+    assert subprocess.run(here, shell=True, stderr=subprocess.DEVNULL, check=False).returncode != 0
+    figures = tmp_path / f"{FOLDER}x" / "1.json"
+    figures.parent.mkdir()
+    figures.write_text("{}")
+    assert subprocess.run(here, shell=True, check=False).returncode == 0
+    os.utime(figures, (0, 0))
+    assert subprocess.run(here, shell=True, check=False).returncode != 0
+
+
+def test_the_dashboard_of_a_container_is_asked_for_a_page_that_needs_no_token() -> None:
+    (word,) = (word for word in SERVICES["serve"]["healthcheck"]["test"] if "urlopen" in word)
+    compile(word, "healthcheck", "exec")
+    path = re.search(r"http://127\.0\.0\.1:8765(/\w+)", word)
+    assert path is not None
+    assert f'add_get("{path[1]}", _health' in (ROOT / "newsbot/web/dashboard/app.py").read_text()
 
 
 def test_nothing_is_open_to_the_world() -> None:
@@ -188,7 +236,8 @@ def test_all_that_the_compose_file_asks_for_is_in_the_example() -> None:
     asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", text))
     assert asked == set(variables("docker.env.example"))
     required = set(re.findall(r"(?<!\$)\$\{([A-Z_]+):\?", text))
-    assert required == asked - {"NEWSBOT_CONTACT"}, "an empty password must stop the start"
+    secrets = {name for name in asked if name.endswith(("PASSWORD", "TOKEN"))}
+    assert required == secrets, "an empty password must stop the start"
 
 
 def test_commands_of_services_are_real() -> None:
@@ -206,7 +255,7 @@ def test_the_image_copies_what_is_there_and_runs_a_worker() -> None:
     steps = [line.split(maxsplit=1) for line in lines if line and line[0].isupper()]
     for step, rest in steps:
         if step == "COPY":
-            for source in rest.split()[:-1]:
+            for source in [word for word in rest.split() if not word.startswith("--")][:-1]:
                 assert (ROOT / source).exists(), source
     command = dict(steps)["CMD"]
     check_command(yaml.safe_load(command))

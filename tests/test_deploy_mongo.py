@@ -1,4 +1,4 @@
-"""The set-up of MongoDB in ``deploy/``, on a server as its image leaves it: no replica set yet."""
+"""The set-up of MongoDB in ``deploy/``, on a new server without a replica set."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.servers import ROOT_PASSWORD, MongoServer, need_mongod
 
 
 class FreshServer(MongoServer):
-    """Starts without a replica set to make root, as the image does; then with one that is not initiated."""
+    """Starts without a replica set to create root, like the image; then with one that is not initiated."""
 
     def begin(self) -> None:
         self.replica_set = False
         self.start()
         assert self.process is not None
-        self.process.terminate()  # not killed: a server without a replica set may then forget the user
+        self.process.terminate()  # not killed: without a replica set, the server could lose the user
         self.process.wait(30)
         self.replica_set = True
         self.start()

@@ -1,4 +1,4 @@
-"""The Redis that is shipped in ``deploy/``: its file, its users with the least rights, its backup."""
+"""The Redis configuration in ``deploy/``: its file, its users with minimal rights, its backup."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def entries(count: int) -> list[Entry]:
 
 
 def denied(server: Shipped) -> list[str]:
-    """What a user was refused, as Redis itself keeps it."""
+    """Return the denied commands of a user from Redis' ACL log."""
     return [f"{row['reason']} {row['object']}" for row in server.admin.acl_log()]
 
 
@@ -155,7 +155,7 @@ def test_all_that_the_near_duplicate_index_can_do_is_allowed(
     monkeypatch.setattr(keys, "LOAD", 0.01)  # buckets are split
     with closing(RedisIndex(server.url)) as index:
         same = signature(" ".join(f"word{number}" for number in range(100)))
-        for number in range(200):  # the oldest leave
+        for number in range(200):  # the oldest texts are removed
             index.check_and_insert(f"{number}", "a.org", same, 1000.0 * number * 86400)
             index.check_and_insert("again and again", "a.org", same, 1000.0 * number * 86400)
         assert index.count() < 200
@@ -172,7 +172,7 @@ def test_the_user_may_do_no_harm(server: Shipped, command: str) -> None:
 
 
 def test_nobody_enters_without_a_password_from_anywhere(server: Shipped) -> None:
-    for source in ("127.0.0.1", "127.0.0.2"):  # Redis takes the second for another machine
+    for source in ("127.0.0.1", "127.0.0.2"):  # Redis treats 127.0.0.2 as another machine
         with socket.create_connection(("127.0.0.1", server.port), source_address=(source, 0)) as line:
             line.sendall(b"INFO\r\n")
             assert line.recv(100).startswith(b"-NOAUTH")
@@ -209,11 +209,11 @@ def test_the_health_check_of_the_compose_file_works(server: Shipped) -> None:
 
 
 def test_a_copy_of_the_folder_is_a_backup(server: Shipped, tmp_path: Path) -> None:
-    # Redis 7.0 replays its file as the user "default": with less than +@all it comes up empty
+    # Redis 7.0 replays its file as the user "default": with fewer rights than +@all it starts empty
     with closing(RedisFrontier(server.url)) as frontier:
         frontier.add(entries(500))
         counts = frontier.counts()
-    server.admin.config_set("auto-aof-rewrite-percentage", 0)  # as docs/operations.md says
+    server.admin.config_set("auto-aof-rewrite-percentage", 0)  # as described in docs/operations.md
     shutil.copytree(server.folder / "appendonlydir", tmp_path / "again/appendonlydir")
     restored = Shipped(tmp_path / "again")
     try:

@@ -1,9 +1,10 @@
-"""What people can set and call is documented."""
+"""All settings, commands and arguments are documented."""
 
 from __future__ import annotations
 
 import pkgutil
 import re
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import newsbot.commands
 from newsbot.cli.command import NewsbotCommand
 from newsbot.crawl.arguments import HELP
+from newsbot.items import Article
 from newsbot.operations.exporting import FORMATS
 from newsbot.spiders import monitor_arguments as monitoring
 from newsbot.spiders import search_arguments as searching
@@ -19,6 +21,7 @@ from newsbot.spiders import search_arguments as searching
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = sorted(module.name for module in pkgutil.iter_modules(newsbot.commands.__path__))
 
 
@@ -71,3 +74,28 @@ def test_each_setting_is_documented(name: str) -> None:
 
 def test_no_setting_is_documented_that_is_gone() -> None:
     assert set(re.findall(r"NEWSBOT_[A-Z0-9_]+", SETTINGS)) <= set(used_settings())
+
+
+def test_each_field_of_an_article_is_documented() -> None:
+    text = (ROOT / "docs/fields.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [one.name for one in fields(Article)]
+
+
+def test_the_index_names_each_page() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
+        other = page.parent / target if target else page
+        assert other.exists(), target
+        assert not anchor or anchor in anchors(other), f"{target}#{anchor}"

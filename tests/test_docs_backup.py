@@ -1,4 +1,4 @@
-"""The backup of the embedded file, as docs/operations.md tells it, gives a copy that can be opened."""
+"""The backup of the embedded file that docs/operations.md describes can be opened."""
 
 from __future__ import annotations
 

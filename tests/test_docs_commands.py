@@ -1,4 +1,4 @@
-"""Each command that README and docs/ show is one that newsbot takes as it is written."""
+"""All commands in README and docs/ are valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_A_CRAWL = {"-a", "-s", "-L", "-o", "-O", "--logfile"}
 
 
 def shown(page: Path) -> list[str]:
-    """Return the whole command lines of a page: indented or fenced lines, and the cells of README's table."""
+    """Return the complete command lines of a page: indented or fenced lines, and cells of README's table."""
     text = page.read_text(encoding="utf-8")
     lines = re.findall(r"^(?:    )?(?:\S+=\S+ )*(scrapy [a-z].*)$", text, re.MULTILINE)
     cells = re.findall(r"^\| [^|]+ \|(.+)\|$", text, re.MULTILINE) if page.name == "README.md" else []
@@ -31,7 +31,7 @@ ALL = sorted({command for page in PAGES for command in shown(page)})
 
 
 def split(command: str) -> list[str]:
-    """Return the words as a shell gives them, without a comment, a pipe or what follows the command."""
+    """Split a command like a shell, without comments, pipes or following commands."""
     words = shlex.split(command, comments=True)
     ends = [place for place, word in enumerate(words) if word in {"|", ">", "&&", "&", "\\"}]
     return words[1 : min(ends, default=len(words))]
@@ -82,7 +82,7 @@ def test_what_readme_reads_can_be_read(command: str, tmp_path: Path, monkeypatch
 
 
 def without_common(words: list[str]) -> list[str]:
-    """Return the words of the action alone."""
+    """Return the arguments of the action only."""
     kept: list[str] = []
     skip = False
     for word in words:

@@ -1,4 +1,4 @@
-"""The egg that scrapyd-deploy builds: a zip from which everything is read, with no checkout beside it."""
+"""The egg of scrapyd-deploy: all files are read from the zip, without a checkout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_egg_holds_all_that_the_code_reads(egg: Path) -> None:
 
 
 def run_from(egg: Path, folder: Path, *words: str) -> str:
-    """Run ``scrapy WORDS`` with nothing of newsbot but the egg."""
+    """Run ``scrapy WORDS`` with the egg as the only source of newsbot."""
     environment = World(folder, None).environment(
         NEWSBOT_RULES="", PYTHONPATH=str(egg), SCRAPY_SETTINGS_MODULE="newsbot.settings"
     )

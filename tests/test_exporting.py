@@ -1,4 +1,4 @@
-"""Exports give back what was stored, and a failed one leaves the old file alone."""
+"""Exports contain what was stored, and a failed export does not change the old file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ import json
 import zlib
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from defusedxml.ElementTree import fromstring
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.errors import UserError
-from newsbot.items import Article
+from newsbot.authoring.importing import read_opml
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Article, Kind
 from newsbot.operations.exporting import FORMATS, atomic_target, format_of, writer_of
+from newsbot.operations.exporting.formats import defused
+from newsbot.operations.exporting.opml import as_opml
+from newsbot.rules import Rule, RuleSet
+from newsbot.storage.sources import SourceRecord, Sources
 
 
 def article(number: int = 1, **changes: object) -> Article:
@@ -40,9 +48,9 @@ def article(number: int = 1, **changes: object) -> Article:
     return Article(**(values | changes))  # type: ignore[arg-type]
 
 
-def exported(name: str, articles: list[Article], *, file: str = "") -> bytes:
+def exported(name: str, articles: list[Article], *, file: str = "", **more: bool) -> bytes:
     stream = io.BytesIO()
-    writer = writer_of(FORMATS[name])(stream, name=file)
+    writer = partial(writer_of(FORMATS[name]), **more)(stream, name=file)
     for one in articles:
         writer.write(one)
     writer.close()
@@ -53,7 +61,7 @@ def exported(name: str, articles: list[Article], *, file: str = "") -> bytes:
 def test_json_lines_give_back_the_rows() -> None:
     articles = [article(1), article(2, summary=None, authors=[])]
     lines = exported("jsonl", articles).decode("utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == [one.as_row() for one in articles]
+    assert [json.loads(line) for line in lines] == [one.to_dict() for one in articles]
 
 
 def read_csv(data: bytes) -> list[dict[str, str]]:
@@ -62,7 +70,7 @@ def read_csv(data: bytes) -> list[dict[str, str]]:
 
 def test_csv_gives_back_the_cells() -> None:
     row = read_csv(exported("csv", [article()]))[0]
-    expected = article().as_row()
+    expected = article().to_dict()
     assert list(row) == [field.name for field in fields(Article)]
     assert row["title"] == expected["title"]
     assert row["text"] == expected["text"]
@@ -81,9 +89,28 @@ def test_csv_gives_back_the_cells() -> None:
 def test_any_text_survives_csv_and_json_lines(title: str, tags: list[str]) -> None:
     one = article(title=title, tags=tags)
     assert json.loads(exported("jsonl", [one]))["title"] == title
-    row = read_csv(exported("csv", [one, one]))[1]
+    row = read_csv(exported("csv", [one, one], raw=True))[1]
     assert row["title"] == title
+    row = read_csv(exported("csv", [one, one]))[1]
+    assert row["title"].removeprefix("'") == title.removeprefix("'")
+    assert not row["title"].startswith(("=", "+", "-", "@", "\t", "\r"))
     assert (json.loads(row["tags"]) if tags else row["tags"] == "") == (tags or True)
+
+
+def test_a_spreadsheet_runs_no_cell() -> None:
+    one = article(title="=HYPERLINK(1)", summary="@SUM(1+9)", authors=["-2+3"])
+    row = read_csv(exported("csv", [one]))[0]
+    assert (row["title"], row["summary"]) == ("'=HYPERLINK(1)", "'@SUM(1+9)")
+    assert json.loads(row["authors"]) == ["-2+3"]
+    assert read_csv(exported("csv", [one], raw=True))[0]["title"] == "=HYPERLINK(1)"
+    assert exported("csv", [one], excel=True) == b"\xef\xbb\xbf" + exported("csv", [one])
+
+
+@pytest.mark.parametrize("before", [" ", "\n", "\xa0", "\x00", "\u200b\ufeff"])
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff20"])
+def test_a_spreadsheet_runs_no_cell_behind_blanks(before: str, sign: str) -> None:
+    cell = before + sign + "SUM(1)"
+    assert defused(cell) == "'" + cell
 
 
 def test_a_lone_surrogate_breaks_no_export() -> None:
@@ -128,7 +155,7 @@ def test_warc_holds_a_conversion_record_an_article(file: str) -> None:
     assert headers.get_header("WARC-Target-URI") == "https://example.org/news/1"
     assert headers.get_header("WARC-Date") == "2024-05-31T09:00:00Z"
     assert headers.get_header("Content-Type") == "application/json"
-    assert json.loads(body) == article(1).as_row()
+    assert json.loads(body) == article(1).to_dict()
 
 
 def test_each_warc_record_can_be_unpacked_alone() -> None:
@@ -178,6 +205,15 @@ def test_the_file_name_says_the_format(file: str, name: str) -> None:
     assert format_of(Path(file)).name == name
 
 
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [("a.xslx", "--excel"), ("a.XLSX", "--excel"), ("a.cvs", "'.csv'"), ("a.jsnl", "'.jsonl'")],
+)
+def test_an_ending_that_promises_another_format_is_refused(file: str, hint: str) -> None:
+    with pytest.raises(ArgumentError, match=hint):
+        format_of(Path(file))
+
+
 def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text("old")
@@ -209,3 +245,37 @@ def test_a_device_is_written_in_place() -> None:
     with atomic_target(Path("/dev/null")) as stream:
         stream.write(b"gone")
     assert Path("/dev/null").is_char_device()
+
+
+def test_feeds_are_exported_with_a_folder_for_each_tag_and_can_be_imported() -> None:
+    rules = RuleSet(
+        [
+            Rule(domain="north.example", feeds=("https://north.example/a?b&c",), tags=("north", "regional")),
+            Rule(domain="plain.example", feeds=("https://plain.example/rss",)),
+            Rule(domain="found.example", tags=("regional",)),
+        ]
+    )
+    found: dict[str, Any] = {"kind": Kind.FEED, "source": "found.example", "polls": 1}
+    records = [
+        SourceRecord(url="https://found.example/feed", **found),
+        SourceRecord(url="https://found.example/dead", failures=3, **found),
+        SourceRecord(url="https://plain.example/other", kind=Kind.FEED, source="plain.example", polls=1),
+    ]
+
+    class Records:
+        def all(self, source: str | None = None) -> list[SourceRecord]:
+            return records
+
+    body = as_opml(rules, cast("Sources", Records()))
+    folders = fromstring(body.decode()).findall("body/outline")
+    told = [(one.get("text"), [feed.get("xmlUrl") for feed in one]) for one in folders]
+    assert told == [
+        ("north", ["https://north.example/a?b&c"]),
+        ("regional", ["https://found.example/feed", "https://north.example/a?b&c"]),
+        ("plain.example", []),
+    ]
+    assert read_opml(body).feeds == {
+        "north.example": ["https://north.example/a?b&c"],
+        "plain.example": ["https://plain.example/rss"],
+        "found.example": ["https://found.example/feed"],
+    }

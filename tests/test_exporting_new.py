@@ -1,10 +1,13 @@
-"""Exports of what is new: each version once, whatever happens; and feeds."""
+"""Exports of new articles: each version once, also after failures; and feeds."""
 
 from __future__ import annotations
 
 import json
-import time
-from contextlib import suppress
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,19 +20,20 @@ from newsbot.discovery.feeds import parse_feed
 from newsbot.errors import UserError
 from newsbot.operations.exporting import export_new, increment
 from newsbot.operations.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
-from tests.commandline import Place, article
+from newsbot.search.articles import ArticleSearch
+from tests.commandline import ROOT, Place, article
 
 
 class Crash(BaseException):
-    """The process is killed here."""
+    """Simulates the end of the process."""
 
 
 class Kept:
-    """A storage of notes, and of what was stored when."""
+    """A storage of notes, and of articles in the order of storing."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, object]] = {}
-        self.stored: list[tuple[float, str]] = []
+        self.stored: list[str] = []
         self.crash_at = 10**6
         self.step = 0
 
@@ -55,20 +59,20 @@ class Kept:
     def forget(self, kind, key):
         return self.kept.pop(key, None) is not None
 
-    def write(self, stream, file, after, until):
-        new = [name for at, name in self.stored if after < at <= until]
+    def write(self, stream, file, cursor):
+        new = self.stored[int(cursor or 0) :]
         self.tick()
         stream.write("".join(f"{name}\n" for name in new).encode())
         self.tick()
-        return len(new)
+        return len(new), str(len(self.stored))
 
 
 def exported(folder: Path) -> list[str]:
     return [line for path in sorted(folder.glob("out-*")) for line in path.read_text().splitlines()]
 
 
-def run(kept: Kept, folder: Path, now: float, **options):
-    return export_new(kept, "daily", folder / "out.txt", options, kept.write, clock=lambda: now)
+def run(kept: Kept, folder: Path, **options):
+    return export_new(kept, "daily", folder / "out.txt", options, kept.write)
 
 
 @settings(max_examples=60, deadline=None)
@@ -83,42 +87,40 @@ def test_killed_at_any_moment_each_comes_once(tmp_path_factory, crashes, in_rena
             replace(self, target)
         raise Crash
 
-    now = 1000.0
     for turn, crash in enumerate([*crashes, 10**6]):
-        kept.stored += [(now - 30, f"{turn}a"), (now - 100, f"{turn}b")]
+        kept.stored += [f"{turn}a", f"{turn}b"]
         kept.step, kept.crash_at = 0, crash
         with pytest.MonkeyPatch.context() as patch:
             if in_rename and turn == 0 and crashes:
                 patch.setattr(Path, "replace", killed_about_here)
             with suppress(Crash):
-                run(kept, folder, now)
-        now += 500
+                run(kept, folder)
     kept.crash_at = 10**6
-    run(kept, folder, now)
-    assert sorted(exported(folder)) == sorted(name for _, name in kept.stored)
-    assert run(kept, folder, now + 1).file is None
+    run(kept, folder)
+    assert sorted(exported(folder)) == sorted(kept.stored)
+    assert run(kept, folder).file is None
 
 
 def test_what_is_refused(tmp_path):
     kept = Kept()
-    kept.stored = [(1.0, "a"), (500.0, "b")]
-    assert run(kept, tmp_path, 100.0, source="x").file == tmp_path / "out-000001.txt"
+    kept.stored = ["a"]
+    assert run(kept, tmp_path, source="x").file == tmp_path / "out-000001.txt"
+    kept.stored.append("b")
     with pytest.raises(UserError, match="other options"):
-        run(kept, tmp_path, 1000.0, source="y")
+        run(kept, tmp_path, source="y")
     (tmp_path / "out-000002.txt").write_text("mine")
     with pytest.raises(UserError, match="exists"):
-        run(kept, tmp_path, 1000.0, source="x")
+        run(kept, tmp_path, source="x")
     with pytest.raises(UserError, match="letters"):
         export_new(kept, "../x", tmp_path / "out.txt", {}, kept.write)
     with increment._alone(tmp_path, "daily"), pytest.raises(UserError, match="another export"):
-        run(kept, tmp_path, 1000.0, source="x")
+        run(kept, tmp_path, source="x")
     with pytest.raises(UserError, match="cannot be written"):
-        run(kept, tmp_path / "out-000001.txt", 1000.0, source="x")
+        run(kept, tmp_path / "out-000001.txt", source="x")
 
 
-def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
+def test_the_command_writes_numbered_files(tmp_path):
     place = Place(tmp_path)
-    monkeypatch.setattr(increment, "SETTLE", 0.0)
     with place.storage() as storage:
         storage.articles.store(article(1))
         storage.articles.store(article(2, rights={"noai": "meta"}))
@@ -128,7 +130,6 @@ def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
     assert "0 articles" in place.run(*words).err
     with place.storage() as storage:
         storage.articles.store(article(1, text="Quite another text of the harbour. " * 4))
-    time.sleep(0.01)
     assert place.run(*words).code == 0
     files = sorted(path.name for path in out.parent.glob("news-*"))
     assert files == ["news-000001.jsonl", "news-000002.jsonl"]
@@ -136,6 +137,28 @@ def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
     assert versions == [1, 2]
     assert place.run("articles", "export", "--new", "daily").code == 2
     assert place.run(*words, "--since", "7d").code == 2
+    refused = place.run(*words, "--raw")
+    assert (refused.code, "--raw is for CSV, not for jsonl" in refused.err) == (2, True)
+    table = str(tmp_path / "news.csv")
+    assert place.run("articles", "export", "-o", table, "--excel", "--raw").code == 0
+    assert Path(table).read_bytes().startswith(b"\xef\xbb\xbfurl,")
+
+
+@pytest.mark.skipif(shutil.which("faketime") is None, reason="the Debian package faketime is missing")
+@pytest.mark.parametrize("days", ["+30d", "-30d"])
+def test_a_clock_that_is_wrong_once_loses_nothing(tmp_path, days):
+    place = Place(tmp_path)
+    with place.storage() as storage:
+        storage.articles.store(article(1))
+    words = ("articles", "export", "--new", "daily", "-o", str(tmp_path / "out.jsonl"))
+    wrong = ["faketime", "-f", days, sys.executable, "-m", "scrapy", *words]
+    environment = {**os.environ, **place.environment}
+    done = subprocess.run(wrong, check=False, cwd=ROOT, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    with place.storage() as storage:
+        storage.articles.store(article(2))
+    assert place.run(*words).code == 0
+    assert [json.loads(line)["title"] for line in exported(tmp_path)] == ["Title 1", "Title 2"]
 
 
 def test_feeds_are_read_back_as_they_were_meant(tmp_path):
@@ -143,8 +166,9 @@ def test_feeds_are_read_back_as_they_were_meant(tmp_path):
     with place.storage() as storage:
         storage.articles.store(article(1, title="Порт & <b>гавань</b> \x0b", tags=["a&b"], authors=["А. Б."]))
         storage.articles.store(article(2, summary="Short.", source="other.net"))
-        atom = feed_of(storage, "harbour", address="https://me.example/feed?a=1&b=2")
-        rss = feed_of(storage, "", kind="rss", limit=1)
+        with closing(ArticleSearch(tmp_path / "search.db", storage.articles)) as search:
+            atom = feed_of(search, "harbour", address="https://me.example/feed?a=1&b=2")
+            rss = feed_of(search, "", kind="rss", limit=1)
     for data, count in ((atom, 2), (rss, 1)):
         feed = parse_feed(data, "https://me.example/feed")
         assert not feed.problems
@@ -159,7 +183,7 @@ def test_feeds_are_read_back_as_they_were_meant(tmp_path):
     assert answer.out.count("<item>") == 1
     wrong = place.run("articles", "feed", "--address", "nonsense")
     assert (wrong.code, wrong.out) == (2, "")
-    assert wrong.err == "scrapy articles: --address: 'nonsense' is no absolute http(s) URL\n"
+    assert wrong.err == "scrapy articles: --address: 'nonsense' is not an absolute http(s) URL\n"
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,4 +1,4 @@
-"""Whole pages, and which evidence wins for each field."""
+"""Complete pages, and the precedence of sources for each field."""
 
 from __future__ import annotations
 

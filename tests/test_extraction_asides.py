@@ -1,15 +1,15 @@
-"""Signs within a line that are no words of it: counters of comments, notes on how a link opens."""
+"""Parts of a line that are not words of it: comment counters, hints on how a link opens."""
 
 from __future__ import annotations
 
 import pytest
 
 from newsbot.extraction import parse_html
-from newsbot.extraction.asides import MAX_ASIDE
+from newsbot.extraction.page.parse import MAX_ASIDE
 
 
 def said(markup: str) -> str:
-    """The words of a line as every reader of a page sees it."""
+    """Return the words of a line as all readers of a page see it."""
     return " ".join("".join(map(str, parse_html(f"<body>{markup}</body>".encode()).itertext())).split())
 
 

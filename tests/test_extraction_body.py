@@ -1,4 +1,4 @@
-"""The generic text: one extractor checked by learned trees, a vote in doubt."""
+"""The generic text: the first reading of trafilatura, corrected by decision trees."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import pytest
 from newsbot.extraction import parse_html
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.body import extractor as body
-from newsbot.extraction.body.extractor import readable
 from newsbot.extraction.body.forest import from_json, shipped
 from newsbot.extraction.body.group_features import surrounding_clues
 from newsbot.extraction.body.learned import GAP, Judged, judge, without_weak_islands
 from newsbot.extraction.body.pieces import MAX_PIECES, Box, Piece, cut
-from newsbot.extraction.body.talk import NAMES, talks
-from newsbot.extraction.body.tallies import counts, tally
+from newsbot.extraction.body.talk import NAMES, counts, talks, tally
 from newsbot.extraction.body.word_features import Known, basic_clues, own_clues, said_in
 from newsbot.extraction.strings import words
 from tests.extraction_pages import PROSE, TEXT, page, read, saved
@@ -147,23 +145,16 @@ def test_a_weak_island_far_from_the_article_is_none_of_it() -> None:
     assert left[2:-4].tolist() == [-3] * GAP
     assert (
         without_weak_islands(scores, lengths, scores > 0).tolist() == scores.tolist()
-    )  # taken by another too
+    )  # another extractor has it too
     near = np.delete(scores, 2)
     assert without_weak_islands(near, lengths[1:], nothing[1:]).tolist() == near.tolist()
     strong = np.where(scores == 1, np.float32(4), scores)
     assert without_weak_islands(strong, lengths, nothing).tolist() == strong.tolist()
 
 
-def trafilatura_gives(monkeypatch: pytest.MonkeyPatch, found: list[Block]) -> None:
-    """At once and with care."""
-    monkeypatch.setattr(body, "_quick", lambda *_: found)
-    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: found)
-
-
 def test_a_lead_that_the_extractor_leaves_out_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the first paragraph by trafilatura; the trees know that it belongs to them."""
-    trafilatura_gives(monkeypatch, blocks(*PROSE[1:]))
-    monkeypatch.setattr(body, "SAME", 0.5)
+    """trafilatura finds all but the first paragraph; the trees know that it belongs to the others."""
+    monkeypatch.setattr(body, "first_reading", lambda _: blocks(*PROSE[1:]))
     found, method = body.generic_body(parse_html(page(body=f"<article>{TEXT}</article>")), NOTHING)
     assert method == "trafilatura"
     assert [block.text for block in found] == PROSE
@@ -184,41 +175,17 @@ def test_an_empty_page_has_no_pieces() -> None:
     assert judge(parse_html(b"<p><img src=x></p><title>t</title>"), NOTHING, "").blocks() == []
 
 
-def test_the_vote_goes_to_the_text_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trafilatura is made to err; the two others agree."""
+def test_the_trees_decide_where_trafilatura_takes_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = blocks(*(f"Teaser number {n} leads to another story of the day." for n in range(6)))
-    trafilatura_gives(monkeypatch, wrong)
+    monkeypatch.setattr(body, "first_reading", lambda _: wrong)
     found, method = body.generic_body(parse_html(saved("news_jsonld.html")), NOTHING)
-    assert method in ("learned", "readability")
+    assert method == "learned"
+    assert len(found) > 1
     assert not any("Teaser number" in block.text for block in found)
 
 
-def test_a_winner_under_half_the_length_of_the_first_text_loses(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = blocks(*(f"A long list of names, number {n}, that nobody else has found." for n in range(200)))
-    trafilatura_gives(monkeypatch, long)
-    monkeypatch.setattr(body, "densest", lambda *_: long)
-    found, method = body.generic_body(parse_html(page()), NOTHING)
-    assert method == "trafilatura"
-    assert len(found) == 200
-
-
-def test_readability_leaves_the_tree_as_it_was() -> None:
-    tree = parse_html(page(body=MENU + "<article>" + TEXT + "</article>"))
-    before = len(list(tree.iter()))
-    assert PROSE[0] in [block.text for block in readable(tree)]
-    assert len(list(tree.iter())) == before
-
-
-def test_a_fault_of_readability_costs_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise IndexError("a fault")
-
-    monkeypatch.setattr("newsbot.extraction.body.extractor.Document", fail)
-    assert readable(parse_html(page())) == []
-
-
 def test_an_address_alone_stays_between_lines_of_the_article() -> None:
-    """Trees do not judge a short link; what stands between judged lines is no menu."""
+    """The trees do not judge a short link; a line between accepted lines is not part of a menu."""
     box = Box("p", (), None, frozenset(), "p", 0)
     texts = [
         "A first paragraph.",
@@ -232,22 +199,3 @@ def test_an_address_alone_stays_between_lines_of_the_article() -> None:
     judged = Judged(pieces, np.array([2, -9, 1, -9, -9, -3], np.float32))
     kept = judged.without_foreign(blocks(*texts), -1.0)
     assert [block.text for block in kept] == texts[:3]
-
-
-def test_a_page_is_read_with_care_only_where_the_first_reading_is_far_from_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    careful: list[str] = []
-
-    def with_care(*_: object, **__: object) -> list[Block]:
-        careful.append("asked")
-        return blocks(*PROSE)
-
-    monkeypatch.setattr(body, "SAME", 2.0)  # the trees never agree
-    monkeypatch.setattr(body, "_trafilatura", with_care)
-    monkeypatch.setattr(body, "_quick", lambda *_: blocks(*PROSE))
-    assert body.generic_body(parse_html(page()), NOTHING)[1] == "trafilatura"
-    assert not careful
-    monkeypatch.setattr(body, "_quick", lambda *_: blocks(*PROSE[:1]))
-    body.generic_body(parse_html(page()), NOTHING)
-    assert careful

@@ -1,105 +1,145 @@
-"""The memory of a site: lines that two articles share are no body."""
+"""The memory of a site: lines around the text of most recent articles are not part of the text."""
 
 from __future__ import annotations
 
+from random import Random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction import SiteMemories, SiteMemory
-from newsbot.extraction.blocks import Block
-from tests.extraction_pages import PROSE, TEXT, URL, page, read
+from newsbot.errors import NotAnArticle
+from newsbot.extraction import SiteMemories, SiteMemory, join_pages
+from newsbot.extraction.site_boilerplate import LEAST, RECENT
+from tests.builders import make_article
+from tests.extraction_pages import PROSE, TEXT, page, read
 
 FOOTLINE = "The editors are happy about letters and reserve the right to shorten them where space is scarce."
+BOX = ["A letter a day about the coast", "Ten minutes of reading, each morning at six."]
 
 
-def blocks(*texts: str) -> list[Block]:
-    return [Block("paragraph", text) for text in texts]
+def told(number: int) -> list[str]:
+    return [f"What happened on day {number}, part {part}, nobody else told." for part in range(5)]
 
 
-def test_a_line_of_another_article_is_left_out() -> None:
+def memory_of(articles: int, before: list[str], within: list[str], after: list[str]) -> SiteMemory:
+    memory = SiteMemory()
+    for number in range(articles):
+        lines = told(number)
+        memory.learn(
+            f"a{number}", [*before, *lines[: 1 + number % 4], *within, *lines[1 + number % 4 :], *after]
+        )
+    return memory
+
+
+def kept_of(memory: SiteMemory, *lines: str) -> list[str]:
+    removed = memory.site_lines("new", lines)
+    return [line for number, line in enumerate(lines) if number not in removed]
+
+
+def test_what_ten_articles_print_around_their_text_is_removed() -> None:
+    for articles, cut in ((LEAST - 1, False), (LEAST, True)):
+        memory = memory_of(articles, ["Good morning."], BOX, [FOOTLINE, "Follow the coast."])
+        lines = ["Good morning.", *PROSE[:2], *BOX, *PROSE[2:], FOOTLINE, "Follow the coast."]
+        assert kept_of(memory, *lines) == (PROSE if cut else lines)
+
+
+def test_a_paragraph_that_all_articles_tell_within_their_text_stays() -> None:
+    memory = memory_of(RECENT, [], [FOOTLINE], [])
+    assert kept_of(memory, PROSE[0], FOOTLINE, PROSE[1]) == [PROSE[0], FOOTLINE, PROSE[1]]
+
+
+def test_lines_of_fewer_than_two_thirds_of_the_recent_articles_stay() -> None:
+    memory = memory_of(20, [], [], [FOOTLINE])
+    assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0]]
+    for number in range(20, 31):
+        memory.learn(f"a{number}", told(number))
+    assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0], FOOTLINE]
+
+
+def test_a_page_says_what_was_removed_and_reading_changes_nothing() -> None:
     html = page(body=f"<article>{TEXT}<p>{FOOTLINE}</p></article>")
-    assert FOOTLINE in read(html).text
+    memory = memory_of(LEAST, [], [], [FOOTLINE])
+    before = memory.plain()
+    article = read(html, memory=memory)
+    assert article.text.splitlines() == PROSE
+    assert article.extraction["site_lines"] == f"{len(PROSE)}: {FOOTLINE}"
+    assert article.shown.splitlines() == [*PROSE, FOOTLINE]
+    assert memory.plain() == before
+    assert "site_lines" not in read(html).extraction
+
+
+def test_the_structure_fits_the_text_that_is_left() -> None:
+    html = page(body=f"<article><p>{FOOTLINE}</p>{TEXT}<h2>What comes next</h2>{TEXT}</article>")
+    article = read(html, memory=memory_of(LEAST, [FOOTLINE], [], []))
+    assert FOOTLINE not in article.text
+    assert [article.text.split("\n")[number] for number in article.structure["heading"]] == [
+        "What comes next"
+    ]
+
+
+def test_a_page_of_nothing_but_the_sites_lines_is_not_an_article() -> None:
+    notice = f"{FOOTLINE} Whoever wants to answer writes to the desk, and names the day and the page."
+    html = page(body=f"<article><p>{notice}</p><p>{FOOTLINE * 2}</p></article>")
+    assert notice in read(html).text
+    with pytest.raises(NotAnArticle, match="no_text"):
+        read(html, memory=memory_of(LEAST, [notice], [], [FOOTLINE * 2]))
+
+
+def test_copies_and_versions_of_one_article_count_once() -> None:
     memory = SiteMemory()
-    memory.learn("https://www.example.org/other", ["Something else happened on the upper road.", FOOTLINE])
-    assert read(html, memory=memory).text.splitlines() == PROSE
+    for number in range(2 * RECENT):
+        memory.learn(f"copy {number}", [*PROSE, *told(1), f"Read {number} times"])
+        memory.learn("a", [f"Version {number}", *PROSE])
+    assert len(memory) == 2
+    assert kept_of(memory, *PROSE) == PROSE
 
 
-def test_reading_changes_nothing_and_an_article_knows_its_own_lines() -> None:
-    html = page(body=f"<article>{TEXT}<p>{FOOTLINE}</p></article>")
+def test_an_article_does_not_count_for_itself() -> None:
+    memory = memory_of(LEAST, [], [], [FOOTLINE])
+    assert memory.site_lines("a3", [*told(3), FOOTLINE]) == []
+
+
+def test_the_memory_is_bounded_and_forgets_what_was_read_first() -> None:
     memory = SiteMemory()
-    memory.learn(URL, read(html).text.splitlines())
-    size = len(memory)
-    assert FOOTLINE in read(html, memory=memory).text
-    assert len(memory) == size
-
-
-def test_a_line_of_several_articles_belongs_to_none_of_them() -> None:
-    memory = SiteMemory()
-    memory.learn("a", ["First of all lines", FOOTLINE])
-    memory.learn("b", ["Another one of the lines", FOOTLINE])
-    assert memory.own("a", blocks("First of all lines", FOOTLINE)) == blocks("First of all lines")
-
-
-def test_the_same_article_under_another_address_is_kept_whole() -> None:
-    memory = SiteMemory()
-    memory.learn("a", PROSE)
-    assert memory.own("b", blocks(*PROSE)) == blocks(*PROSE)
-    memory.learn("b", PROSE)
-    assert memory.own("a", blocks(*PROSE)) == blocks(*PROSE)
-
-
-def test_short_lines_may_come_again() -> None:
-    memory = SiteMemory()
-    memory.learn("a", ["He agreed."])
-    assert memory.own("b", blocks("He agreed.")) == blocks("He agreed.")
-
-
-def test_the_memory_is_bounded_and_forgets_what_was_not_met_for_longest() -> None:
-    memory = SiteMemory(most=100)
     for number in range(300):
-        memory.learn(f"page {number}", [f"The line that only page {number} has", FOOTLINE])
-    assert len(memory) == 100
-    assert memory.own("new", blocks(FOOTLINE)) == []
-    assert memory.own("new", blocks("The line that only page 1 has"))
+        memory.learn(f"a{number}", [f"Line {line} of page {number}" for line in range(500)])
+    assert len(memory) == RECENT
+    assert len(str(memory.plain())) < 50_000
+    assert SiteMemory().site_lines("a", ["One line"]) == memory.site_lines("a", []) == []
 
 
-def test_a_paragraph_of_background_may_stand_in_two_articles_but_not_in_three() -> None:
-    told = (
-        "The bridge was built in 1931, burnt down in the last year of the war, and had no roof for ten years."
-        * 2
-    )
-    memory = SiteMemory()
-    memory.learn("a", ["The first of the three articles", told])
-    assert memory.own("b", blocks(told)) == blocks(told)
-    memory.learn("b", ["The second of the three articles", told])
-    memory.learn("a", ["The first of the three articles, read again", told])
-    assert memory.own("a", blocks(told)) == memory.own("b", blocks(told)) == blocks(told)
-    third = "The third of the three articles"
-    assert memory.own("c", blocks(third, told)) == blocks(third)
-    memory.learn("c", [third, told])
-    assert memory.own("a", blocks(told)) == []
-
-
-def test_each_site_has_a_memory_and_so_many_sites_have_one() -> None:
+def test_so_many_sites_have_a_memory() -> None:
     memories = SiteMemories(most=2)
-    memories.of("a.test").learn("a", [FOOTLINE])
-    assert memories.of("b.test").own("b", blocks(PROSE[0], FOOTLINE)) == blocks(PROSE[0], FOOTLINE)
-    assert memories.of("a.test").own("b", blocks(PROSE[0], FOOTLINE)) == blocks(PROSE[0])
-    memories.of("c.test")
-    assert len(memories.of("a.test")) == 1
+    memories.of("a.test").learn("a", PROSE)
     assert len(memories.of("b.test")) == 0
+    assert len(memories.of("a.test")) == 1
+    memories.of("c.test")
+    memories.of("d.test")
+    assert len(memories.of("a.test")) == 0
 
 
-def test_a_short_article_under_another_address_is_kept_whole_too() -> None:
+@given(st.integers(0, 2**32), st.integers(LEAST + 1, 2 * RECENT), st.integers(10, 30))
+def test_articles_that_share_a_fifth_of_their_paragraphs_keep_them_all(
+    seed: int, articles: int, length: int
+) -> None:
+    chance = Random(seed)
+    shared = [
+        f"Background {number} of the story that runs since spring." for number in range(length // 5 + 2)
+    ]
     memory = SiteMemory()
-    memory.learn("a", PROSE[:2])
-    assert memory.own("b", blocks(*PROSE[:2])) == blocks(*PROSE[:2])
+    for number in range(articles):
+        lines = [f"Paragraph {line} of article {number} alone" for line in range(length - length // 5)]
+        lines += chance.sample(shared, length // 5)
+        chance.shuffle(lines)
+        assert memory.site_lines(f"a{number}", lines) == []
+        memory.learn(f"a{number}", lines)
 
 
 @given(
     st.lists(
         st.lists(st.sampled_from([f"Line number {number} of the site" for number in range(9)]), max_size=4),
-        max_size=6,
+        max_size=25,
     )
 )
 def test_a_memory_that_was_written_and_read_knows_the_same(articles: list[list[str]]) -> None:
@@ -108,8 +148,27 @@ def test_a_memory_that_was_written_and_read_knows_the_same(articles: list[list[s
         memory.learn(str(number), lines)
     copy = SiteMemory()
     copy.take(memory.plain())
-    copy.take(memory.plain())
-    every = blocks("A line of its own", *(f"Line number {number} of the site" for number in range(9)))
+    memory.take(memory.plain())
     assert copy.plain() == memory.plain()
+    every = [f"Line number {number} of the site" for number in range(9)]
     for number in range(len(articles) + 1):
-        assert copy.own(str(number), every) == memory.own(str(number), every)
+        assert copy.site_lines(str(number), every) == memory.site_lines(str(number), every)
+
+
+LINES = st.lists(st.sampled_from(["Two of us", "12: a line", "0: 1", "a: b", ": "]), max_size=6)
+
+
+@given(LINES, st.sets(st.integers(0, 5)))
+def test_what_was_removed_goes_back_to_its_place(lines: list[str], chosen: set[int]) -> None:
+    removed = sorted(number for number in chosen if number < len(lines))
+    kept = [line for number, line in enumerate(lines) if number not in removed]
+    article = make_article(text="\n".join(kept))
+    article.site_lines = [(number - before, lines[number]) for before, number in enumerate(removed)]
+    assert article.shown == "\n".join(lines)
+
+
+def test_pages_that_are_joined_keep_what_was_removed_in_its_place() -> None:
+    pages = [make_article(1, text="a\nb"), make_article(1, text="c\nd")]
+    pages[0].site_lines = [(0, "before"), (2, "after")]
+    pages[1].site_lines = [(1, "within"), (2, "after")]
+    assert join_pages(pages).shown.split("\n") == ["before", "a", "b", "after", "c", "within", "d", "after"]

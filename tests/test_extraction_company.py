@@ -1,4 +1,4 @@
-"""What pieces of text have to do with their company: the text found so far, headline, authors; copies."""
+"""Features of text pieces that depend on other text: text found so far, headline, authors, copies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_piece_of_other_words_shares_little_with_the_text() -> None:
     ]
     markup = "".join(f"<p>{line}</p>" for line in lines)
     shared = columns(markup, extracted="\n".join(lines[:2]), found=(2, 2, 0))["shared"].tolist()
-    assert shared[0] == pytest.approx(2 / 3)  # "river" and "bridg", but "carri" is its own only
+    assert shared[0] == pytest.approx(2 / 3)  # "river" and "bridg" occur elsewhere, "carri" does not
     assert shared[2] == 0
     assert columns(markup)["shared"].tolist() == [-1, -1, -1]
 

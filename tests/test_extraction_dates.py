@@ -1,4 +1,4 @@
-"""Moments as pages write them."""
+"""Dates and times in the formats of web pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 
 def stamp(text: str, language: str | None = None) -> tuple[str, str, float | None] | None:
-    """Local time, precision, offset in hours."""
+    """Return local time, precision, and offset in hours."""
     written = parse_stamp(text, language)
     if written is None:
         return None

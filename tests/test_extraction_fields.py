@@ -1,4 +1,4 @@
-"""Titles, authors, languages, tidy text: the readers of single fields."""
+"""Titles, authors, languages, clean text: the readers of single fields."""
 
 from __future__ import annotations
 

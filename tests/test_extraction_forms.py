@@ -1,4 +1,4 @@
-"""Teasers, live blogs, galleries; agencies beside authors."""
+"""Teasers, live blogs, galleries; agencies in addition to authors."""
 
 from __future__ import annotations
 
@@ -121,12 +121,17 @@ def test_a_gallery_by_its_title_and_one_of_captions_alone() -> None:
     )
     assert read(page(body=TEXT + pictures, title="In pictures: rain closes the road")).form == "gallery"
     shown = read(page(body=pictures), "https://www.example.org/gallery/rain-in-pictures")
-    assert (shown.form, shown.extraction["text"]) == ("gallery", "captions")
+    assert shown.form == "gallery"
     assert shown.text.splitlines() == PROSE
+    short = "".join(
+        f"<figure><img src='/{n}.jpg'><figcaption>The road, {n}</figcaption></figure>" for n in range(20)
+    )
+    shown = read(page(body=short), "https://www.example.org/gallery/rain-in-pictures")
+    assert (shown.form, shown.extraction["text"]) == ("gallery", "captions")
 
 
 def test_an_agency_in_the_byline() -> None:
-    """It stays where the site put it, and is named apart, so that persons are what is left."""
+    """The agency stays in the byline and is also a separate field, so that the authors are persons only."""
     people = '[{"@type":"Person","name":"Ann Lee"},{"name":"Thomson Reuters"}]'
     node = f'{{"@type":"NewsArticle","headline":"x","author":{people}}}'
     article = read(page(json_ld(node)))

@@ -1,4 +1,4 @@
-"""Pages made to hurt: bounded in time and memory, and never another error than NotAnArticle."""
+"""Hostile pages: time and memory are bounded, and the only error is NotAnArticle."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_time_is_bounded(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one line of 10 MB", "5 MB of paragraphs", "5 MB of links", "nested tags"])
 def test_memory_is_bounded(name: str) -> None:
-    """Growth over an interpreter that has read a small page, the page itself left out."""
+    """Growth over an interpreter that has read a small page, without the page itself."""
     script = (
         "import resource, sys; from newsbot.extraction import extract\n"
         "from tests.test_extraction_hostile import PAGES, START\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "extract(START, ''); page = PAGES[sys.argv[1]](); before = peak()\n"
-        "extract(page, ''); print(peak() - before)"
+        "extract(START, 'http://a.test/'); page = PAGES[sys.argv[1]](); before = peak()\n"
+        "extract(page, 'http://a.test/'); print(peak() - before)"
     )
     done = subprocess.run([sys.executable, "-c", script, name], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 200 * 1024

@@ -1,4 +1,4 @@
-"""Trafilatura's searches answered from memory: they find what XPath finds."""
+"""Replacements of trafilatura's XPath searches find the same elements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from trafilatura import xpaths
 
 from newsbot.extraction.blocks import render
 from newsbot.extraction.body import local_search as localsearch
+from newsbot.extraction.body.extractor import main_part
 from newsbot.extraction.body.local_search import GuardedSearch, JointSearch, LocalSearch, quicker
-from newsbot.extraction.body.trafilatura_main import main_part
 from newsbot.extraction.strings import word_list
 
 LISTS = (
@@ -55,7 +55,7 @@ elements = st.tuples(
     st.dictionaries(names, values | st.just("display:none") | st.just("true"), max_size=4),
     st.integers(0, 3),
 )
-"""Names, attributes, and how many steps up the next element stands."""
+"""Tag, attributes, and how many levels up the next element is added."""
 
 
 def tree_of(parts: list[tuple[str, dict[str, str], int]]) -> HtmlElement:

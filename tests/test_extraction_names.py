@@ -1,4 +1,4 @@
-"""Bylines in many languages, and what stands in them beside names."""
+"""Bylines in many languages, and their parts that are not names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leads and key points that a page names as such are a part of its text."""
+"""Leads and key points that a page marks as such are part of its text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ITEMS = "".join(f"<li>{one}</li>" for one in POINTS)
 
 
 def found(body: str, *, taken: tuple[str, ...] = tuple(PROSE[:1])) -> list[str]:
-    """What is found in a page whose head states LEAD or CJK_LEAD; ``taken`` is what others took for text."""
+    """Return the openings of a page with LEAD or CJK_LEAD in its head; ``taken`` is the text found so far."""
     pieces = cut(parse_html(page("", body, h1="")))
     texts = [piece.text for piece in pieces]
     marks = openings(
@@ -36,7 +36,7 @@ def test_the_lead_that_the_head_states_is_found(markup: str) -> None:
     body = f"<h1>Rain</h1>{markup.format(LEAD)}<p>By Ann Lee</p>{TEXT}"
     assert found(body) == [LEAD]
     assert found(body, taken=()) == [LEAD]
-    assert found(body, taken=(LEAD,)) == [], "it needs no help"
+    assert found(body, taken=(LEAD,)) == [], "the lead is already in the text"
     assert found(body.replace(LEAD, CJK_LEAD)) == [CJK_LEAD]
 
 
@@ -88,7 +88,7 @@ def test_what_only_looks_like_a_lead_is_not(body: str) -> None:
 )
 def test_points_in_a_box_that_names_them_are_found(markup: str) -> None:
     assert found(f"<h1>Rain</h1>{markup.format(ITEMS)}{TEXT}") == POINTS
-    assert found(f"<h1>Rain</h1>{markup.format('<li>Rain')}{TEXT}") == [], "too short to be a sentence"
+    assert found(f"<h1>Rain</h1>{markup.format('<li>Rain')}{TEXT}") == [], "too short for a sentence"
     link = f"<li><a href=/live>{POINTS[0]}</a>"
     assert found(f"<h1>Rain</h1>{markup.format(link)}{TEXT}") == []
     assert found(f"<h1>Rain</h1><aside>{markup.format(ITEMS)}</aside>{TEXT}") == []
@@ -111,7 +111,7 @@ def test_a_box_around_the_whole_article_names_no_list(body: str) -> None:
 
 
 def test_they_open_the_text_of_an_article() -> None:
-    """The trees alone leave them out: headings are short, and boxes are named like those of pointers."""
+    """The trees alone omit them: headings are short, and boxes have class names like those of link lists."""
     head = f'<meta name="description" content="{LEAD}">'
     lead = f"<header class=promo><div class=tools><h2 class='social share-title'>{LEAD}</h2></div></header>"
     points = f"<div class='KeyPoints-list promo related'><h2>Key Points</h2><ul>{ITEMS}</ul></div>"

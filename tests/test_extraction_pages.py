@@ -1,4 +1,4 @@
-"""Articles of several pages, and what makes a new version."""
+"""Articles with several pages, and the conditions for a new version."""
 
 from __future__ import annotations
 

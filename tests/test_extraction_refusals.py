@@ -1,4 +1,4 @@
-"""Pages that are no articles, each with its reason."""
+"""Pages that are not articles, each with its reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from newsbot.errors import NotAnArticle
 from newsbot.items import Link, Where
-from newsbot.rules.schema import Rule
+from newsbot.rules.schema import Pattern, Rule
 from tests.extraction_pages import PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
 
 SITE = "https://www.example.org"
@@ -38,7 +38,8 @@ def test_lists_of_articles(path: str, reason: str) -> None:
 def test_a_section_with_few_headlines_is_known_by_its_name_and_address(leads: int, count: int) -> None:
     lead = " ".join(PROSE[:leads])
     boxes = "".join(
-        f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2><p>{lead}</p></article>"
+        f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2>"
+        f"<p>On day {n}: {lead}</p></article>"
         for n in range(count)
     )
     assert why(page(body=boxes, title="Politics"), f"{SITE}/news/politics") == "section_front"
@@ -192,12 +193,12 @@ def test_an_article_with_many_related_headlines_stays_an_article() -> None:
 
 
 def test_an_article_on_a_front_address_is_read() -> None:
-    """Pages that were saved without their path."""
+    """Some pages are saved without their path."""
     assert read(page(), f"{SITE}/").text.splitlines() == PROSE
 
 
 def test_a_page_headed_as_one_story_is_no_front_whatever_its_address() -> None:
-    """Saved pages often keep no more than the host; what surrounds the story does not make it a list."""
+    """Saved pages often have only the host as URL; links around the story do not make it a list."""
     links = "".join(
         f'<div><a href="/n/{n}">Another headline of the day, number {n}</a></div>' for n in range(60)
     )
@@ -252,3 +253,62 @@ def test_feeds_sitemaps_and_json_are_no_pages(start: str) -> None:
 
 def test_a_page_as_xml_is_one() -> None:
     assert read(b'<?xml version="1.0" encoding="utf-8"?>\n' + page()).text.splitlines() == PROSE
+
+
+# --- evidence that a page is an article
+
+UNDATED = page(title="How the blue pump is cleaned and mounted")
+DATED = '<meta name="date" content="2024-05-09">'
+
+
+@pytest.mark.parametrize(
+    "path", ["/products/blue-pump", "/docs/pump/install.html", "/forum/t/5", "/about", "/"]
+)
+def test_a_page_of_which_nothing_says_that_it_is_an_article(path: str) -> None:
+    with pytest.raises(NotAnArticle, match="no_evidence"):
+        read(UNDATED, SITE + path, vouched=False)
+    named = [Link(url=SITE + path, where=where) for where in (Where.FEED, Where.SITEMAP, Where.NEWS_SITEMAP)]
+    pattern = Rule(domain="example.org", article=(Pattern(".*", "example.org.yaml", 1),))
+    for hint, rule in [*((hint, None) for hint in named), (None, pattern)]:
+        assert read(UNDATED, SITE + path, hint=hint, rule=rule, vouched=False).text
+    assert read(UNDATED, SITE + path).text, "the learned knowledge of the site is sufficient evidence"
+    with pytest.raises(NotAnArticle, match="no_evidence"):
+        read(UNDATED, SITE + path, hint=Link(url=SITE + path, where=Where.BODY), vouched=False)
+
+
+@pytest.mark.parametrize(
+    ("head", "path"),
+    [
+        (DATED, "/products/blue-pump"),
+        ('<meta property="og:type" content="article">', "/products/blue-pump"),
+        (json_ld('{"@type":"NewsArticle","headline":"How the blue pump is cleaned"}'), "/about"),
+        ("", "/2024/05/09/how-the-blue-pump-is-cleaned"),
+        ("", "/news/how-the-blue-pump-is-cleaned-and-mounted-4711231.html"),
+    ],
+)
+def test_evidence_of_an_article(head: str, path: str) -> None:
+    assert read(page(head, title="How the blue pump is cleaned"), SITE + path, vouched=False).text
+
+
+@pytest.mark.parametrize("path", ["/login", "/user/register", "/contact"])
+def test_a_date_proves_nothing_where_the_address_speaks_of_a_service(path: str) -> None:
+    with pytest.raises(NotAnArticle, match="no_evidence"):
+        read(page(DATED), SITE + path, vouched=False)
+
+
+def test_the_page_of_an_author_is_no_article_unless_somebody_names_it() -> None:
+    author = page(f'{DATED}<meta name="author" content="Jane Doe">', title="Jane Doe")
+    with pytest.raises(NotAnArticle, match="author_page"):
+        read(author, f"{SITE}/2024/05/09/jane-doe-and-all-that-she-wrote", vouched=False)
+    assert read(author, f"{SITE}/2024/05/09/jane-doe-and-all-that-she-wrote", vouched=True).text
+
+
+def test_much_prose_is_no_front_whatever_stands_around_it() -> None:
+    links = "".join(f"<h3><a href=/n/{n}>Another headline of the day, number {n}</a></h3>" for n in range(90))
+    boxes = "".join(
+        f"<div><div><p>On day {n} of the {n + 20} days it was this: {' '.join(PROSE)}</p></div></div>"
+        for n in range(9)
+    )
+    story = page(body=f"<div>{boxes}</div><aside>{links}</aside>", title="Rain and what it did to the town")
+    assert len(read(story, f"{SITE}/news/rain").text) > 3000
+    assert why(page(body=boxes + links, title="The day"), f"{SITE}/") == "front_page"

@@ -1,4 +1,4 @@
-"""Times told from the reader's day, against the moment of the fetch."""
+"""Times relative to the day of the reader, resolved with the time of the download."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_what_is_none(text: str) -> None:
 
 
 def test_the_day_is_that_of_the_site() -> None:
-    """22:30 in London is half past one of the next day in Moscow."""
+    """22:30 in London is 01:30 of the next day in Moscow."""
     moscow = timezone(timedelta(hours=3))
     written = relative_moment("сегодня, 01:10", datetime(2024, 5, 3, 22, 30, tzinfo=UTC), moscow)
     assert written is not None

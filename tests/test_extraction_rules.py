@@ -1,13 +1,14 @@
-"""What a site's rule says comes first."""
+"""A site's rule has precedence over other sources."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 import pytest
-import trafilatura
+from lxml.html import document_fromstring
 
 from newsbot.extraction.body import extractor as body
+from newsbot.extraction.selectors import Selected
 from newsbot.items import Where
 from tests.extraction_pages import PROSE, TEXT, from_feed, json_ld, layout, page, read, rule
 
@@ -19,6 +20,20 @@ PAGE = page(
     <div class=story>{TEXT}<div class=promo>Buy our calendar now, it has pictures of the dam.</div></div>
     <img class=lead src="/lead.jpg"><a class=tag>water</a><a class=tag>roads</a>""",
 )
+
+
+@pytest.mark.parametrize(
+    ("html", "costly"),
+    [("<p>x" * 2_000, "h1 ~ p"), (("<div>" * 200 + "<i>x</i>" * 20 + "</div>" * 200) * 20, "div div i")],
+)
+def test_a_costly_selector_is_not_run_on_a_page_made_for_it(html: str, costly: str) -> None:
+    def found(markup: str, selector: str) -> list[str]:
+        tree = document_fromstring(f"<body><h1>Title</h1>{markup}</body>")
+        return Selected(tree, layout(authors=selector)).strings("authors")
+
+    assert found("<p>x</p><div><div><i>x</i></div></div>", costly) == ["x"]
+    assert found(html, costly) == []
+    assert found(html, "h1") == ["Title"]
 
 
 def test_selectors_win_over_all_other_evidence() -> None:
@@ -118,7 +133,6 @@ def test_a_rule_that_gives_the_text_runs_no_generic_extractor(monkeypatch: pytes
     def never(*_: object, **__: object) -> None:
         raise AssertionError("called")
 
-    monkeypatch.setattr(trafilatura, "bare_extraction", never)
     monkeypatch.setattr(body, "main_part", never)
     assert read(PAGE, rule=rule(layout(text=".story p"))).text.splitlines() == PROSE
 
@@ -127,11 +141,10 @@ def test_a_fault_of_the_generic_extractor_does_not_lose_the_page(monkeypatch: py
     def fail(*_: object, **__: object) -> None:
         raise IndexError("a fault")
 
-    monkeypatch.setattr(trafilatura, "bare_extraction", fail)
     monkeypatch.setattr(body, "main_part", fail)
     article = read(page())
     assert article.text.splitlines() == PROSE
-    assert article.extraction["text"] == "density"
+    assert article.extraction["text"] == "learned"
 
 
 def test_the_language_of_the_rule_is_only_a_prior() -> None:

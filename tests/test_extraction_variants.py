@@ -1,4 +1,4 @@
-"""Forms of one address: what tells by itself, and what does not."""
+"""Which differences between two URLs show that they are variants of the same page."""
 
 from __future__ import annotations
 

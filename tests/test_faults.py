@@ -1,4 +1,4 @@
-"""What people and hostile pages do to a crawl: one clear message or a counted reason, and it goes on."""
+"""Errors of users and of sites cause one clear message or a counted reason, and the crawl continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST = "http://news.test"
 
 
 def lines(crawl):
-    """What was said besides Scrapy's own first and last lines."""
+    """Return the log without Scrapy's own first and last lines."""
     return [line for line in crawl.err.splitlines() if line.strip()]
 
 
@@ -27,7 +27,7 @@ def feed_of(site, world, *urls):
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
 
 
-# --- what a site does
+# --- errors of sites
 @pytest.mark.parametrize(
     ("path", "cause"),
     [
@@ -136,7 +136,7 @@ def test_a_name_that_does_not_exist_is_counted(world):
     assert "Traceback" not in crawl.err
 
 
-# --- what a person does
+# --- errors of users
 def test_an_empty_rules_folder_is_one_line(world):
     for file in world.rules.iterdir():
         file.unlink()
@@ -223,7 +223,7 @@ def test_a_file_that_is_no_database_is_one_line(world):
     crawl = world.crawl()
     assert crawl.code == 1
     [line] = lines(crawl)
-    assert "no newsbot data file" in line
+    assert "is not a newsbot data file" in line
 
 
 def test_a_locked_data_file_is_waited_for_and_nothing_is_lost(site, world):

@@ -1,4 +1,4 @@
-"""What a feed writes below a title: one line of text, bounded, from whatever element holds it."""
+"""Summaries and authors of feed items: one line of text, from any of the usual elements."""
 
 from __future__ import annotations
 
@@ -74,3 +74,40 @@ def test_a_lead_is_bounded() -> None:
     assert long is not None
     assert 290 < len(long) <= 300
     assert of_item(f"<description>{'&lt;br/&gt;' * 200_000}far away</description>") is None
+
+
+@pytest.mark.parametrize(
+    ("inner", "authors"),
+    [
+        ("", ()),
+        ("<dc:creator><![CDATA[Jane Doe]]></dc:creator>", ("Jane Doe",)),
+        ("<dc:creator>Jane Doe</dc:creator><dc:creator>John Roe</dc:creator>", ("Jane Doe", "John Roe")),
+        ("<author>jane@feed.example (Jane Doe)</author>", ("Jane Doe",)),
+        ("<author>Jane Doe</author><dc:creator> Jane\nDoe </dc:creator>", ("Jane Doe",)),
+        ("<author><name>Jane Doe</name><uri>https://feed.example/j</uri></author>", ("Jane Doe",)),
+        ("<contributor><name>Ann Poe</name></contributor>", ()),
+        ("<source><author><name>Ann Poe</name></author></source>", ()),
+        ("<dc:creator>x</dc:creator>" * 50, ("x",)),
+    ],
+)
+def test_the_authors_of_an_item(inner: str, authors: tuple[str, ...]) -> None:
+    channel = f"<channel><author><name>All</name></author><item>{HEAD}{inner}{TAIL}</item></channel>"
+    feed = f'<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/">{channel}</rss>'
+    [link] = parse_feed(feed.encode(), URL, now=NOW).links
+    assert (link.text, link.authors) == ("One", authors)
+
+
+@pytest.mark.parametrize(
+    ("fields", "authors"),
+    [
+        ({"authors": [{"name": "Jane Doe"}, {"url": "x"}, 7]}, ("Jane Doe",)),
+        ({"author": {"name": "Jane Doe"}}, ("Jane Doe",)),
+        ({"authors": "Jane"}, ()),
+        ({"author": None}, ()),
+    ],
+)
+def test_the_authors_of_a_json_feed(fields: dict[str, object], authors: tuple[str, ...]) -> None:
+    item = {"url": "https://feed.example/1", "title": "One", **fields}
+    body = {"version": "https://jsonfeed.org/version/1.1", "items": [item]}
+    [link] = parse_feed(json.dumps(body).encode(), URL, now=NOW).links
+    assert link.authors == authors

@@ -1,4 +1,4 @@
-"""The world of feeds of the benchmarks: against closed forms and against the plain simulation of one feed."""
+"""The generated feeds of the benchmarks, compared with closed forms and a simple simulation of one feed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.feed_world import FeedWorld, WorldSettings, judge, make_world, policies, run_policy
-from newsbot.recrawl.baselines import Fixed
+from benchmarks.feed_world import FeedWorld, Fixed, WorldSettings, judge, make_world, policies, run_policy
 from newsbot.recrawl.policy import DAY, HOUR
 
 SMALL = WorldSettings(feeds=150, days=28, median=10.0, sigma=1.2)

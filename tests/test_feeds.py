@@ -1,4 +1,4 @@
-"""Feeds of all formats, well-formed and not."""
+"""Feeds of all formats, well-formed or not."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_rdf() -> None:
     feed = read("rdf.xml")
     assert rows(feed) == [("https://rdf.example/1", "First"), ("https://rdf.example/2", "Second")]
     assert [link.published_at for link in feed.links] == [at(2024, 12, 31, 1), at(2024, 12, 30)]
-    assert feed.ttl == 1800
+    assert (feed.ttl, feed.update_period) == (None, 1800)
     assert feed.problems == []
 
 
@@ -223,7 +223,7 @@ def test_a_second_date_is_tried_when_the_first_is_broken() -> None:
     assert parse(text).links[0].published_at == at(2024, 12, 31)
 
 
-# --- no feeds
+# --- documents that are not feeds
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -261,7 +261,7 @@ ADDRESSES = st.builds(
     st.text("abc=&+<\"'1", max_size=20),
     st.text("ab1copy&lt", max_size=10),
 )
-"""Also with raw ``&``, names of entities, Cyrillic and quotes."""
+"""Including raw ``&``, HTML entity names, Cyrillic and quotes."""
 
 
 @settings(max_examples=80, deadline=None)
@@ -303,3 +303,52 @@ def test_any_bytes_give_a_feed_or_a_feed_error(body: bytes) -> None:
     except FeedError:
         return
     assert all(link.url.lower().startswith(("http://", "https://")) for link in feed.links)
+
+
+# --- content before the root element
+ITEMS = "<rss version='2.0'><channel><title>t</title><item><link>{}</link></item></channel></rss>"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<!DOCTYPE html>",
+        "<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0'>\n",
+        "<!-- made from <html><body> by a tool -->",
+        "<?xml version='1.0'?><!-- <rss> --><!-- <head> -->\n",
+    ],
+)
+def test_a_feed_is_known_by_its_root(before: str) -> None:
+    assert [link.url for link in parse(before + ITEMS.format("https://a.example/1")).links] == [
+        "https://a.example/1"
+    ]
+
+
+def test_a_page_with_a_feed_in_it_is_a_page() -> None:
+    for page in ("<!DOCTYPE html><html><rss>", "<!-- x --><body><rss>", "text <html> <rss>"):
+        with pytest.raises(FeedError, match="html"):
+            parse(page)
+
+
+def test_names_of_short_texts_are_put_in() -> None:
+    doctype = """<!DOCTYPE rss [
+        <!ENTITY site "https://a.example/?x=1&amp;y="> <!ENTITY amp "no"> <!ENTITY deep "&site;&site;">
+        <!ENTITY % file SYSTEM "file:///etc/passwd">
+    ]>"""
+    feed = parse(doctype + ITEMS.format("&site;7"))
+    assert [link.url for link in feed.links] == ["https://a.example/?x=1&y=7"]
+    for unknown in ("&deep;1", "&file;1"):
+        assert [
+            link.text for link in parse(doctype + ITEMS.format(unknown)).links if "passwd" in link.url
+        ] == []
+
+
+def test_the_language_of_the_feed_says_which_number_is_the_month() -> None:
+    item = "<item><link>/1</link><pubDate>11/12/2024 10:00</pubDate></item>"
+    for language, month in (("en-us", 11), ("de", 12)):
+        feed = parse(f"<rss><channel><language>{language}</language>{item}</channel></rss>")
+        assert feed.links[0].published_at is not None
+        assert feed.links[0].published_at.month == month
+    entry = '<entry><link href="/1"/><published>11/12/2024 10:00</published></entry>'
+    atom = f'<feed xml:lang="en-US">{entry}</feed>'
+    assert parse(atom).links[0].published_at == at(2024, 11, 12, 10)

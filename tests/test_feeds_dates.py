@@ -1,4 +1,4 @@
-"""Dates as feeds write them."""
+"""Dates in the formats of feeds."""
 
 from __future__ import annotations
 
@@ -49,6 +49,12 @@ LAST = "2024-12-31 20:59:59"
         ("2024", "2024-01-01 00:00:00"),
         ("20241231T205959Z", LAST),
         ("31.12.2024 20:59", "2024-12-31 20:59:00"),
+        ("2024年12月31日 20:59", "2024-12-31 20:59:00"),
+        ("2024年5月3日", "2024-05-03 00:00:00"),
+        ("2024년 12월 31일 20:59", "2024-12-31 20:59:00"),
+        ("12/31/2024 08:59 PM", "2024-12-31 20:59:00"),
+        ("31/12/2024 20:59", "2024-12-31 20:59:00"),
+        ("11/12/2024 10:00 AM", "2024-11-12 10:00:00"),
         ("1735678799", LAST),
         ("1735678799000", LAST),
         ("Tue, 31 Dec 2024 24:00:00 GMT", "2025-01-01 00:00:00"),
@@ -75,6 +81,15 @@ soon|31|0000-00-00 00:00:00|2024-13-01|2024-02-30|Wed, 31 Jun 2024 10:00:00 GMT|
 )
 def test_what_is_none(text: str) -> None:
     assert parse_date(text, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("en-US", "2024-11-12"), ("en-GB", "2024-12-11"), ("fr", "2024-12-11"), ("en", None), ("", None)],
+)
+def test_the_language_says_which_number_is_the_month(language: str, expected: str | None) -> None:
+    moment = parse_date("11/12/2024 10:00", now=NOW, language=language)
+    assert (moment and moment.date().isoformat()) == expected
 
 
 def test_a_day_ahead_is_allowed() -> None:

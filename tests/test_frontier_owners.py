@@ -1,4 +1,4 @@
-"""Whose leases can be taken back at once: those of processes that are seen to be dead."""
+"""Leases can be taken back immediately if their owner is a process that is known to be dead."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_we_are_alive():
 
 
 def test_an_earlier_process_with_our_pid_is_dead():
-    """In a container each start may have the same pid."""
+    """In a container, each start may have the same process id."""
     assert dead_owners([f"{HOST}:{os.getpid()}:0.000000"]) == [f"{HOST}:{os.getpid()}:0.000000"]
 
 

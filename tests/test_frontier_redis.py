@@ -1,4 +1,4 @@
-"""What only the Redis frontier has: buckets of known URLs, scripts, hosts by the thousand."""
+"""The Redis frontier: buckets of known URLs, scripts, thousands of hosts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_known_urls_survive_the_growth_of_their_buckets(
     assert [frontier.ack(lease, next_due=None) for lease in leases] == [True] * 1000
     with redis.Redis.from_url(redis_place["where"]) as client:
         state = client.hgetall(f"{{{redis_place['namespace']}:0}}:meta")
-    assert int(state[b"level"]) == 10, "this test grows nothing"
+    assert int(state[b"level"]) == 10, "the buckets did not grow, so the test is not valid"
     assert (1 << 10) + int(state[b"split"]) == 1500
     for one in (frontier, other):
         known = one.known([entry.fingerprint for entry in many])
@@ -62,7 +62,8 @@ def test_known_urls_survive_the_growth_of_their_buckets(
         assert {known[entry.fingerprint] for entry in many[:2000]} == {
             Known(state="done", last_fetched=None, next_due=None)
         }
-        assert {known[entry.fingerprint].last_fetched for entry in many[2000:]} == {1_000_020.0}  # the minute
+        # stored to the minute
+        assert {known[entry.fingerprint].last_fetched for entry in many[2000:]} == {1_000_020.0}
         assert one.known([key_of(f"unknown {n}") for n in range(3000)]) == {}
     assert other.add(many[:3]) == [Added.KNOWN] * 3
     assert other.add(many[:1], force=True) == [Added.SOONER]
@@ -72,7 +73,7 @@ def test_known_urls_survive_the_growth_of_their_buckets(
 
 
 def test_neighbours_in_a_bucket_are_told_apart(redis_place: dict[str, Any]) -> None:
-    """Fingerprints that differ in the last of the 60 bits that count."""
+    """Fingerprints that differ only in the last of the 60 bits that are used."""
     frontier = RedisFrontier(**redis_place)
     first, second = (bytes.fromhex(f"0123456789abcd{last:02x}") + bytes(8) for last in (0x10, 0x20))
     frontier.mark_done([_entry(first)], None)
@@ -85,7 +86,7 @@ def _entry(fingerprint: bytes) -> Entry:
 
 
 def test_a_known_url_takes_few_bytes(redis_place: dict[str, Any]) -> None:
-    """16 at a million (python -m benchmarks.frontier); some more as long as there are few."""
+    """16 bytes at a million URLs (python -m benchmarks.frontier); a few more for smaller numbers."""
     frontier = RedisFrontier(**redis_place)
     frontier.mark_done([make_entry(str(n)) for n in range(60_000)], None)
     with redis.Redis.from_url(redis_place["where"]) as client:
@@ -130,9 +131,9 @@ def test_scripts_use_no_key_that_was_not_given() -> None:
         assert {key for word, key in calls if word != "TIME"} <= {
             *(f"KEYS[{n}]" for n in range(1, 19)),
             "key",  # of a list of KEYS
-            "bucket",  # as located gave it
+            "bucket",  # returned by located
             "located",
-            "list",  # of index_of
+            "list",  # returned by index_of
             "host",
         }
         assert all(word != "TIME" or path.name == "lib.lua" for word, _ in calls)
@@ -148,11 +149,11 @@ def test_the_clock_is_the_servers(redis_place: dict[str, Any]) -> None:
     frontier.close()
 
 
-# --- handing out
+# --- leasing
 
 
 def test_what_is_due_for_others_only_is_passed_over_at_once(redis_place: dict[str, Any]) -> None:
-    """A crawl that runs once shares a host with one that runs for ever, and with all that fell due since."""
+    """A crawl that runs once shares a host with a permanent crawl whose entries became due since."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
     frontier.set_politeness("a.example", delay=0, concurrency=4)

@@ -1,4 +1,4 @@
-"""The Redis frontier on a Redis Cluster of one node."""
+"""The Redis frontier on a Redis Cluster with one node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.servers import free_port
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
-    """A Redis Cluster of one node."""
+    """A Redis Cluster with one node."""
     redisserver.need_redis()
     server = redisserver.RedisServer(tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     server.options += ("--appendonly", "yes", "--appendfsync", "always")
@@ -53,7 +53,7 @@ def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
 
 
 def test_a_cluster_that_is_away_is_an_outage_like_any_other(cluster: redisserver.RedisServer) -> None:
-    """Its client tells that by an exception that is none of the others' kind."""
+    """Its client raises an exception that is not a subclass of the others."""
     settings = settings_of(cluster)
     frontier = RedisFrontier(settings)
     frontier.add([make_entry("a")])

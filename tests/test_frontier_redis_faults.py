@@ -1,4 +1,4 @@
-"""The Redis frontier when answers are lost, the server is away, killed, full or set up in another way."""
+"""The Redis frontier if responses are lost, or the server is down, killed, full or configured differently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 def test_a_lease_whose_answer_was_lost_is_handed_back(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The heartbeat would keep it for ever, and nobody would work on it."""
+    """Otherwise the heartbeat would keep the lease, and nobody would fetch the page."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
     frontier.set_politeness("a.example", delay=0, concurrency=2)
@@ -93,20 +93,20 @@ def test_a_server_killed_at_any_moment_forgets_nothing_it_acknowledged(
         killer.join()
         durable_redis.start()
         frontier.release("o")
-        added |= done  # the server may have queued what it could not confirm any more
+        added |= done  # the server may have queued entries that it could not confirm
         known = frontier.known([key_of(name) for name in added])
         assert len(known) == len(added), "a queued URL was lost"
         assert all(known[key_of(name)].state == "done" for name in done), "an acknowledged page came back"
         counts = frontier.counts()
         assert counts["leased"] == counts["aside"] == 0
         unsure = counts["pending"] + counts["done"] - len(added)
-        assert 0 <= unsure <= 10 * (round_ + 1), "something half done"  # each round the last ten may be there
+        assert 0 <= unsure <= 10 * (round_ + 1), "an entry is in an undefined state"  # ten per round
     assert done
     frontier.close()
 
 
 def _work_until_it_fails(frontier: RedisFrontier, prefix: str, added: set[str], done: set[str]) -> None:
-    """Note what was acknowledged."""
+    """Add, lease and acknowledge until the server fails; record what was confirmed."""
     for number in count(step=10):
         names = [f"{prefix}-{number + n}" for n in range(10)]
         frontier.add([make_entry(name, host=f"h{n % 5}") for n, name in enumerate(names)])
@@ -129,8 +129,8 @@ def test_wrong_credentials_and_wrong_urls_are_one_line(durable_redis: redisserve
         assert "\n" not in str(wrong.value)
         assert "secret" not in str(wrong.value)
     for params, text in (
-        ("{", "REDIS_PARAMS is no JSON object"),
-        ("[1]", "REDIS_PARAMS is no JSON object"),
+        ("{", "REDIS_PARAMS is not a JSON object"),
+        ("[1]", "REDIS_PARAMS is not a JSON object"),
         ('{"nonsense": 1}', r"cannot be used \("),
         ('{"socket_timeout": "soon"}', r"cannot be used \("),
         ('{"socket_timeout": "5"}', "refuses user name or password"),
@@ -151,7 +151,7 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(
             frontier.add([make_entry(str(n)) for n in range(100)])
         assert frontier.counts() == {"pending": 1, "leased": 1, "done": 0, "aside": 0, "hosts": 2}
         assert len(frontier.lease("o", 1, horizon=0, ttl=600)) == 1
-        assert frontier.ack(lease, next_due=None), "what was begun can be ended"
+        assert frontier.ack(lease, next_due=None), "an open lease can still be acknowledged"
     assert frontier.counts() == {"pending": 0, "leased": 1, "done": 1, "aside": 0, "hosts": 2}
     frontier.close()
 

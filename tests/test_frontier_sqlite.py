@@ -1,4 +1,4 @@
-"""What only the SQLite frontier has: query plans, faults of the file, counters."""
+"""The SQLite frontier: query plans, errors of the file, counters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from newsbot.connections import sqlite as sqlitefile
 from newsbot.errors import DataError, DataUnavailable, SchemaError
+from newsbot.frontier.base import Lease
 from newsbot.frontier.sqlite import adding as sqlite_add
 from newsbot.frontier.sqlite import frontier as sqlite
 from newsbot.frontier.sqlite import leasing as sqlite_handout
@@ -40,9 +41,8 @@ def test_the_statements_are_found() -> None:
 def test_no_statement_reads_all_urls(path: Path, name: str) -> None:
     frontier = SqliteFrontier(path)
     statement = STATEMENTS[name]
-    values: Any = dict.fromkeys(
-        ("now", "horizon", "batch", "state", "moved", "fingerprint", "token", "at", "data"), 0
-    )
+    names = "now ahead horizon batch state moved fingerprint token at data least most"
+    values: Any = dict.fromkeys(names.split(), 0)
     if "?" in statement:
         values = (0,) * statement.count("?")
     plan = [row["detail"] for row in frontier._db.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
@@ -141,4 +141,31 @@ def test_the_counters_are_true(path: Path) -> None:
     """
     kept = "SELECT host, ready, leased FROM frontier_hosts ORDER BY id"
     assert [tuple(row) for row in db.execute(kept)] == [tuple(row) for row in db.execute(truth)]
+    frontier.close()
+
+
+def test_a_clock_that_was_a_month_ahead_makes_nothing_wait_for_a_month(path: Path) -> None:
+    """What was leased, delayed, fetched and asked then ends as if the clock had been right."""
+    clock = FakeClock()
+    frontier, right, month = SqliteFrontier(path, clock=clock), clock(), 30 * 86400.0
+
+    def leased() -> dict[str, Lease]:
+        got = frontier.lease("w", 9, horizon=clock(), ttl=60.0)
+        return {lease.entry.host: lease for lease in got}
+
+    for host in ("done", "delayed", "leased", "early"):
+        frontier.set_politeness(host, delay=1.0, concurrency=1)
+        frontier.add([make_entry(host, host)])
+    frontier.ack(leased()["early"], next_due=right + 2 * month)
+    frontier.release("w")
+    clock.now = right + month
+    then = leased()
+    frontier.ack(then["done"], next_due=clock() + 600.0)
+    frontier.nack(then["delayed"], delay=60.0)
+
+    clock.now = right + 10.0
+    assert leased() == {}
+    clock.now += 700.0
+    assert set(leased()) == {"done", "delayed", "leased"}
+    assert frontier.known([key_of("early")])[key_of("early")].next_due == right + 2 * month
     frontier.close()

@@ -1,4 +1,4 @@
-"""Items of feeds whose headline the site has listed under another address."""
+"""Feed items whose headline the site has already listed with another URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.test_links_judge import FEED, HEADLINE, entry, found, story
 
 @pytest.fixture
 def desk(desk):
-    """A desk whose visit is on a feed."""
+    """A desk that visits a feed."""
     desk.feed = desk.visit(FEED, Kind.FEED, where=Where.SEED, depth=0)
     return desk
 

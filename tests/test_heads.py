@@ -1,4 +1,4 @@
-"""HEAD where a rule asks for it: an unchanged page costs no body, a changed one is fetched."""
+"""HEAD requests if the rule asks for them: an unchanged page costs no body, a changed one is fetched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_head_tells(status: int, etag: str | None, date: str | None, unchan
 
 
 def twice(world: World, site: MockServer, answer: Callable[[Request], Answer], *, head: str) -> Crawl:
-    """Crawl two times; the server of the story ignores conditional requests."""
+    """Crawl twice; the server of the story ignores conditional requests."""
     site.page(f"{HOST}/feed.xml", feed_xml([STORY]), headers={"Content-Type": "application/rss+xml"})
     site.page(STORY, answer)
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nhead: {head}\n{RULE}")
@@ -58,7 +58,7 @@ def twice(world: World, site: MockServer, answer: Callable[[Request], Answer], *
 
 
 def story(site: MockServer, *, edited: bool, refused: int = 0) -> Callable[[Request], Answer]:
-    """Return a page with an ETag that is always sent whole; ``refused``: the status of answers to HEAD."""
+    """Return a page with an ETag that is always sent in full; ``refused``: the status for HEAD."""
     seen: list[str] = []
 
     def answer(request: Request) -> Answer:
@@ -116,7 +116,7 @@ FEED = "https://news.test/feed.xml"
 
 
 def visit_of(desk, gate, *, status: int = 200, attempts: int = 0):
-    """Make a visit up to its answer; return the request as it was sent, and what followed."""
+    """Make a visit up to its response; return the request that was sent, and the next request or response."""
     visit = desk.visit(FEED, Kind.FEED)
     visit.lease = replace(visit.lease, attempts=attempts)
     request = make_request(visit)
@@ -130,7 +130,7 @@ def heads(make_desk):
     desk = make_desk({"news.test": f"domain: news.test\nfeeds: {FEED}\nhead: [feed]\n"})
     gate = ReprocessingMiddleware.from_crawler(desk.crawler)
     visit, request, _ = visit_of(desk, gate)
-    assert request.method == "GET", "nothing is known of it yet"
+    assert request.method == "GET", "there is no earlier visit"
     visit.page["content_hash"] = "h"
     desk.crawl.completion.settle(visit)
     desk.clock.now += 3600

@@ -1,6 +1,6 @@
-"""kill -9 in the middle of a crawl: the same command continues, nothing is lost, nothing is stored twice.
+"""kill -9 during a crawl: the same command continues, nothing is lost, nothing is stored twice.
 
-What resembles what is judged as if nothing had happened.
+Near-duplicates are also found as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.crawls import World
 
 ARTICLES = 60
 REQUESTS = 100
-"""Fewer than the server sees in a whole crawl of so many articles."""
+"""Fewer requests than a complete crawl of these articles makes."""
 
 
 class DemoWorld(World):
@@ -41,7 +41,7 @@ def test_killed_at_a_random_moment_a_crawl_goes_on_where_it_was(tmp_path, turn):
         process = world.start()
         end = time.monotonic() + 60
         while len(server.log) < moment and process.poll() is None:
-            assert time.monotonic() < end, "the crawl did not get so far"
+            assert time.monotonic() < end, "the crawl did not make enough requests"
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -74,4 +74,4 @@ def test_two_workers_on_one_file_share_the_work(tmp_path):
             if record.kind == "article" and record.status == 200 and record.whole
         )
         assert len(fetched) > 0.9 * ARTICLES
-        assert fetched.total() <= 1.05 * len(fetched)  # a redirect may meet its target in the same instant
+        assert fetched.total() <= 1.05 * len(fetched)  # a redirect may meet its target in flight

@@ -1,4 +1,4 @@
-"""Other addresses of a page: known afterwards, so that they cost no download."""
+"""Other URLs of a page are known afterwards and are not downloaded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_alias_says_whose_it_is(desk):
     ("why", "read"), [("named as canonical by a fetched page", True), ("claimed", True), ("alias", False)]
 )
 def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_older_records(desk, why, read):
-    """Records of earlier versions give their reasons as sentences."""
+    """Earlier versions stored reasons as sentences."""
     visit = desk.visit(STORY)
     alias = alias_of(visit, OTHER, KEY, START)
     alias.data["why"] = why

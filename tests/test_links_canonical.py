@@ -1,4 +1,4 @@
-"""Addresses that another page only named as canonical: what becomes of them when a list offers them."""
+"""URLs known only from another page's canonical link: what happens when a list contains them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER = "A ferry sank in the harbour at night"
 
 @pytest.fixture
 def claimed(desk):
-    """A desk that has read a page which names NAMED, an address that nobody had mentioned."""
+    """A desk that has read a page whose canonical link is NAMED, a new URL."""
     return named(desk, NAMED)
 
 
@@ -58,7 +58,7 @@ def prove(desk):
 
 
 def listen(desk, monkeypatch):
-    """Return a list that gets all keys which the frontier is asked for."""
+    """Return a list that records all keys looked up in the frontier."""
     asked = []
     known = desk.context.frontier.known
 
@@ -90,7 +90,7 @@ def test_a_named_address_that_a_list_offers_is_read_if_it_may_be_another_page(
 ):
     if proven:
         prove(claimed)
-    assert offer(claimed, NAMED, text) == 0, "it is not new"
+    assert offer(claimed, NAMED, text) == 0, "the URL is not new"
     assert state_of(claimed, NAMED) == (proven_state if proven else state)
     assert claimed.stat("canonical/read_after_all") == (state_of(claimed, NAMED) == "pending")
 
@@ -101,7 +101,7 @@ def test_an_offer_that_changes_nothing_is_looked_at_once(claimed, monkeypatch):
         offer(claimed, NAMED, TITLE)
     assert asked == [fingerprint(NAMED)]
     offer(claimed, NAMED, OTHER)
-    assert state_of(claimed, NAMED) == "pending", "another headline is another offer"
+    assert state_of(claimed, NAMED) == "pending", "a new headline must be checked again"
 
 
 def test_what_was_fetched_is_not_asked_for_twice_nor_read_again(desk, monkeypatch):
@@ -153,3 +153,12 @@ def test_a_page_that_is_gone_later_keeps_its_own_article(desk):
     asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
     end(desk, desk.visit(NAMED), status=404)
     assert kept(desk) == [NAMED]
+
+
+def test_a_page_that_is_gone_cannot_be_named_whichever_came_first(desk):
+    gone = "https://news.test/2026/11/18/a-story-that-is-gone.html"
+    assert desk.crawl.canonical.may_name("news.test", gone)
+    visit = desk.visit(gone)
+    visit.outcome.status, visit.outcome.error = 404, "http_404"
+    desk.crawl.completion.settle(visit)
+    assert not desk.crawl.canonical.may_name("news.test", gone)

@@ -1,4 +1,4 @@
-"""Lists of one shape are tried one at a time, and only while they yield."""
+"""Lists of one shape are tried one at a time, as long as they bring articles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.discovery import list_probing as trials
-from newsbot.discovery.list_probing import BARREN_ENOUGH, MAX_HELD, ListTrials, belongs_to, narrows, shape_of
+from newsbot.discovery.list_probing import (
+    BARREN_ENOUGH,
+    KNOWN_ENOUGH,
+    MAX_HELD,
+    MAX_STALE,
+    OLD_ENOUGH,
+    ListTrials,
+    ListWalks,
+    narrows,
+    shape_of,
+)
 
 
 def day(number, site="a.test"):
@@ -18,7 +28,7 @@ def test_one_list_of_a_shape_is_tried_at_a_time():
     lists = ListTrials()
     assert lists.may_try("a.test", day(1))
     assert not lists.may_try("a.test", day(2))
-    assert lists.may_try("a.test", day(1))  # the same page met again
+    assert lists.may_try("a.test", day(1))  # the same page again
     assert lists.may_try("a.test", "https://a.test/tags/7")  # another shape
     assert lists.may_try("b.test", day(1, "b.test"))
 
@@ -78,25 +88,6 @@ def test_what_is_known_of_a_shape_is_not_forgotten_for_a_second_look(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("url", "page", "belongs"),
-    [
-        ("https://a.test/politics?page=2", "https://a.test/politics", True),
-        ("https://a.test/politics/page/2", "https://www.a.test/politics/", True),
-        ("http://a.test/politics/page/3", "https://a.test/politics/page/2", True),
-        ("https://a.test/politics/2", "https://a.test/politics", True),
-        ("https://a.test/politics?page=3", "https://a.test/politics?page=2", True),
-        ("https://a.test/politics?tag=x&page=2", "https://a.test/politics?tag=x", True),
-        ("https://a.test/sport?page=2", "https://a.test/politics", False),
-        ("https://a.test/politics?tag=y&page=2", "https://a.test/politics?tag=x", False),
-        ("https://b.test/politics?page=2", "https://a.test/politics", False),
-        ("https://a.test/politics?page=2", "", False),
-    ],
-)
-def test_further_pages_of_a_list_differ_in_the_page_number_only(url, page, belongs):
-    assert belongs_to(url, page) is belongs
-
-
-@pytest.mark.parametrize(
     ("url", "shape"),
     [
         ("https://a.test/2026/11/20", "#/#/#"),
@@ -111,7 +102,7 @@ def test_the_shape_is_path_and_query_with_numbers_blotted_out(url, shape):
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_is_too_strange(one, other):
-    assert isinstance(belongs_to(one, other), bool)
+    assert isinstance(narrows(one, other), bool)
     assert not any(map(str.isdecimal, shape_of("https://a.test/" + one)))
 
 
@@ -143,3 +134,60 @@ def test_lists_below_a_list_narrow_it():
     assert narrows("https://site.example/archive/2024/05/", "https://site.example/archive/2024/")
     assert not narrows("https://site.example/archive/2025/", "https://site.example/archive/2024/")
     assert not narrows("https://site.example/archive/2024/?page=2", "https://site.example/archive/2024/")
+
+
+def test_after_lists_of_known_articles_those_far_away_are_tried_before_the_shape_is_left():
+    lists, tried = ListTrials(), [day(30)]
+    assert lists.may_try("a.test", day(30))
+    for number in range(29, 0, -1):
+        lists.hold("a.test", day(number), day(number))
+    while tried and len(tried) < 10:
+        lists.tell("a.test", tried[-1], fruitful=None)
+        following = lists.another("a.test", tried[-1])
+        if not following:
+            break
+        tried += following
+    assert tried == [day(30), day(1), day(15)]
+    assert len(tried) == KNOWN_ENOUGH
+    assert lists.is_given_up("a.test", day(7))
+
+
+def keys(*numbers):
+    return [bytes([number]) for number in numbers]
+
+
+def page(number):
+    return f"https://a.test/news?page={number}"
+
+
+def test_a_list_goes_on_while_its_pages_show_other_articles_known_or_not():
+    walks = ListWalks()
+    assert walks.read("a.test", page(1), None, keys(1, 2))
+    assert walks.read("a.test", page(2), page(1), keys(2, 3))
+    assert not walks.read("a.test", page(3), page(2), keys(1, 2, 3)), "all links were on earlier pages"
+    assert not walks.read("a.test", page(9), page(8), [])
+
+
+def test_a_list_is_left_when_other_lists_have_shown_the_same():
+    walks = ListWalks()
+    for number in range(1, 9):
+        walks.read("a.test", page(number), page(number - 1), keys(2 * number, 2 * number + 1))
+    other = [
+        walks.read("a.test", f"/b{n}", f"/b{n - 1}", keys(2 * n, 2 * n + 1)) for n in range(1, MAX_STALE + 1)
+    ]
+    assert other == [True] * (MAX_STALE - 1) + [False]
+    assert walks.read("b.test", "/b1", None, keys(2, 3))
+
+
+def test_a_list_is_older_than_wanted_when_it_began_younger_and_its_last_articles_are_older():
+    walks = ListWalks()
+    walks.read("a.test", page(1), None, keys(1))
+    for day_of_year in range(50, 50 - OLD_ENOUGH, -1):
+        walks.dated(page(1), day_of_year)
+    assert not walks.is_older(page(1), 45)
+    walks.read("a.test", page(2), page(1), keys(2))
+    for _ in range(OLD_ENOUGH):
+        walks.dated(page(2), 40)
+    assert walks.is_older(page(2), 45)
+    assert not walks.is_older(page(2), 60), "the first page was old already: the site rarely publishes"
+    assert not walks.is_older(page(7), 45)

@@ -1,4 +1,4 @@
-"""The crawler does what its polling policy does in the simulator: a live crawl on a fast clock."""
+"""A live crawl with a fast clock behaves like its polling policy in the simulator."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_a_host_shows_what_is_born_and_no_more() -> None:
     assert status(5) == 200
     clock[0] = life.moments[60]
     assert feed().count(b"<item>") == PER_FEED
-    assert status(0) == 200, "what has left the feed is still there"
+    assert status(0) == 200, "articles that left the feed must still be served"
 
 
 def test_a_prediction_is_that_of_the_closed_form() -> None:
-    """With rates known and a threshold held, each feed waits half of √(2 θ / r) on average."""
+    """With known rates and a fixed threshold, the mean delay of each feed is half of √(2 θ / r)."""
     runs = predict(24.0, BUDGET, draws=6)
     total = sum(RATES.values())
-    # the budget of polls, shared by the roots of the rates: rests s / √r, and half of them as delay
+    # the budget is shared by the square roots of the rates: interval s / √r, mean delay half of it
     polls = float(np.median([run.polls_an_hour for run in runs]))
     roots = sum(rate**0.5 for rate in RATES.values())
     rests = {host: roots / polls / rate**0.5 for host, rate in RATES.items()}
@@ -70,5 +70,5 @@ def test_a_live_crawl_follows_the_prediction(live: Delays) -> None:
 def test_what_was_found_is_stored(live: Delays) -> None:
     assert live.articles is not None
     assert live.not_stored is not None
-    assert live.not_stored <= 8, "those that were born last"
+    assert live.not_stored <= 8, "only the last articles may be missing"
     assert live.stored_p50 == pytest.approx(live.p50, abs=1.0)

@@ -1,4 +1,4 @@
-"""Log lines: JSON where it is wanted, and no secret in any of them."""
+"""Log lines: JSON if configured, and never a secret."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_no_secret_of_the_settings_stands_in_a_line(name, value, as_json):
     logging.root.handlers = [handler]
     try:
         shape_logs(chosen)
-        shape_logs(chosen)  # once more does no harm
+        shape_logs(chosen)  # a second call has no effect
         for form in (PASSWORD, "hunter2%2F%C3%B6st", value):
             logger.error("the server said password=%s", form)
             try:
@@ -119,6 +119,24 @@ def test_no_secret_of_the_settings_stands_in_a_line(name, value, as_json):
         ("redis://:pw@host/0 and mongodb+srv://a:b@c", f"redis://{MASK}@host/0 and mongodb+srv://{MASK}@c"),
         ("hub https://h.test/?token=abcdef&x=1", f"hub https://h.test/?token={MASK}&x=1"),
         ("x?api_key=1234;access_token=5678", f"x?api_key={MASK};access_token={MASK}"),
+        (
+            "a?auth-key=x&X-Amz-Signature=y#access_token=z",
+            f"a?auth-key={MASK}&X-Amz-Signature={MASK}#access_token={MASK}",
+        ),
+        ("/in?to=http%3A%2F%2Fh%2F%3Ftoken%3Dabc&x=1", f"/in?to=http%3A%2F%2Fh%2F%3Ftoken%3D{MASK}&x=1"),
+        (
+            "/in?to=http%253A%252F%252Fh%252F%253Ftoken%253Dabc",
+            f"/in?to=http%253A%252F%252Fh%252F%253Ftoken%253D{MASK}",
+        ),
+        ("/in?to=https%3A%2F%2Fu%3Ap%40h%2F", f"/in?to=https%3A%2F%2F{MASK}%40h%2F"),
+        ("/in?to=https%3A%2F%2Fh%2F%40user", "/in?to=https%3A%2F%2Fh%2F%40user"),
+        (
+            "?refreshToken=a&userkey=b&token[]=c&key%5B%5D=d",
+            f"?refreshToken={MASK}&userkey={MASK}&token[]={MASK}&key%5B%5D={MASK}",
+        ),
+        ("?jwt=a&X-Amz-Credential=b/c&keyword=d", f"?jwt={MASK}&X-Amz-Credential={MASK}&keyword=d"),
+        ("https://u:p@w@h/a?mail=me@x.test", f"https://{MASK}@h/a?mail=me@x.test"),
+        (r'"?key=ab\"c"', rf'"?key={MASK}\"c"'),
         ("{'Authorization': [b'Basic dTpw']}", f"{{'Authorization': [b'Basic {MASK}']}}"),
         ("mail to me@example.org about https://a.test/", "mail to me@example.org about https://a.test/"),
         ("https://a.test/@user/1?monkey=2", "https://a.test/@user/1?monkey=2"),

@@ -1,4 +1,4 @@
-"""Workers killed again and again lose no page: the small form of ``python -m benchmarks.loss``."""
+"""Workers that are killed repeatedly lose no page: a short run of ``python -m benchmarks.loss``."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def test_killed_four_times_with_requests_in_flight_newsbot_loses_no_page() -> No
     row = loss.measure("newsbot", web, 4, 24)
     assert row["pages"] == len(web.wanted) > 80
     assert row["kills"] == 4
-    assert row["fetched_again"] > 0  # the kills met requests in flight
+    assert row["fetched_again"] > 0  # requests were in flight at the kills
     assert row["lost"] == 0

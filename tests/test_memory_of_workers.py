@@ -1,4 +1,4 @@
-"""What a worker keeps for weeks is bounded, small, and the same as if it were kept the simple way."""
+"""Long-lived data of a worker is bounded and small, and gives the same answers as a simple implementation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 import linecache
 import sys
 import tracemalloc
-from collections import OrderedDict
 from hashlib import blake2b
 
 import pytest
@@ -14,60 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.crawl import memory as heap
-from newsbot.extraction.line_table import LineTable
 from newsbot.ranking.headlines import SHELF, Address, HeadlineTable
-
-DIGESTS = st.integers(0, 7).map(lambda number: bytes([number * 31]) + bytes(6) + bytes([number]))
-MARKS = st.tuples(DIGESTS, st.booleans()).map(lambda mark: mark[0] + (b"+" if mark[0][0] % 2 else b""))
-OWNERS = st.lists(DIGESTS, max_size=2).map(b"".join)
-STEPS = st.lists(st.one_of(st.tuples(MARKS, OWNERS, st.booleans()), st.integers(0, 8)), max_size=60)
-
-
-@given(STEPS)
-def test_a_table_of_lines_is_an_ordered_dictionary(steps: list[tuple[bytes, bytes, bool] | int]) -> None:
-    table, model = LineTable(), OrderedDict[bytes, bytes]()
-    for step in steps:
-        if isinstance(step, int):
-            table.forget(step)
-            while len(model) > step:
-                model.popitem(last=False)
-        else:
-            mark, owners, met = step
-            table.put(mark, owners, met=met)
-            model[mark] = owners
-            if met:
-                model.move_to_end(mark)
-        assert len(table) == len(model)
-        assert table.latest() == list(reversed(model.items()))
-        assert all(table.get(mark) == model.get(mark) for mark in (*model, b"unknown1"))
-
-
-def test_the_order_outlives_the_largest_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = LineTable()
-    marks = [bytes([9 - number]) * 8 for number in range(5)]
-    for mark in marks[:3]:
-        table.put(mark, b"", met=True)
-    table._now = (1 << 32) - 1
-    for mark in marks[3:]:
-        table.put(mark, b"", met=True)
-    assert [mark for mark, _ in table.latest()] == marks[::-1]
-    table.forget(2)
-    assert [mark for mark, _ in table.latest()] == [marks[4], marks[3]]
-
-
-def test_a_line_takes_few_bytes() -> None:
-    tracemalloc.start()
-    try:
-        table = LineTable()
-        for number in range(4000):
-            table.put((number * 2**49 + number).to_bytes(8, "big"), b"ownerid1", met=True)
-        table.forget(4000)
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert taken / 4000 < 30
-    assert len(table) == 4000
-
 
 ADDRESSES = st.builds(
     Address, st.sampled_from([bytes([n]) * 16 for n in range(6)]), st.integers(0, 2**64 - 1)

@@ -1,4 +1,4 @@
-"""Gate, redirects, politeness and links: each middleware alone, on real data files."""
+"""Gate, redirects, politeness and links: each middleware separately, on real data files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.http import Response
 
 from newsbot.crawl.failures import Ignored
-from newsbot.crawl.visit import META_KEY, Found
-from newsbot.items import Kind, Link, Where
+from newsbot.crawl.visit import META_KEY, TURN_KEY, Found
+from newsbot.items import EventKind, Kind, Link, Where
+from newsbot.middlewares import politeness
 from newsbot.middlewares.links import LinksMiddleware
 from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, MAX_RETRY_AFTER, PolitenessMiddleware
 from newsbot.middlewares.redirects import RedirectMiddleware
@@ -28,7 +29,7 @@ NUMBERS = count()
 
 
 def fetched(desk, url, status=200, **page):
-    """Bring one good visit of a URL to its end."""
+    """Make one successful visit of a URL."""
     visit = desk.visit(url)
     visit.outcome.status = status
     visit.page.update(content_hash="h", **page)
@@ -61,7 +62,7 @@ def test_what_is_younger_than_its_interval_is_stopped(desk):
 
 def test_after_the_interval_it_is_asked_whether_it_changed(desk):
     fetched(desk, STORY, etag='"e1"', last_modified="Wed, 18 Nov 2026 10:00:00 GMT")
-    desk.clock.now += 86400 - 0.5  # a full fetch is due after a day, the interval has half a second left
+    desk.clock.now += 86400 - 0.5  # a full fetch is due in half a second
     request = make_request(desk.visit(STORY))
     gate_of(desk).process_request(request)
     assert request.headers["If-None-Match"] == b'"e1"'
@@ -120,6 +121,9 @@ def test_the_answer_is_noted(desk):
 def test_validators_go_with_an_answer_that_has_none_and_stay_with_304(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
+    with pytest.raises(Ignored, match="without a condition"):
+        gate_of(desk).process_response(request, make_response(request, status=304))
+    request.headers["If-None-Match"] = '"a"'
     gate_of(desk).process_response(request, make_response(request, status=304))
     assert visit.outcome.not_modified
     assert "etag" not in visit.page
@@ -151,7 +155,7 @@ def test_a_redirect_goes_on_within_the_visit(desk):
     assert visit.hops == [STORY]
     assert visit.outcome.redirected_to == OTHER
     assert visit.events[-1] == {"at": START, "event": "redirect", "status": 302, "to": hop.url}
-    assert state_of(desk, OTHER) == "done"  # nobody else fetches it
+    assert state_of(desk, OTHER) is None  # it has not been fetched successfully yet
 
 
 def test_answers_that_are_no_redirects_pass(desk):
@@ -235,7 +239,7 @@ def answer(middleware, desk, visit, status, **headers):
 
 
 def rest_of(desk):
-    """Return the seconds until the host of the stories is asked again."""
+    """Return the seconds until the next request to the host of the stories."""
     desk.queue("https://news.test/waiting")
     return desk.context.frontier.outlook(horizon=desk.clock() + 1).next_at - desk.clock()
 
@@ -311,6 +315,54 @@ def test_no_answer_rests_a_host_longer_than_the_bounds(desk, answers):
     assert all(0 <= seconds <= MAX_RETRY_AFTER for seconds in rests(visit))
 
 
+def test_a_page_whose_host_rests_for_long_waits_with_the_scheduler(make_desk):
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    visit = desk.visit(STORY)
+    desk.context.frontier.back_off("news.test", 3600)
+    waiting = asyncio.run(middleware.process_request(make_request(visit)))
+    assert waiting is not None
+    assert waiting.meta[META_KEY] is visit
+    assert waiting.meta[TURN_KEY].at == desk.clock() + 3600
+    desk.clock.now += 3600
+    assert asyncio.run(middleware.process_request(waiting)) is None
+    assert TURN_KEY not in waiting.meta, "a redirect needs its own turn"
+
+
+def waits_with(monkeypatch, desk, *stalls):
+    """Make each wait of the middleware longer by one of ``stalls``, as on a busy machine; return them."""
+    waits, busy = [], iter(stalls)
+
+    async def sleep(seconds):
+        waits.append(round(seconds, 6))
+        desk.clock.now += seconds + next(busy, 0.0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    return waits
+
+
+def test_a_request_that_wakes_late_takes_another_turn(make_desk, monkeypatch):
+    """The next turn may belong to a worker that is on time: .7 s after a request that is .3 s late."""
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    desk.crawl.politeness.take_turn("news.test")
+    waits = waits_with(monkeypatch, desk, 0.3)
+    began = desk.clock()
+    assert asyncio.run(middleware.process_request(Request("https://news.test/robots.txt"))) is None
+    assert waits == [1, 0.7]
+    assert desk.clock() - began == pytest.approx(2)
+    assert desk.crawl.politeness.take_turn("news.test") == pytest.approx(1)
+
+
+def test_a_machine_that_is_always_late_goes_on(make_desk, monkeypatch):
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    desk.crawl.politeness.take_turn("news.test")
+    waits = waits_with(monkeypatch, desk, *[0.3] * 99)
+    assert asyncio.run(middleware.process_request(Request("https://news.test/robots.txt"))) is None
+    assert len(waits) == politeness.MOST_TURNS
+
+
 def test_requests_without_a_visit_rest_nobody(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     request = Request("https://news.test/robots.txt")
@@ -352,3 +404,25 @@ def test_what_a_crawl_begins_with_is_queued_at_once(desk):
     passed = asyncio.run(collected(LinksMiddleware(desk.crawler).process_start(stream(named, request))))
     assert passed == [request]
     assert state_of(desk, OTHER) == "pending"
+
+
+def test_a_host_that_answers_by_http_does_not_rest_for_its_missing_tls(make_desk):
+    desk = make_desk({"news.test": "domain: news.test\n"})
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+
+    visit = desk.visit("https://news.test/1")
+
+    def rests():
+        before = len(visit.events)
+        middleware.process_exception(make_request(visit, visit.url), ConnectionRefusedError())
+        return any(event["event"] == EventKind.HOST_RESTS for event in visit.events[before:])
+
+    def answer(status):
+        url = "http://news.test/0"
+        middleware.process_response(make_request(visit, url), Response(url, status=status))
+
+    assert rests()
+    answer(301)
+    assert rests(), "a redirect of http is not a sign of recovery"
+    answer(200)
+    assert not rests()

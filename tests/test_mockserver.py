@@ -186,7 +186,7 @@ def test_what_is_no_http_closes_the_connection_only(site: MockServer, request_te
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.connect()
     connection.sock.sendall(request_text)
-    with contextlib.suppress(ConnectionResetError):  # closed with our bytes unread: the same to us
+    with contextlib.suppress(ConnectionResetError):  # closed before our bytes were read: the same result
         assert connection.sock.recv(100) == b""
     connection.close()
     assert get(site, at("/etag"))[0] == 200

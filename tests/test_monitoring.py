@@ -1,4 +1,4 @@
-"""Reports on sites: what is counted, listed, compared, and what is kept of it."""
+"""Reports on sites: what is counted, listed, compared and stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_folders_are_those_of_the_path_that_parsers_see(rest: str, host: str) ->
 
 @given(PARTS)
 def test_what_may_be_the_same_address_looks_alike(rest: str) -> None:
-    """A page that is a source is never taken for an ordinary one."""
+    """A page that may be a source must not be treated as an ordinary page."""
     url = f"http://news.test/{rest}"
     try:
         canonical = canonicalize(url)
@@ -122,16 +122,16 @@ def test_a_report_counts_and_names_what_matters(storage: SqliteStorage) -> None:
     assert [one["milliseconds"] for one in report["slowest"]] == [300, 200, 100]
     assert [one["size"] for one in report["largest"]] == [1000, 50]
     broken = {one["url"].removeprefix(SITE): one for one in report["broken"]}
-    assert next(iter(broken)) == "/sport/b", "what most pages link to comes first"
+    assert next(iter(broken)) == "/sport/b", "the page with the most links to it comes first"
     assert broken["/sport/b"]["referrers"] == [f"{SITE}/sport", f"{SITE}/politics/x"]
-    assert broken["/gone"]["referrers"] == [f"{SITE}/sport"], "no record of it: found by the monitor"
+    assert broken["/gone"]["referrers"] == [f"{SITE}/sport"], "the page has no record: the monitor found it"
     assert broken["/politics/x"]["outcome"] == "timeout"
     assert [one["url"] for one in report["refused"]] == [f"{SITE}/politics/lost"]
     assert report["moved"][0]["hops"] == [
         {"status": 301, "to": f"{SITE}/b"},
         {"status": 302, "to": f"{SITE}/c"},
     ]
-    assert [one["url"] for one in report["orphans"]] == [f"{SITE}/politics/lost"], "only a feed lists it"
+    assert [one["url"] for one in report["orphans"]] == [f"{SITE}/politics/lost"], "only a feed links to it"
     assert report["depths"] == {"0": 2, "1": 4, "2": 1, "3": 1}
     sections = {one["section"]: (one["pages"], one["broken"]) for one in report["sections"]}
     assert sections == {"/": (4, 1), "/sport": (3, 1), "/politics": (2, 1)}

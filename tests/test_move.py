@@ -1,4 +1,4 @@
-"""Moving a crawl to servers and home: everything arrives, killed or not, and answers as before."""
+"""Moving a crawl to servers and back: all data arrives, even after kills, and gives the same answers."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import make_article, make_page
 from tests.crawls import World
 from tests.redisserver import RedisServer, need_redis
+from tests.searching import find
 
 SITES = ("example.org", "другой.example")
 ARTICLES = 30
@@ -56,7 +57,7 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def uri(mongo_uri: str) -> Iterator[str]:
-    """A database of the test's own."""
+    """The URI of a database for one test."""
     name = f"newsbot_test_{secrets.token_hex(6)}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}?{options}"
@@ -66,7 +67,7 @@ def uri(mongo_uri: str) -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, redis_server: RedisServer, uri: str) -> Place:
-    """A data file with something of everything; servers that are empty."""
+    """A data file with data of all kinds, and empty servers."""
     place = Place(tmp_path)
     place.servers = [f"--to-redis={redis_server.url}", f"--to-mongo={uri}"]
     place.at_servers = {"REDIS_URL": redis_server.url, "MONGO_URI": uri}
@@ -83,7 +84,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
     for number in range(ARTICLES):
         source = SITES[number % 2]
         storage.articles.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
-    for version in range(35):  # more than are kept
+    for version in range(35):  # more than are stored
         storage.articles.store(make_article("changing", f"Version {version} of a text", hours=version))
     storage.articles.store(make_article("elsewhere", "Text number 0. " * 20))
     storage.stories.assign("https://example.org/a2", "https://example.org/a0", "https://example.org/a0")
@@ -120,7 +121,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
 
 
 def queue(frontier: SqliteFrontier, entries: list[Entry]) -> None:
-    """Fetch all; some failed on the way, one for good."""
+    """Fetch all entries; some fail temporarily, one permanently."""
     frontier.set_politeness("example.org", delay=0, concurrency=500)
     frontier.add([replace(entry, due=0.0) for entry in entries])
     leases = frontier.lease("w", 500, horizon=0.0, ttl=600)
@@ -142,7 +143,7 @@ def copies(storage: Any) -> dict[str, list[Any]]:
 
 
 def of_file(folder: Path) -> dict[str, Any]:
-    """All that a data file answers."""
+    """Return all data of a data file."""
     with closing(SqliteStorage(folder / "newsbot.db")) as storage:
         return {
             **copies(storage),
@@ -155,7 +156,7 @@ def of_file(folder: Path) -> dict[str, Any]:
             ],
             "checks": {page.url: page for page in storage.checks.iter()},
             "sites": storage.sites.all(),
-            "found": {hit.article.canonical_url for hit in storage.texts.search("text number", limit=100)},
+            "found": {hit.article.canonical_url for hit in find(storage, "text number", limit=100)},
             "versions": storage.articles.versions("https://example.org/changing"),
             "books": sorted(map(repr, storage.dump.books())),
         }
@@ -201,7 +202,7 @@ def test_there_and_home_again_nothing_has_changed(
         ]
         assert waiting == [55.0] * 20
     with closing(RedisFrontier(redis_server.url)) as frontier:
-        assert frontier.refill("w", ttl=1).until is not None, "a worker need not fill it again"
+        assert frontier.refill("w", ttl=1).until is not None, "a worker need not refill it"
 
 
 def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: RedisServer) -> None:
@@ -254,7 +255,7 @@ def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
         assert {page.source for page in storage.pages.iter()} == {SITES[1]}
         assert storage.articles.count() == ARTICLES // 2
     wrong = go(place, f"--to-file={tmp_path / 'wrong'}", "--sites=exampel.org", **place.at_servers)
-    assert (wrong.code, "no page of it (did you mean 'example.org'?)" in wrong.err) == (2, True)
+    assert (wrong.code, "has no pages (did you mean 'example.org'?)" in wrong.err) == (2, True)
     assert not (tmp_path / "wrong").exists()
     few = go(place, f"--to-file={tmp_path / 'few' / 'newsbot.db'}", "--max-articles=5", **place.at_servers)
     assert few.code == 0, few.err
@@ -303,7 +304,7 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         if record.kind == "article" and record.whole and record.status == 200
     )
     again = sum(times - 1 for times in fetched.values())
-    assert again <= (32 if killed else 0), "what was in flight when the worker was killed, and nothing else"
+    assert again <= (32 if killed else 0), "only pages in flight at the kill may be fetched again"
 
 
 @pytest.mark.parametrize(
@@ -316,10 +317,10 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         (["--to-file=x"], 2, "set REDIS_URL and MONGO_URI"),
         (["--to-redis=redis://user:secret@127.0.0.1:1/"], 1, "redis://127.0.0.1:1/: cannot be reached"),
         (["--to-mongo=mongodb://127.0.0.1:1/", "--since=7d"], 2, "go with --to-file"),
-        (["--to-file=x", "--until=soon"], 2, "'soon' is no date"),
+        (["--to-file=x", "--until=soon"], 2, "'soon' is not a date"),
         (["--to-mongo=mongodb://user:secret@127.0.0.1:1/?serverSelectionTimeoutMS=99"], 1, "127.0.0.1:1"),
         (["--to-redis=nonsense://x"], 1, "cannot be used"),
-        (["--to-file=x", "--max-articles=0"], 2, "no whole number above 0"),
+        (["--to-file=x", "--max-articles=0"], 2, "not a whole number above 0"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], code: int, says: str) -> None:
@@ -338,7 +339,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
     answer = go(empty, *place.servers)
     assert (answer.code, "no such data file" in answer.err) == (1, True)
     with place.frontier() as frontier:
-        owner = owner_name(time.time())  # this process, which lives
+        owner = owner_name(time.time())  # this process, which is alive
         frontier.add([replace(entry_again(make_page("free")), host="free.example")])
         (lease,) = frontier.lease(owner, 1, horizon=time.time(), ttl=600)
         answer = go(place, *place.servers)

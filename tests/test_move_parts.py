@@ -1,4 +1,4 @@
-"""Copying a queue to Redis, also when it is cut short, and parts of a crawl."""
+"""Copying a queue to Redis, also if it is interrupted, and copying parts of a crawl."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEEPS = 3600.0
 
 
 class Killed(Exception):
-    """Ends a move in the middle."""
+    """Interrupts a move."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def redis_frontier(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> Redi
 
 
 def file_side(folder: Path, stack: ExitStack, clock: ManualClock) -> Side:
-    """One data file."""
+    """Open a data file as a side of a move."""
     path = folder / "newsbot.db"
     parts = SqliteStorage(path), SqliteFrontier(path, clock=clock), SqliteIndex(path)
     for part in parts:
@@ -73,7 +73,7 @@ def file_side(folder: Path, stack: ExitStack, clock: ManualClock) -> Side:
 
 
 def fetch(side: Side, pages: list[PageRecord], clock: ManualClock) -> None:
-    """Queue and fetch pages, which are then due when their records say so."""
+    """Queue and fetch pages, which are then due at the times in their records."""
     assert side.storage is not None
     assert side.frontier is not None
     side.storage.pages.discover(pages)
@@ -86,7 +86,7 @@ def fetch(side: Side, pages: list[PageRecord], clock: ManualClock) -> None:
 
 
 def first_lease(frontier: RedisFrontier, storage: SqliteStorage, clock: ManualClock) -> Lease | None:
-    """Let time pass as a worker sees it, for some hours at most, until there is something to fetch."""
+    """Advance the clock, and refill as a worker does, for up to four hours, until a page can be leased."""
     refill = Refill(frontier, storage, "w", clock)
     for _ in range(24):
         clock.now += 600
@@ -97,7 +97,7 @@ def first_lease(frontier: RedisFrontier, storage: SqliteStorage, clock: ManualCl
 
 
 def nothing(kind: str, number: int) -> None:
-    """Report to nobody."""
+    """Ignore a report."""
 
 
 @pytest.mark.parametrize("pause", [0, 2000, 20_000])
@@ -137,7 +137,7 @@ def test_sources_stay_whole_however_late_they_are_due(
     feed, article = (redis_frontier.entry(page.fingerprint) for page in pages)
     assert feed is not None
     assert feed.kind is Kind.FEED
-    assert article is None, "the storage has it until then"
+    assert article is None, "until it is due, only the storage has it"
 
 
 def test_leases_that_ran_out_keep_nobody_waiting(
@@ -151,7 +151,7 @@ def test_leases_that_ran_out_keep_nobody_waiting(
         assert frontier.at_work() == ["elsewhere:1:1.0"]
         clock.now += 61
         assert frontier.at_work() == []
-        assert frontier.counts()["leased"] == 1, "looking has changed nothing"
+        assert frontier.counts()["leased"] == 1, "reading must not change anything"
 
 
 def test_the_index_of_a_sample_knows_its_articles_only(
@@ -166,6 +166,11 @@ def test_the_index_of_a_sample_knows_its_articles_only(
     assert target.index is not None
     copy_all(source, target, Choice(max_articles=2), Journal(tmp_path / "home", {}), nothing)
     assert target.storage.articles.count() == target.index.count() == 2
+
+
+def test_the_journal_makes_its_folder_for_the_owner_alone(tmp_path: Path) -> None:
+    Journal(tmp_path / "home", {}).finish("2026-11-23T08:00:00Z")
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
 
 
 def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> None:
@@ -261,10 +266,10 @@ def test_cut_short_at_every_stage_it_still_brings_all(
     copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), told.__setitem__)
     compared = compare_all(source, target, Choice(), nothing)
     assert all(one.same for one in compared)
-    assert all(one.source.count for one in compared), "of each kind there was something"
+    assert all(one.source.count for one in compared), "there must be data of each kind"
     assert target.index.count() == 9
     assert told["queue"] >= 90
-    assert told.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "those were moved already"
+    assert told.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "these were moved before"
 
 
 def test_on_a_terminal_there_is_a_bar_for_each_kind() -> None:

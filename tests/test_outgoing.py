@@ -1,4 +1,4 @@
-"""Requests on somebody's say-so: none reaches a private address, by whatever way."""
+"""Requests that others can cause never reach a private address."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_private_addresses_are_not_asked(host: str) -> None:
     async def test(site: str) -> None:
         port = site.rpartition(":")[2]
         async with Outgoing("newsbot") as client:
-            with pytest.raises(OutgoingError, match=r"no public address|no address to ask"):
+            with pytest.raises(OutgoingError, match=r"not a public address|not an address to ask"):
                 await client.get(f"http://{host}:{port}/")
 
     asyncio.run(with_site(never, test))
@@ -72,6 +72,7 @@ def test_only_addresses_of_the_web_are_asked(url: str) -> None:
     asyncio.run(test())
 
 
+@pytest.mark.usefixtures("any_port")
 def test_a_name_that_leads_to_a_private_address_is_not_asked() -> None:
     async def test(site: str) -> None:
         port = site.rpartition(":")[2]
@@ -82,8 +83,9 @@ def test_a_name_that_leads_to_a_private_address_is_not_asked() -> None:
     asyncio.run(with_site(never, test))
 
 
+@pytest.mark.usefixtures("any_port")
 def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked() -> None:
-    """DNS rebinding: the address that was judged is the one that is connected to."""
+    """DNS rebinding: the connection must use the address that was checked."""
     answers = iter([["198.51.100.7"], ["127.0.0.1"], ["127.0.0.1"]])
     asked: list[Sequence[str]] = []
 
@@ -98,14 +100,28 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked() -> None:
                 with pytest.raises(OutgoingError):
                     await client.get(f"http://rebinding.test:{port}/")
 
-    # 198.51.100.7 is for documentation and not public either; the point is that each connection asks anew
+    # 198.51.100.7 is reserved for documentation, so not public; each connection resolves the name again
     asyncio.run(with_site(never, test))
     assert len(asked) == 2
 
 
+def test_an_unusual_port_is_not_asked() -> None:
+    async def test() -> None:
+        async with Outgoing("newsbot") as client:
+            with pytest.raises(OutgoingError, match="port 6379"):
+                await client.post("http://hub.test:6379/", b"x")
+
+    asyncio.run(test())
+
+
 @pytest.fixture
-def second_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    """127.0.0.2 stands for the public web."""
+def any_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publichosts, "USUAL_PORTS", range(1, 65536))
+
+
+@pytest.fixture
+def second_loopback_is_public(any_port: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make 127.0.0.2 count as a public address."""
     judge = publichosts.is_local
     monkeypatch.setattr(publichosts, "is_local", lambda host: host != "127.0.0.2" and judge(host))
 
@@ -119,7 +135,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(method: str) -> None:
 
         async def ask(public: str) -> None:
             async with Outgoing("newsbot") as client:
-                with pytest.raises(OutgoingError, match="no public address"):
+                with pytest.raises(OutgoingError, match="not a public address"):
                     await (client.get(public) if method == "GET" else client.post(public, b"x"))
 
         await with_site(lead_astray, ask, "127.0.0.2")

@@ -1,4 +1,4 @@
-"""A site that a person paused is not fetched, by any worker, until it is let go on."""
+"""A site that is paused is not fetched by any worker until it is resumed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> No
     done = world.crawl()
     assert done.code == 0
     assert world.urls() == []
-    assert done.err.count("paused site=news.test; nothing of it is fetched until somebody lets it go on") == 1
+    assert done.err.count("paused site=news.test; it is not fetched until somebody resumes it") == 1
     crawl = world.start("-a", "mode=continuous")
     try:
         with world.storage() as storage:

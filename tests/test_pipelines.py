@@ -1,4 +1,4 @@
-"""The pipelines, each alone on real data files: what goes on, what is dropped, and what is counted."""
+"""The pipelines separately, on real data files: which items pass, which are dropped, and the counters."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_only_articles_within_the_dates_pass(make_desk):
     assert process(pipeline, dated(2))
     assert process(pipeline, dated(1.01))
     assert dropped(pipeline, dated(1)) == "after_until"
-    assert process(pipeline, make_article())  # of unknown date
+    assert process(pipeline, make_article())  # without a date
     assert desk.stat("dropped/before_since") == desk.stat("dropped/after_until") == 1
 
 
@@ -157,7 +157,7 @@ def test_an_article_that_was_dropped_before_had_no_place_to_give(make_desk):
     drop(desk, make_article(2, title=""), "no_title")
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
     desk.crawler.signals.send_catch_log(signals.item_scraped, item=kept, response=None)
-    drop(desk, kept)  # another object may get the memory, and the identity, of a stored article
+    drop(desk, kept)  # another object may get the memory, and so the id, of a stored article
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
 
 
@@ -199,12 +199,32 @@ def test_the_same_text_on_another_site_goes_on(desk):
     assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), copy) is copy
 
 
+FOOTLINE = "The editors are happy about letters, and shorten them where space is scarce."
+
+
+def test_a_line_that_is_removed_as_the_sites_from_now_on_changes_no_article(desk):
+    pipeline = ExactDuplicatePipeline.from_crawler(desk.crawler)
+    keep(desk, make_article(1, text=f"{prose(1)}\n{FOOTLINE}"))
+    again = make_article(1, extraction={"site_lines": f"{len(prose(1).splitlines())}: {FOOTLINE}"})
+    assert dropped(pipeline, again) == "unchanged"
+
+
+def test_an_edit_is_compared_by_what_the_page_shows(desk):
+    pipeline, store = (part.from_crawler(desk.crawler) for part in (ExactDuplicatePipeline, StorePipeline))
+    keep(desk, make_article(1))
+    edited, again = (make_article(1, extraction={"site_lines": f"1: {FOOTLINE}"}) for _ in range(2))
+    edited.story = again.story = "s"
+    assert process(store, process(pipeline, edited)).version == 2
+    assert dropped(store, edited) == "unchanged"
+    assert dropped(pipeline, again) == "unchanged"
+
+
 def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
     pipeline = ExactDuplicatePipeline.from_crawler(desk.crawler)
     keep(desk, make_article(1))
     assert dropped(pipeline, make_article(1)) == "unchanged"
     assert desk.stat("articles/unchanged") == 1
-    assert desk.stat("duplicates/url") == desk.stat("duplicates/text") == 0, "counted once"
+    assert desk.stat("duplicates/url") == desk.stat("duplicates/text") == 0, "must be counted only once"
     assert process(pipeline, make_article(1, title="A new title"))
 
 

@@ -1,4 +1,4 @@
-"""Under which URL an article is kept: pages that name another one, in every order, also at one instant."""
+"""The URL of a stored article if pages name other URLs as canonical, in any order, also at the same time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def url(number):
 
 
 def names(number, other, **fields):
-    """Article ``number`` whose page names that of ``other``."""
+    """Return article ``number``, whose page names that of ``other`` as canonical."""
     return make_article(
         number, canonical_url=url(other), title=f"Headline {number} of a long story", **fields
     )
@@ -50,7 +50,7 @@ def keep(desk, *items):
 
 
 def kept(desk):
-    """URL and title's number of each article."""
+    """Return URL and title's number of each article."""
     return {one.canonical_url: one.title.split()[1] for one in desk.context.storage.articles.iter()}
 
 
@@ -60,7 +60,7 @@ def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims
     keep(desk, *[names(number, claims[number]) for number in order])
     assert sorted(kept(desk).values()) == ["0", "1", "2"]
     home = {url(number): str(number) for number in range(3) if claims[number] == number}
-    assert home.items() <= kept(desk).items(), "who names itself has its own address"
+    assert home.items() <= kept(desk).items(), "a page that names itself keeps its URL"
     assert [len(desk.context.storage.articles.versions(one)) for one in kept(desk)] == [1, 1, 1]
 
 
@@ -137,7 +137,7 @@ def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
 
 @pytest.mark.parametrize("named", [9, 0])
 def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, named):
-    """Each has looked before any was stored."""
+    """Each checks the storage before any is stored."""
     items = [names(number, named) for number in range(4)]
 
     async def run():

@@ -1,4 +1,4 @@
-"""No order of arrival, and no two pages at once, lose or double an article, whatever its pages claim."""
+"""In any order, and with two pages at a time, no article is lost or duplicated, whatever the pages claim."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ RUNS = count()
 
 @pytest.fixture
 def impatient(desk, monkeypatch):
-    """A desk where nobody waits for a like text on its way to storage: the test decides who goes on."""
+    """A desk without waits for similar texts that are about to be stored: the test controls the order."""
     monkeypatch.setattr(near, "WAITS", ())
     return desk
 
 
 def page(run, number, text, claim):
-    """The page ``number``, with one of some texts; it names page ``claim``, which need not be there."""
+    """Return page ``number`` with one of several texts; it names page ``claim``, which may not exist."""
     address = f"https://news.test/{run}/story/"
     return make_article(
         run * 100 + text,
@@ -44,7 +44,7 @@ def page(run, number, text, claim):
 
 
 def walk(desk: Desk, items, turns):
-    """Bring items through the pipelines: each turn one item takes one step; then all go to their end."""
+    """Send items through the pipelines: one step of one item per turn; then finish all items."""
     stages = {place: list(STEPS) for place in range(len(items))}
 
     async def step(place):
@@ -80,7 +80,7 @@ numbers = st.integers(0, PAGES - 1)
 )
 def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, again):
     run, context = next(RUNS), impatient.context
-    impatient.crawl.sites.canonical_trust.__init__()  # no site has proven anything yet
+    impatient.crawl.sites.canonical_trust.__init__()  # no site is trusted yet
     before = context.storage.articles.count()
     items = [page(run, number, texts[number], claims[number]) for number in range(PAGES)]
     walk(impatient, items, turns)
@@ -89,19 +89,21 @@ def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, ag
     assert Counter(once.values()) == dict.fromkeys(texts, 1)
     walk(impatient, [page(run, number, texts[number], claims[number]) for number in again], [])
     assert Counter(found(context, run).values()) == dict.fromkeys(texts, 1), (
-        "also when all are looked at again"
+        "also after all pages are fetched again"
     )
     for number in range(PAGES):
         led_to = context.storage.articles.get(items[number].url)
         assert led_to is not None
-        assert text_of(led_to) == texts[number], "each page's address leads to its text"
+        assert text_of(led_to) == texts[number], "each page's URL must lead to its text"
         alone = texts.count(texts[number]) == 1
         if claims[number] == number and alone:
-            assert led_to.canonical_url == canonicalize(items[number].url), "who names itself has its address"
+            assert led_to.canonical_url == canonicalize(items[number].url), (
+                "a page that names itself keeps its URL"
+            )
 
 
 def found(context, run):
-    """URL and text's number of each article of a run."""
+    """Return URL and text's number of each article of a run."""
     led_to = (
         context.storage.articles.get(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2)
     )

@@ -1,4 +1,4 @@
-"""One clock a host: delay, Crawl-delay, Retry-After and robots.txt, as the server sees them."""
+"""One clock per host: delay, Crawl-delay, Retry-After and robots.txt, as seen by the server."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.redisserver import RedisServer, need_redis
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
 EARLY = 0.02
-"""Seconds that a request may arrive early: two clocks, and the way through the proxy."""
+"""Seconds by which a request may seem early, because of two clocks and the way through the proxy."""
 LATE = 0.1
-"""Seconds by which a request may be sent later after its turn than the next one."""
+"""Seconds by which a gap may be too short because the first of its two requests was sent late."""
 
 
 @pytest.fixture(params=["file", "redis"])
 def world(request, tmp_path, site):
-    """A world whose queue, and so each host's clock, is in the data file or in a Redis of its own."""
+    """A world with the queue, and so each host's clock, in the data file or in a temporary Redis."""
     world = World(tmp_path, site)
     if request.param == "file":
         yield world
@@ -44,10 +44,10 @@ def serve(site, world, number, rule=""):
 
 
 def check_spaced(site, delay):
-    """Turns are ``delay`` apart, whoever takes them; on a busy machine one may be late by a whole turn."""
+    """Check that turns of all workers are ``delay`` apart; on a busy machine one may be a turn late."""
     times = [record.at for record in site.log if record.path.startswith("/story/")]
     assert times[-1] - times[0] >= delay * (len(times) - 1) - delay, "two clocks would need half the time"
-    assert median(gaps(site)) >= delay - LATE, "they come in groups"
+    assert median(gaps(site)) >= delay - LATE, "requests come in groups"
 
 
 def gaps(site, prefix="/story/"):
@@ -60,7 +60,7 @@ def test_the_delay_of_the_rule_is_kept_and_the_scheduler_wakes_for_each_turn(sit
     world.crawl()
     assert len(world.articles()) == 6
     check_spaced(site, 0.3)
-    # without being woken Scrapy would ask the scheduler every 5 s only
+    # without wake-ups, Scrapy would call the scheduler only every 5 s
     assert median(gaps(site)) < 4
 
 
@@ -92,7 +92,7 @@ def test_a_host_that_asks_for_rest_gets_it_from_all_workers(site, world, status)
     assert len(world.articles()) == 12
     refused = next(record.at for record in site.log if record.status == status)
     after = [record.at - refused for record in site.log if record.at > refused and "/story/" in record.path]
-    # what the other two had sent off by then may still come in; who does not rest would send all in a second
+    # requests that the other two had sent before may still arrive; without a rest all arrive in a second
     assert sum(gap < 2 - EARLY for gap in after) <= 2
     assert len(after) > 4
 
@@ -143,7 +143,7 @@ def test_concurrency_of_the_rule_is_never_exceeded(site, world):
 
 
 def test_robots_txt_forbids_under_concurrency_every_time(site, world):
-    """Scrapy 2.19's own middleware let 13 of 20 through: all but the first waiter got no rules."""
+    """Scrapy 2.19's own middleware allowed 13 of 20 requests: only the first one waiting got the rules."""
     urls = [f"{HOST}/private/{n}" for n in range(20)]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))

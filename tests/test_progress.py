@@ -1,4 +1,4 @@
-"""What a crawl shows: lines in a pipe, a live display on a terminal, a table at the end."""
+"""The output of a crawl: lines in a pipe, a live display on a terminal, a table at the end."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from scrapy.utils.test import get_crawler
 
 from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
 from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
-from newsbot.sites.statistics import Figures, size
+from newsbot.sites.statistics import Figures, figures, size
 
 ROOT = Path(__file__).resolve().parent.parent
 
 ENDLESS = 1000
-"""Rounds of a crawl that is to be stopped. It yields nothing: Scrapy waits for ever for an item of ``start``
-that is in the pipelines at the moment when the crawl is told to close."""
+"""Rounds of a crawl that will be stopped. It yields no items: Scrapy would wait forever for an item of
+``start`` that is in the pipelines when the crawl is told to stop."""
 CRAWL = """
 import asyncio, logging, sys
 from scrapy import Spider
@@ -109,7 +109,7 @@ def read_all(terminal: int) -> str:
     while True:
         try:
             piece = os.read(terminal, 65536)
-        except OSError:  # Linux says EIO when the other side has closed
+        except OSError:  # Linux returns EIO if the other side has closed
             break
         if not piece:
             break
@@ -204,6 +204,15 @@ def test_lines_without_any_figures() -> None:
     assert "errors 0" in picture(empty, (0.0, 0.0), 0.0).plain
     assert site_rows({}) == []
     assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: nothing was kept"
+
+
+def test_an_idle_crawl_says_what_it_waits_for() -> None:
+    now = figures(
+        {"newsbot/queue/waits_for": "the answer of xn--b1amnebsh.example", "newsbot/queue/pending": 3}
+    )
+    assert line(now, (0.0, 0.0)).endswith("queue=3 waits_for='the answer of новости.example'")
+    assert picture(now, (0.0, 0.0), 0.0).plain.endswith("waits for: the answer of новости.example")
+    assert "waits" not in line(Figures(), (0.0, 0.0)) + picture(Figures(), (0.0, 0.0), 0.0).plain
 
 
 def test_many_sites_end_in_one_row_for_the_rest_and_one_for_all() -> None:

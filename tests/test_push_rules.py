@@ -1,4 +1,4 @@
-"""What notices mean, without a network: subscriptions, IndexNow, pings, budgets, trust."""
+"""Handling of notices without a network: subscriptions, IndexNow, pings, budgets, trust."""
 
 from __future__ import annotations
 
@@ -121,14 +121,16 @@ def test_only_live_subscriptions_believe_a_signature() -> None:
     assert not websub.is_genuine(live, None, body, 300.0)[1]
     assert not websub.is_genuine(live, header, body, 1300.0)[1]
     assert not websub.is_genuine(replace(live, state="denied"), header, body, 300.0)[1]
-    assert websub.is_genuine(websub.was_asked(live, 900.0), header, body, 950.0)[1], "while it is renewed"
+    assert websub.is_genuine(websub.was_asked(live, 900.0), header, body, 950.0)[1], (
+        "valid during the renewal"
+    )
 
 
 def test_a_subscription_survives_its_note() -> None:
     assert websub.Subscription.of_note(json.loads(json.dumps(verified().as_note()))).is_live
 
 
-# --- where the hub is
+# --- finding the hub
 def test_link_headers_come_before_the_document() -> None:
     headers = [
         '</feed>; rel="self", <https://a.test/hub>; rel=hub',
@@ -253,6 +255,16 @@ def test_a_budget_is_never_exceeded(steps: list[float]) -> None:
     assert taken <= 10 + sum(steps) / 60 + 1e-6
 
 
+def test_a_clock_that_was_ahead_blocks_nobody() -> None:
+    clock = ManualClock(30 * 86400.0)
+    budget, seen = Budget(60, 10, clock), SeenOnce(10, clock)
+    assert budget.take("a")
+    assert seen.is_new(b"a")
+    clock.now = 0.0
+    assert [budget.take("a") for _ in range(10)] == [True] * 9 + [False]
+    assert not seen.knows(b"a")
+
+
 def test_who_is_not_trusted_pays_more() -> None:
     clock = ManualClock(0.0)
     budget = Budget(3600, 10, clock)
@@ -267,7 +279,7 @@ def test_a_reserve_stays_for_others() -> None:
     assert [budget.take("a", reserve=0.5) for _ in range(7)] == [True] * 5 + [False] * 2
     assert [budget.take("a") for _ in range(6)] == [True] * 5 + [False]
     clock.now += 10
-    assert [budget.take("a", reserve=1.0) for _ in range(2)] == [True, False], "a full bucket pays for one"
+    assert [budget.take("a", reserve=1.0) for _ in range(2)] == [True, False], "a full bucket allows one"
 
 
 def test_seen_once() -> None:
@@ -299,10 +311,10 @@ def test_the_ledger_counts_what_was_told_and_what_was_missed() -> None:
     ledger.expect("hub", "feed", 5, 50)
     ledger.noticed("hub", "feed", 5, 50)
     ledger.observe("feed", 5, 50)
-    assert not ledger.changed, "nobody has fetched it yet"
+    assert not ledger.changed, "the page has not been fetched yet"
     ledger.observe("feed", 6, 53)
-    ledger.observe("feed", 7, 54)  # a poll of our own that found something
-    ledger.observe("feed", 8, 54)  # and one that did not
+    ledger.observe("feed", 7, 54)  # a regular poll with new links
+    ledger.observe("feed", 8, 54)  # and one without
     ledger.noticed("hub", "feed", 8, 54)
     ledger.observe("feed", 9, 54)
     trust = ledger.trust["hub"]

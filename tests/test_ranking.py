@@ -1,4 +1,4 @@
-"""What links are likely to be, and in which order they are fetched."""
+"""How links are classified, and in which order they are fetched."""
 
 from __future__ import annotations
 
@@ -103,8 +103,6 @@ def test_addresses_of_articles(path: str) -> None:
         ("/", "front_page"),
         ("/?utm_source=x", "front_page"),
         ("/politics/", "unlikely_article"),
-        ("/tag/bridge-and-tunnel/", "unlikely_article"),
-        ("/author/ivan-petrov", "unlikely_article"),
         ("/search?q=bridge", "unlikely_article"),
         ("/login?next=/2024/12/31/bridge", "unlikely_article"),
         ("/video/", "unlikely_article"),
@@ -127,6 +125,13 @@ def test_what_is_rejected(path: str, reason: str) -> None:
     url = path if ":" in path else SITE + path
     judged = judge(Link(url=url, where=Where.BODY), PLAIN, depth=1, now=NOW)
     assert (judged.kind, judged.priority, judged.accepted, judged.reason) == (Kind.OTHER, 0.0, False, reason)
+
+
+@pytest.mark.parametrize("path", ["/tag/bridge-and-tunnel/", "/author/ivan-petrov", "/categories.html"])
+def test_lists_by_subject_come_behind_all_others(path: str) -> None:
+    judged = of(path)
+    assert (judged.kind, judged.reason) == (Kind.SECTION, "subject_list")
+    assert judged.priority < of("/2024/12/").priority
 
 
 def test_depth() -> None:
@@ -155,7 +160,7 @@ def test_the_place_and_the_text_tip_the_scale() -> None:
 def test_items_of_feeds_are_articles_whatever_they_look_like(where: Where) -> None:
     judged = of("/x/y", where, kind=Kind.ARTICLE)
     assert (judged.kind, judged.accepted, judged.reason) == (Kind.ARTICLE, True, where.value)
-    assert of("https://other.example/x/y", where).accepted  # whoever reads the feed knows its site
+    assert of("https://other.example/x/y", where).accepted  # the site of the feed is known
 
 
 def test_found_sources_are_taken() -> None:

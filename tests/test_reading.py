@@ -1,4 +1,4 @@
-"""Reading one answer: what it gives, and what it says of the page."""
+"""Reading a response: the links and articles in it, and the data on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first day of a crawl: polls meet the budget although nothing was known of the sources."""
+"""The first day of a crawl: the number of polls meets the budget although the sources are unknown."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ HOUR, DAY = 3600.0, 86400.0
 RULE = Rule(domain="example.com")
 SHOWN = 60
 BY_DAY = [0.2] * 6 + [1.0, 1.4] + [1.6] * 8 + [1.3, 1.2, 1.0, 0.9, 0.8, 0.6, 0.4, 0.3]
-"""How much more or less sources publish by the hour."""
+"""Relative publication rate by hour of the day."""
 
 
 def births(rate: float, days: float, chance: random.Random) -> list[float]:
-    """Return when items are published, from a day before the crawl begins; ``rate``: items an hour."""
+    """Return publication times, from a day before the crawl begins; ``rate``: items per hour."""
     times, at = [], NOW - DAY
     while at < NOW + days * DAY:
         at += chance.expovariate(rate * max(BY_DAY)) * HOUR
@@ -35,7 +35,7 @@ def births(rate: float, days: float, chance: random.Random) -> list[float]:
 
 
 class Crawl:
-    """Sources polled as a crawl polls them, in simulated time."""
+    """Polls sources like a crawl, in simulated time."""
 
     def __init__(self, path: Path, rates: list[float], budget: float, *, dated: bool, hour: int = 0) -> None:
         chance = random.Random(7)
@@ -107,20 +107,20 @@ def test_the_days_after_it_do_not_jump(tmp_path: Path) -> None:
 
 
 def note(rate: float, window: float = 0.0) -> dict[str, float]:
-    """Return what is known of a source that was watched for long."""
+    """Return the learned note of a source that was observed for a long time."""
     return {"items": rate * 10_000, "hours": 10_000.0, "window": window}
 
 
 def test_the_threshold_that_fits_is_the_one_of_the_formula() -> None:
     assert fitting_threshold(20.0, [note(1.0)] * 10) == pytest.approx(first_threshold(20.0, 10), rel=1e-3)
-    # at rates r the polls are the sum of √(r / 2 T)
+    # for rates r, the number of polls is the sum of √(r / 2 T)
     rates = [0.5, 1.0, 2.0, 4.0]
     polls = sum((rate / 3600 / (2 * 10_000.0)) ** 0.5 for rate in rates) * 3600
     assert fitting_threshold(polls, [note(rate) for rate in rates]) == pytest.approx(10_000.0, rel=1e-3)
 
 
 def test_polls_for_a_window_are_made_up_for_by_the_others() -> None:
-    narrow = [note(30.0, window=20.0)] * 2  # every 20 minutes or so, whatever the threshold
+    narrow = [note(30.0, window=20.0)] * 2  # about every 20 minutes, independent of the threshold
     assert fitting_threshold(8.0, [*narrow, *[note(1.0)] * 4]) > 2 * first_threshold(8.0, 6)
 
 

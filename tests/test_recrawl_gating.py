@@ -1,4 +1,4 @@
-"""The gate: floor of all fetching, and conditional requests."""
+"""The gate: the minimum interval of all fetches, and conditional requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_validator_that_cannot_be_sent_is_left_out(etag: str) -> None:
 
 
 def test_once_a_day_the_page_is_asked_for_in_full() -> None:
-    """Some feeds repeat a stale ETag for ever."""
+    """Some feeds repeat an old ETag forever."""
     assert gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY + 1), 0, NOW).headers
     assert not gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY), 0, NOW).headers
     assert not gate(record(last_full_fetch=None), 0, NOW).headers

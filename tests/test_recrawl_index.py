@@ -1,4 +1,4 @@
-"""The square-root index: closed forms, the window, the bounds that hold whatever was seen, the budget."""
+"""The square-root index: closed forms, the window, bounds for all inputs, the budget."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.recrawl.baselines import Fixed, MinifluxType, NutchType
+from newsbot.recrawl.baselines import MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.rhythm import Rhythm
 
 MONDAY = 1_799_625_600.0
-"""A midnight, UTC."""
+"""Midnight, UTC."""
 ONE = np.zeros(1, np.intp)
 
 
 class Told:
-    """Rates that are known."""
+    """Returns the given rates."""
 
     def __init__(self, *by_hour: float) -> None:
         self.by_hour = by_hour
@@ -54,9 +54,24 @@ def test_a_source_sleeps_through_its_night_and_is_asked_in_its_morning() -> None
     night = [0.0] * 5 + [6.0] * 19
     policy = SquareRootIndex(1, held(10_000.0), known=Told(*night))
     begin = MONDAY + 1.5 * HOUR
-    # U grows from 5 o'clock on only: 12,600 s after the poll
+    # U grows only from 5 o'clock: 12,600 s after the poll
     expected = math.sqrt((3.5 * HOUR) ** 2 + 2 * 10_000 / (6 / HOUR))
     assert rest(policy, begin) == pytest.approx(expected)
+
+
+def test_a_feed_that_bursts_is_polled_sooner_and_a_busy_one_is_not() -> None:
+    bursts, full, busy = (SquareRootIndex(1, held(20_000.0)) for _ in range(3))
+    at = MONDAY
+    for _ in range(48):
+        at += HOUR
+        calm, usual = rest(bursts, at, 0, 40), rest(busy, at, 6, 40)
+        rest(full, at, 0, 40)
+    at += HOUR
+    assert rest(busy, at, 6, 40) == pytest.approx(usual, rel=0.05)
+    assert rest(full, at, 40, 40) == SHORTEST
+    assert rest(bursts, at, 20, 40) == pytest.approx(0.2 * 40 / 20 * HOUR, rel=0.01)
+    assert rest(bursts, at + 1200, 20, 40) == pytest.approx(0.5 * 40 / 20 * 1200, rel=0.1)
+    assert 1200 < rest(bursts, at + 2400, 0, 40) < calm, "the burst is over"
 
 
 def test_a_source_is_asked_before_its_window_can_have_passed() -> None:
@@ -161,12 +176,11 @@ def test_budgets_that_are_none_are_refused(values: tuple[float, float, float]) -
 
 
 def test_the_other_policies_do_what_their_models_do() -> None:
-    assert rest(Fixed(900.0), MONDAY) == 900.0
     nutch = NutchType(1, Controller(1.0, 0.4, 0.5), 1000.0)
     assert rest(nutch, MONDAY, 1) == pytest.approx(800.0)
     assert rest(nutch, MONDAY + 800, 0) == pytest.approx(1120.0)
     miniflux = MinifluxType(1, Controller(1.0, 1.0, 1.0))
-    assert rest(miniflux, MONDAY, 500) == DAY  # what it shows at first is no count
+    assert rest(miniflux, MONDAY, 500) == DAY  # the items of the first poll are not counted
     for day in range(1, 7):
         miniflux.next_polls(polled(MONDAY + day * DAY, 4))
     assert rest(miniflux, MONDAY + 6.5 * DAY, 4) == pytest.approx(7 * DAY / 28)

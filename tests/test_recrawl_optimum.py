@@ -1,4 +1,4 @@
-"""Rates of change from yes/no observations, and the closed form that shares visits."""
+"""Estimated change rates from yes/no observations, and the closed form for distributing visits."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def test_a_page_without_a_change_is_neither_forgotten_nor_asked_ever_more(
     rests = [
         policy.interval(record(first_seen=NOW - age * DAY, checks=2), same, rule, NOW) for age in sorted(ages)
     ]
-    assert rests == sorted(rests), "the longer it is known to stand still, the longer it rests"
+    assert rests == sorted(rests), "the interval grows with the time without changes"
     assert rests[-1] <= LONGEST_REST
     first = policy.interval(record(first_seen=NOW - 60.0, checks=2), same, rule, NOW)
-    assert first <= min(LONGEST_REST, 1.2 / each), "after two looks it is visited as the average page is"
+    assert first <= min(LONGEST_REST, 1.2 / each), "after two visits it has the interval of the average page"
 
 
 def test_the_number_of_a_site_comes_from_its_pages_and_is_kept_for_an_hour(tmp_path) -> None:

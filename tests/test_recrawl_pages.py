@@ -1,4 +1,4 @@
-"""Articles on their ladder, pages as Nutch plans them: only the page's own record is asked."""
+"""Intervals of articles by age, and of pages as in Nutch: only the page's own record is used."""
 
 from __future__ import annotations
 

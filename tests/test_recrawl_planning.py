@@ -1,4 +1,4 @@
-"""The plan after a visit: sources, articles, failures, and the bounds that hold under any policy."""
+"""The plan after a visit: sources, articles, failures, and bounds for every policy."""
 
 from __future__ import annotations
 
@@ -66,6 +66,17 @@ def test_sources_come_again_after_their_interval(kind: Kind, seconds: float) -> 
 def test_no_rule_lets_a_source_rest_over_six_hours() -> None:
     lazy = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: 30 * DAY}))
     assert rest(after(Outcome(kind=Kind.FEED, status=200), lazy)) == 6 * HOUR
+
+
+@pytest.mark.parametrize("seconds", [MINUTE, 40 * MINUTE, 2 * DAY])
+def test_an_interval_as_written_is_obeyed_whatever_the_publisher_hints_at(seconds: float) -> None:
+    rule = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: seconds}))
+    hints = Outcome(
+        kind=Kind.FEED, status=200, max_age=DAY, ttl=DAY, update_period=DAY, skip_hours=frozenset(range(23))
+    )
+    assert rest(plan(record(), hints, rule, NOW, as_written=True)) == seconds
+    asked = Outcome(kind=Kind.FEED, status=200, retry_after=DAY)
+    assert rest(plan(record(), asked, rule, NOW, as_written=True)) == max(seconds, DAY)
 
 
 def test_sources_without_an_interval_are_still_polled() -> None:

@@ -1,4 +1,4 @@
-"""Retries of one visit, and what servers say about time."""
+"""Retries of one visit, and times in server responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from newsbot.recrawl import may_retry, parse_max_age, parse_retry_after, retry_delay
 
 NOW = 784_111_777.0
-"""Sun, 06 Nov 1994 08:49:37 GMT, the RFC's own example."""
+"""Sun, 06 Nov 1994 08:49:37 GMT, the example of the RFC."""
 
 
 def test_delays_double_up_to_an_hour() -> None:

@@ -1,4 +1,4 @@
-"""Sources in the crawl: the index behind the plan, hints of publishers, the budget that workers share."""
+"""Sources in the crawl: planning by the index, hints of publishers, the budget that workers share."""
 
 from __future__ import annotations
 
@@ -104,8 +104,25 @@ def test_hints_of_publishers_are_lower_bounds_up_to_an_hour() -> None:
         assert rest(good(ttl=ttl), SourceIndex({}, 1e-6)) == pytest.approx(seconds)
 
 
+def test_the_update_period_of_a_feed_never_lengthens_what_is_learned_or_ruled() -> None:
+    daily = good(new_items=20, shown=20, span=2 * HOUR, update_period=DAY)
+    assert rest(daily, SourceIndex({}, 1e-6)) == pytest.approx(10 * MINUTE)
+    known = SourceIndex({}, 5000.0)
+    rest(good(new_items=20, shown=20, span=2 * HOUR), known)
+    rests = {
+        rest(good(new_items=3, shown=20, update_period=one), SourceIndex(known.rhythm, 5000.0), NOW + HOUR)
+        for one in (None, 60.0, DAY)
+    }
+    assert len(rests) == 1
+
+
+def test_the_update_period_is_believed_of_a_new_feed_without_dates() -> None:
+    slow = rest(good(new_items=20, shown=20, update_period=DAY), SourceIndex({}, 5000.0))
+    assert rest(good(new_items=20, shown=20, update_period=600.0), SourceIndex({}, 5000.0)) < slow / 2
+
+
 def test_hours_that_a_feed_wants_skipped_are_skipped() -> None:
-    outcome = good(skip_hours=frozenset({0, 1, 2}))  # NOW is a midnight
+    outcome = good(skip_hours=frozenset({0, 1, 2}))  # NOW is midnight
     assert rest(outcome, SourceIndex({}, 1e-6)) == pytest.approx(3 * HOUR)
     assert rest(good(skip_hours=frozenset(range(24))), SourceIndex({}, 1e-6)) == pytest.approx(600)
 
@@ -153,7 +170,7 @@ def test_sources_that_come_later_share_the_budget_at_once(tmp_path: Path, budget
     storage = SqliteStorage(tmp_path / "n.db")
     clock = [NOW]
     shared = PollBudget(budget, lambda: clock[0])
-    alone = shared.threshold(storage)  # of the first source, before its record is written
+    alone = shared.threshold(storage)  # the first source, before its record is written
     storage.sources.save(
         [SourceRecord(url=f"https://{n}.org/f", source=f"{n}.org", kind=Kind.FEED) for n in range(100)]
     )

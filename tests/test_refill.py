@@ -1,4 +1,4 @@
-"""A frontier that keeps only what is due soon, and the storage that knows the rest."""
+"""A frontier that holds only what is due soon; the storage holds the rest."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Site:
         return Refill(self.open_frontier(), self.storage, name, self.clock)
 
     def forget(self) -> None:
-        """What a Redis without a file does when it is started again."""
+        """Remove all data of the frontier, like a restart of a Redis without persistence."""
         with redis.Redis.from_url(self.redis_url) as client:
             for key in client.scan_iter(f"{{{self.namespace}:*"):
                 client.delete(key)
 
     def lease(self) -> list[Lease]:
-        """All there is; a call makes only some hundreds ready."""
+        """Lease all there is; a single call makes only a few hundred entries available."""
         leases: list[Lease] = []
         while some := self.frontier.lease("o", 5000, horizon=self.clock.now, ttl=1e6):
             leases += some
@@ -68,7 +68,7 @@ class Site:
         return page
 
     def visit(self, name: str, rest: float | None, kind: Kind = Kind.ARTICLE) -> None:
-        """Fetch a page as a worker does: its record first, then the lease."""
+        """Fetch a page as a worker does: first write its record, then acknowledge the lease."""
         entry = found(name, kind)
         self.frontier.add([entry], force=True)
         (lease,) = [lease for lease in self.lease() if lease.entry.fingerprint == entry.fingerprint]
@@ -120,7 +120,9 @@ def test_what_is_due_soon_stays_whole_and_the_rest_is_only_known(site: Site) -> 
     assert (known[key_of("later")].state, known[key_of("later")].last_fetched) == ("done", fetched)
     assert known[key_of("later")].next_due is None
     assert known[key_of("soon")].next_due == fetched + HOUR
-    assert site.frontier.entry(key_of("feed")) is not None, "a source is asked too often to be let go"
+    assert site.frontier.entry(key_of("feed")) is not None, (
+        "sources stay in the frontier, as they are polled often"
+    )
 
 
 def test_a_page_comes_back_when_it_is_due(site: Site) -> None:
@@ -142,7 +144,7 @@ def test_a_page_comes_back_when_it_is_due(site: Site) -> None:
     assert kept.items() <= lease.entry.data.items()
     site.clock.advance(HOUR)
     worker.step()
-    assert site.lease() == [], "it is handed out once"
+    assert site.lease() == [], "it must be leased once"
 
 
 def test_pages_that_fell_due_while_nobody_worked_come_back(site: Site) -> None:
@@ -188,11 +190,11 @@ def test_one_worker_at_a_time_asks_the_storage(site: Site, monkeypatch: pytest.M
     first.step()
     second.step()
     assert names(site.lease()) == {"a"}
-    site.clock.advance(RIGHT_SECONDS + 1)  # the first one died
+    site.clock.advance(RIGHT_SECONDS + 1)  # the first worker has died
     run(second, site)
     assert names(site.lease()) == {"b", "c"}
     first.step()
-    assert first.covers(site.clock.now), "it hears that another has done it"
+    assert first.covers(site.clock.now), "it learns that another worker has done it"
     assert site.lease() == []
 
 
@@ -209,7 +211,7 @@ def test_a_wrong_clock_is_told_once(site: Site, caplog: pytest.LogCaptureFixture
 
 def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     run(site.worker(), site)
-    assert "filled" not in caplog.text, "a new crawl has nothing to fill"
+    assert "filled" not in caplog.text, "a new crawl has nothing to refill"
     site.visit("due soon", HOUR / 2)
     site.visit("due later", 5 * HOUR)
     site.visit("done", None)

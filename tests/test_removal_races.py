@@ -1,4 +1,4 @@
-"""``scrapy remove`` beside crawls that run: what was on its way does not come back."""
+"""``scrapy remove`` during crawls: removed articles that are being processed are not stored again."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
 from tests.redisserver import RedisServer
+from tests.searching import find
 
 URL = "https://news.test/story/1"
 
 
 @pytest.fixture
 def desk(make_desk: Any) -> Desk:
-    """One whose notes of what is out are read by its own clock."""
+    """A desk that reads the removal notes by its own clock."""
     desk: Desk = make_desk()
     desk.crawl.removals._tombstones = RemovalNotes(desk.clock)
     desk.crawl.removals._tombstones.read(desk.context.notes)
@@ -59,7 +60,7 @@ def out(desk: Desk, **what: Any) -> None:
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
 def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk, what: Any) -> None:
-    """MongoDB or Redis was away, and the article waits between two pipelines."""
+    """The article waits between two pipelines, because MongoDB or Redis was down."""
     article = through(desk, ValidatePipeline, NearDuplicatePipeline)
     assert desk.context.index.count() == 1
     out(desk, **what)
@@ -73,8 +74,8 @@ def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk,
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
 def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, what: Any) -> None:
-    out(desk, **what)  # and deleted what there was: nothing yet
-    through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # which know the notes of before
+    out(desk, **what)  # there is no article to delete yet
+    through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # with the old notes
     desk.crawl.completion.settle(desk.visit(URL))
     other = make_article(
         url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
@@ -86,7 +87,7 @@ def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, wh
     assert [one.source for one in desk.context.storage.articles.iter()] == ["other.test"]
     assert desk.context.index.count() == 0
     assert list(desk.context.storage.pages.iter()) == []
-    assert desk.context.storage.texts.search("site:news.test") == []
+    assert find(desk.context.storage, "site:news.test") == []
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
@@ -144,14 +145,14 @@ def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
     assert printed.encode() not in kept
 
 
-# --- whole crawls
+# --- complete crawls
 
 ARTICLES = 40
 
 
 @pytest.fixture(params=["files", "servers"])
 def settings(request: pytest.FixtureRequest, world: World) -> Iterator[Settings]:
-    """Where the data of the world are."""
+    """The settings with the places of the world's data."""
     with ExitStack() as stack:
         if request.param == "servers":
             server: RedisServer = request.getfixturevalue("redis_server")
@@ -171,7 +172,7 @@ def settings(request: pytest.FixtureRequest, world: World) -> Iterator[Settings]
 
 @contextmanager
 def crawling(world: World, workers: int) -> Iterator[None]:
-    """Run workers that go on until they are told to end."""
+    """Run workers until they are told to stop."""
     settings = ("mode=continuous", "-s", "NEWSBOT_LEASE_SECONDS=2")
     running = [world.start("-a", *settings) for _ in range(workers)]
     try:
@@ -200,7 +201,7 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
     for host in ("gone.test", "kept.test"):
         urls = [f"http://{host}/story/{number}" for number in range(ARTICLES)]
         for number, url in enumerate(urls):
-            site.page(url, slowly(number))  # the same texts on both: stories of two sites
+            site.page(url, slowly(number))  # the same texts on both: each story has two sites
         site.page(f"http://{host}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
         world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\nconcurrency: 4\n")
     monkeypatch.setattr("newsbot.actions.remove.wait_for_crawls", lambda _: time.sleep(2.0))
@@ -214,7 +215,7 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         storage = stack.enter_context(closing(open_storage(settings)))
         frontier = stack.enter_context(closing(open_frontier(settings)))
         _until(lambda: storage.articles.count() >= ARTICLES and not frontier.owners())
-    # the workers have ended: nothing more can come
+    # the workers have ended, so nothing more can be stored
     with (
         closing(open_storage(settings)) as storage,
         closing(open_index(settings)) as index,
@@ -226,9 +227,8 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         assert set(storage.sites.all()) == {"kept.test"}
         assert index.count() == ARTICLES
         assert opened.notes.all(LESSONS + "gone.test") == opened.notes.all(LINES + "gone.test") == {}
-        assert opened.texts.index()
-        assert storage.texts.search("site:gone.test") == []
-        assert len(storage.texts.search("council", limit=100)) == ARTICLES
+        assert find(storage, "site:gone.test") == []
+        assert len(find(storage, "council", limit=100)) == ARTICLES
         assert all(
             story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
         )

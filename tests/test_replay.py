@@ -1,4 +1,4 @@
-"""One-line rules on sites of several makes behind a proxy (http and https), articles among much noise."""
+"""One-line rules on sites of several systems behind a proxy (http and https), with a lot of noise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PER_HOST = 3
 
 
 class Replay:
-    """Answers for all hosts; http for the first two, https only for the others."""
+    """Answers for all hosts; http for the first two, only https for the others."""
 
     def __init__(self) -> None:
         self.kinds: list[tuple[str, str]] = []
@@ -80,15 +80,15 @@ class Replay:
 @pytest.fixture
 def replay(tmp_path):
     web = Replay()
-    with LoopbackServer(web, tls=self_signed(tmp_path)) as server:
+    with LoopbackServer(web, tls=self_signed(tmp_path, *NAMES)) as server:
         yield web, World(tmp_path, server)
 
 
-def test_one_line_rules_store_every_article_once_and_fetch_no_noise(replay):
+def test_one_line_rules_store_every_article_once_and_fetch_no_noise(replay, tmp_path):
     web, world = replay
     for name in PATHS:
         world.rule(name)
-    crawl = world.crawl()
+    crawl = world.crawl(SSL_CERT_FILE=str(tmp_path / "certificate.pem"))
     assert crawl.code == 0, crawl.err
     articles = world.articles()
     assert len(articles) == len(PATHS) * PER_HOST

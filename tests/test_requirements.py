@@ -1,4 +1,4 @@
-"""What the code imports is named in the requirements, with bounds, and has a reason."""
+"""All imported packages are listed in the requirements, with version bounds and a reason."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 REASONS = re.findall(
@@ -18,9 +20,9 @@ REASONS = re.findall(
 
 
 def named(file: str) -> dict[str, str]:
-    """Return the requirements of a file: name in lower case with dashes, and what follows it.
+    """Return the requirements of a file: name in lower case with dashes, and the rest of the line.
 
-    Those of the files that it names with ``-r`` belong to it.
+    Files that it includes with ``-r`` are read too.
     """
     path = ROOT / file
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -47,7 +49,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def third_party(folder: str) -> dict[str, str]:
-    """Return the top packages that the files of a folder import, each with one file that does."""
+    """Return the top-level packages that the files of a folder import, each with one of these files."""
     found: dict[str, str] = {}
     for file in sorted((ROOT / folder).rglob("*.py")):
         for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
@@ -56,12 +58,12 @@ def third_party(folder: str) -> dict[str, str]:
     return {top: file for top, file in found.items() if top not in ours}
 
 
-OPTIONAL = {"pyarrow", "numba"}
-"""Imported where it is needed only, with a message that says how to install it."""
+OPTIONAL = {"pyarrow", "numba", "playwright"}
+"""Optional packages: imported only where they are needed, with a message on how to install them."""
 
 
 NAMED_OTHERWISE = {"sklearn": ["scikit-learn"]}
-"""What may be missing here, and is installed under another name than it is imported."""
+"""Packages that may be missing here, and whose distribution has another name than the import."""
 
 
 @pytest.mark.parametrize("folder", ["newsbot", "tests", "benchmarks"])
@@ -86,3 +88,18 @@ def test_each_requirement_of_the_program_has_bounds_and_a_reason() -> None:
     for name, bounds in named("requirements.txt").items():
         assert re.fullmatch(r">=[0-9.]+,<[0-9.]+", bounds), f"{name}{bounds}"
         assert name in reasons, f"docs/decisions.md has no line for {name}"
+
+
+def test_the_lock_file_fits_the_requirements() -> None:
+    """Its versions may be older than the newest allowed ones, but must be within the bounds."""
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE))
+    locked = {plain(name): Version(version) for name, version in pinned.items()}
+    wrong = {
+        name: bounds
+        for name, bounds in named("requirements.txt").items()
+        if name not in locked or locked[name] not in SpecifierSet(bounds)
+    }
+    assert wrong == {}, "update requirements.lock as described in its first lines"
+    for entry in re.split(r"\n(?=[A-Za-z0-9])", text)[1:]:
+        assert "--hash=sha256:" in entry, entry.splitlines()[0]

@@ -1,4 +1,4 @@
-"""What sites reserve: directives of pages, TDMRep, and what robots.txt says of AI."""
+"""Rights reservations of sites: directives of pages, TDMRep, and AI rules in robots.txt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""robots.txt: what is asked, for how long it is remembered, and what it changes."""
+"""robots.txt: when it is requested, how long it is cached, and its effects."""
 
 from __future__ import annotations
 
@@ -14,31 +14,35 @@ from newsbot.crawl.failures import Ignored
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
-from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, KEEP_SECONDS, RobotsMiddleware
+from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, RobotsMiddleware
+from newsbot.sites.host_files import KEEP_SECONDS, NOTE_KIND
 from tests.builders import make_request
 
 STORY = "https://news.test/story/1"
 
 
 class Site:
-    """Answers for robots.txt and remembers who asked."""
+    """Serves robots.txt and records the requests for it."""
 
     def __init__(self, desk, body="", status=200):
         self.body, self.status = body, status
         self.asked = []
+        self.no_tls = False
         desk.crawler.engine = SimpleNamespace(download_async=self.download)
         self.middleware = RobotsMiddleware.from_crawler(desk.crawler)
 
     async def download(self, request):
         self.asked.append(request)
         await asyncio.sleep(0)
+        if self.no_tls and request.url.startswith("https"):
+            raise DownloadTimeoutError("no TLS")
         if isinstance(self.status, Exception):
             raise self.status
         body = self.body if isinstance(self.body, bytes) else self.body.encode()
         return Response(request.url, status=self.status, body=body)
 
     def cause(self, request):
-        """Return why a request is refused, None if it may go."""
+        """Return why a request is refused, None if it is allowed."""
         return self.causes(request)[0]
 
     def causes(self, *requests):
@@ -60,16 +64,54 @@ def test_what_is_forbidden_is_not_fetched(desk):
     assert question.meta["dont_obey_robotstxt"]
 
 
-def test_one_question_an_origin_however_many_wait(desk):
+def test_one_question_a_host_however_many_wait(desk):
     site = Site(desk, "User-agent: *\nDisallow: /private/\n")
     requests = [Request(f"https://news.test/private/{number}") for number in range(20)]
     assert site.causes(*requests) == ["robots"] * 20
     assert len(site.asked) == 1
     site.causes(Request("http://news.test/a"), Request("https://news.test:8443/a"))
-    assert [question.url for question in site.asked[1:]] == [
+    assert [question.url for question in site.asked[1:]] == ["https://news.test:8443/robots.txt"]
+
+
+def test_a_host_without_https_is_asked_by_http(desk):
+    site = Site(desk, "User-agent: *\nDisallow: /private/\n")
+    site.no_tls = True
+    secure, plain = Request("https://news.test/private/1"), Request("http://news.test/private/1")
+    assert site.cause(secure) == "robots_unreachable"
+    assert site.cause(plain) == "robots"
+    assert site.causes(secure, plain) == ["robots", "robots"], "the rules of one scheme apply to both"
+    assert [question.url for question in site.asked] == [
+        "https://news.test/robots.txt",
         "http://news.test/robots.txt",
-        "https://news.test:8443/robots.txt",
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [("User-agent: *\nDisallow: /story/\nCrawl-delay: 7\n", 200), ("", 404)]
+)
+def test_what_one_worker_read_holds_for_the_others_a_day(desk, body, status):
+    first = Site(desk, body, status)
+    told = first.cause(Request(STORY))
+    second = Site(desk, "User-agent: *\nDisallow: /other\n")
+    assert second.cause(Request(STORY)) == told
+    assert second.cause(Request(STORY.replace("https", "http"))) == told
+    assert second.asked == []
+    assert desk.crawl.politeness.delay_of("news.test") == (7 if body else 0)
+    desk.clock.now += KEEP_SECONDS
+    third = Site(desk, "")
+    assert third.cause(Request(STORY)) is None
+    assert len(third.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "note", [{}, {"at": 1}, {"at": "x", "body": None}, {"at": None, "body": "%%"}, {"body": "~"}]
+)
+def test_a_damaged_note_is_asked_for_again(desk, note):
+    if "body" in note:
+        note = {"at": desk.clock.now, **note}
+    desk.context.notes.save(NOTE_KIND + "news.test", "robots.txt", {**note, "body": note.get("body", "!")})
+    site = Site(desk, "User-agent: *\nDisallow: /\n")
+    assert site.cause(Request(STORY)) == "robots"
 
 
 def test_one_who_gives_up_takes_the_answer_from_nobody(desk):
@@ -129,7 +171,7 @@ def test_no_robots_txt_allows_all_and_a_fault_of_the_server_nothing(desk, status
         (b"User-agent: *\r\nDisallow: /\r\n\xff\xfe", "robots"),
         (b"<html>User-agent</html>", None),
         (b"\x00" * 100, None),
-        (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the bound
+        (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the size limit
     ],
 )
 def test_strange_files_are_read_as_far_as_they_go(desk, body, cause):
@@ -158,7 +200,7 @@ def test_the_question_itself_is_not_asked_about(desk):
 
 # --- Crawl-delay
 def gap(desk, visit):
-    """Return the seconds between two turns of the host's clock, after the visit."""
+    """Return the seconds between two turns of the host, after the visit."""
     desk.context.frontier.ack(visit.lease, next_due=None)
     desk.clock.now += 1000
     waiting = [desk.entry(f"{visit.lease.entry.url}/{number}") for number in range(2)]
@@ -192,7 +234,7 @@ def test_a_shorter_crawl_delay_than_the_rules_changes_nothing(make_desk):
 
 
 def test_links_to_a_host_do_not_undo_its_crawl_delay(desk):
-    """A worker that goes on with an older queue meets robots.txt before it meets a link to the host."""
+    """A worker that continues an existing queue reads robots.txt before it finds a link to the host."""
     url = "https://www.news.test/story/1"
     visit = desk.visit(url)
     Site(desk, "User-agent: *\nCrawl-delay: 7\n").cause(make_request(visit))

@@ -1,4 +1,4 @@
-"""``scrapy rules``, as people and programs call it."""
+"""``scrapy rules``, as used by people and programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Answer:
         return json.loads(self.out)
 
     def rows(self) -> list[list[str]]:
-        """The cells of a table: columns are two blanks apart."""
+        """Return the cells of a table, whose columns are separated by two spaces."""
         return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in self.out.splitlines()]
 
 
@@ -79,7 +79,7 @@ def test_check_tells_all_problems_at_once(run: Any, folder: Path) -> None:
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.splitlines() == [
         "rules/a.org.yaml:2: artcle: unknown key — did you mean 'article'?",
-        "rules/b.org.yaml:2: delay: 'soon' is no duration; write for example 30s, 5m, 6h or 1d",
+        "rules/b.org.yaml:2: delay: 'soon' is not a duration; write for example 30s, 5m, 6h or 1d",
         "rules/b.org.yaml:3: learn: must be true or false, not '3'",
     ]
 
@@ -117,7 +117,7 @@ def test_check_reads_only_the_files_it_is_given(run: Any, folder: Path, tmp_path
     assert run("check", "rules/example.org.yaml").out == "1 rule is fine\n"
     assert run("check", "rules/a.org.yaml", "rules/example.org.yaml").err.count("\n") == 1
     (tmp_path / "b.org.yaml").write_text("domain: b.org\narticle: ^/login$\n")
-    told = run("check", "b.org.yaml").out  # the defaults of the rules folder hold there too
+    told = run("check", "b.org.yaml").out  # the defaults of the rules folder apply too
     assert "is denied by ^/login (rules/_defaults.yaml:1)" in told
     assert (
         run("check", "rules/none.yaml").err == "rules/none.yaml: cannot be read (No such file or directory)\n"
@@ -187,7 +187,7 @@ def test_show_gives_the_effective_values_and_where_they_are_written(run: Any) ->
 
 def test_show_of_a_site_without_a_rule(run: Any) -> None:
     answer = run("show", "www.example.com")
-    assert answer.out.splitlines()[0] == "example.com has no rule; the defaults hold"
+    assert answer.out.splitlines()[0] == "example.com has no rule; the defaults apply"
     assert ["delay", "rules/_defaults.yaml:3", "1.5s"] in answer.rows()
     assert run("show", "example.com", "--json").json["file"] == "rules/_defaults.yaml"
 
@@ -198,11 +198,22 @@ def test_show_of_a_site_without_a_rule(run: Any) -> None:
         (["chek"], "unknown subcommand 'chek' (did you mean 'check'?); allowed: check, show"),
         ([], "say first what to do: check, show"),
         (["show", "a", "b"], "'b' is one argument too many"),
-        (["show", "http://[x/"], "is no URL and no domain; write for example example.org"),
-        (["show", "a b"], "is no URL and no domain"),
+        (["show", "http://[x/"], "is neither URL nor domain; write for example example.org"),
+        (["show", "a b"], "is neither URL nor domain"),
     ],
 )
 def test_wrong_use_gets_one_line(run: Any, words: list[str], part: str) -> None:
     answer = run(*words)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert part in answer.err
+
+
+def test_show_answers_for_a_url_in_ten_lines_and_with_all_in_full(run: Any) -> None:
+    short = run("show", "https://example.org/news/1").out.splitlines()
+    assert len(short) <= 10
+    assert short[-2].startswith("rule: rules/example.org.yaml (keys: domain, ")
+    assert "--all" in short[-1]
+    full = run("show", "https://example.org/news/1", "--all").out
+    assert "concurrency" in full
+    assert full.startswith("\n".join(short[:3]))
+    assert "unknown.example has no rule; the defaults apply" in run("show", "https://unknown.example/a").out

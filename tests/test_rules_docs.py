@@ -1,9 +1,10 @@
-"""docs/rules.md says everything, and what it shows is true."""
+"""docs/rules.md is complete, and its examples are correct."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,7 @@ from newsbot.rules.hints import find_hints
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import INTERVALS, read_folder
 from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
-from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, Rule
+from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, TLS, Rule
 from newsbot.rules.show import duration
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -47,6 +48,7 @@ def test_every_word_that_is_allowed_is_named() -> None:
     for key, words in (
         ("extract", FIELDS),
         ("follow", FOLLOW),
+        ("tls", get_args(TLS)),
         ("interval", [kind.value for kind in Kind]),
         ("recrawl", sorted({word for some in RECRAWL.values() for word in some})),
     ):

@@ -1,4 +1,4 @@
-"""What is legal and yet probably not meant gets a hint, with its line."""
+"""Valid rules that are probably mistakes get a hint with the line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.rules.hints import find_hints
-from newsbot.rules.load import read_folder
+from newsbot.rules.load import read_files, read_folder
 
 HINTS = [
     ("article: ^/shop/\\d+\ndeny: ^/shop/", 2, "article", "is denied by ^/shop/ ("),
@@ -16,6 +16,7 @@ HINTS = [
     ("article: https://example.org/news", 2, "article", "never matches: patterns see path and query only"),
     ("article: ^/новости/", 2, "article", "never matches: URLs are percent-encoded"),
     ("deny: ['^/x', '/']", 2, "deny", "denies the whole site"),
+    ("article: /news/*.html", 2, "article", "/* is any number of slashes"),
     ("article: .*", 2, "article", "calls every page article"),
     ("article: ^/a\nsection: ^/a", 3, "section", "'^/a' is given on line 2 already"),
     ("feeds: https://example.org/login", 2, "feeds", "is denied by ^/login"),
@@ -75,3 +76,29 @@ def test_a_broken_rule_gets_problems_not_hints(tmp_path: Path) -> None:
     loaded = read_folder(tmp_path)
     assert len(loaded.problems) == 1
     assert find_hints(loaded) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        (r"^example.org/news/", "without the host"),
+        (r"^www\.example\.org/x", "without the host"),
+        (r"[?&]utm_source=x", "utm_source is a query key that is dropped"),
+        (r"\?ref=1", "ref is a query key that is dropped"),
+        (r"^news/", "write ^/news/"),
+        (r"^/\\d+", "means a backslash"),
+        (r"^/a - ^/b", "write each pattern on a line of its own"),
+        (r"^/news/\d+#comments", "what follows a #"),
+        (r"^/ok/\d+", ""),
+        (r"^/a[ +]b", ""),
+        (r"^/a ?b|^/c d", ""),
+        (r"[?&]id=\d+", ""),
+        (r"^news|/x", ""),
+    ],
+)
+def test_patterns_that_can_never_match_are_named(tmp_path: Path, pattern: str, why: str) -> None:
+    path = tmp_path / "example.org.yaml"
+    path.write_text(f"domain: example.org\ndrop_query: ref\narticle: '{pattern}'\n", encoding="utf-8")
+    hints = [hint.text for hint in find_hints(read_files([path])) if "never matches" in hint.text]
+    assert len(hints) == bool(why)
+    assert all(why in hint for hint in hints)

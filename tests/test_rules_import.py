@@ -1,4 +1,4 @@
-"""``scrapy rules import``: other projects' knowledge of sites as rules."""
+"""``scrapy rules import``: converts the site rules of other projects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.authoring.importing import read_news_please, read_opml
 from newsbot.rules.import_ftr import MAX_ALTERNATIVES, domain_of, import_ftr
-from newsbot.rules.load import read_files, read_rule_file
+from newsbot.rules.load import load_rules, read_files, read_rule_file
 from tests.commandline import Place
 
 FTR = """\
@@ -79,7 +79,7 @@ def test_file_names_are_domains(name: str, domain: str) -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "LICENSE.txt", "a b.c.txt"])
 def test_other_files_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is no"):
+    with pytest.raises(ValueError, match="is not"):
         domain_of(name)
 
 
@@ -111,8 +111,8 @@ def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> N
     before = (place.rules / "example.org.yaml").read_text()
     answer = place.run("rules", "import", "ftr", str(folder))
     assert answer.code == 0, answer.err
-    assert "1 rules written" in answer.out
-    assert "1 were there and stay as they are" in answer.out
+    assert "1 rule written" in answer.out
+    assert "1 kept as already there" in answer.out
     assert "example.com.txt:12: single_page_link: newsbot has no such thing" in answer.err
     assert "empty.test.txt: nothing in it could be carried over" in answer.err
     assert (place.rules / "example.org.yaml").read_text() == before
@@ -128,6 +128,7 @@ def test_programs_get_all_that_was_left_out(tmp_path: Path) -> None:
     )
     assert answer.json["written"] == ["example.com"]
     assert [row["line"] for row in answer.json["left_out"]] == [5, 12, 13, 16, 17]
+    assert answer.json["files"] == [{"file": "example.com.txt", "kept": 9, "left_out": 5}]
     assert (into / "example.com.yaml").is_file()
 
 
@@ -153,6 +154,43 @@ def test_feeds_of_opml_become_rules_of_their_sites() -> None:
     assert dict(sites.feeds) == {"a.example": ["https://feeds.example.net/a", "https://a.example/b.xml"]}
     assert len(sites.left_out) == 1
     assert read_rule_file("a.example.yaml", sites.as_yaml("a.example").encode()).problems == []
+
+
+def test_an_opml_file_without_feeds_is_told_to_be_one() -> None:
+    with pytest.raises(ValueError, match="names no feed"):
+        read_opml(b"<opml><body><outline text='News'/></body></opml>")
+
+
+def test_folders_of_opml_become_tags(tmp_path: Path) -> None:
+    text = """<opml><body><outline text="World &amp; Local News!"><outline title="Наука">
+    <outline text="A" xmlUrl="https://a.example/rss"/></outline>
+    <outline text="B" xmlUrl="https://b.example/rss"/></outline>
+    <outline text="!!"><outline text="A again" xmlUrl="https://a.example/2"/></outline>
+    <outline text="C" xmlUrl="https://c.example/rss"/></body></opml>"""
+    file = tmp_path / "feeds.opml"
+    file.write_text(text)
+    into = tmp_path / "into"
+    answer = Place(tmp_path).run("rules", "import", "opml", str(file), "--into", str(into))
+    assert "3 rules written" in answer.out
+    assert "4 things carried over, 0 left out" in answer.out
+    tags = {rule.domain: rule.tags for rule in load_rules(into)}
+    assert tags == {
+        "a.example": ("world-local-news", "наука"),
+        "b.example": ("world-local-news",),
+        "c.example": (),
+    }
+
+
+def test_a_folder_without_site_files_is_told_in_one_line(tmp_path: Path) -> None:
+    answer = Place(tmp_path).run("rules", "import", "ftr", str(tmp_path))
+    assert answer.code == 2
+    assert answer.err == f"scrapy rules: {tmp_path}: holds no site file (example.org.txt)\n"
+
+
+def test_a_tag_is_a_short_lower_case_word() -> None:
+    for tag in ("Politics", "two words", "x" * 41, ""):
+        [problem] = read_rule_file("a.test.yaml", f"domain: a.test\ntags: ['{tag}']\n".encode()).problems
+        assert (problem.line, problem.key) == (2, "tags")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +220,7 @@ def test_the_file_of_the_very_domain_comes_before_those_of_its_subdomains(tmp_pa
     told = [line for line in answer.err.splitlines() if "left out, site.example.txt has the rule" in line]
     assert [line.partition(":")[0] for line in told] == ["www.site.example.txt", ".site.example.txt"]
     assert "2 rules written" in answer.out
-    assert "0 were there" in answer.out
+    assert "0 kept as already there" in answer.out
 
 
 def test_site_lists_of_news_please_are_read() -> None:
@@ -195,9 +233,9 @@ def test_site_lists_of_news_please_are_read() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "told"),
     [
-        ("opml", "<html/>", "is no OPML"),
-        ("opml", "<opml>", "no well-formed OPML"),
-        ("opml", '<!DOCTYPE x [<!ENTITY a "b">]><opml>&a;</opml>', "no well-formed OPML"),
+        ("opml", "<html/>", "is not OPML"),
+        ("opml", "<opml>", "not well-formed OPML"),
+        ("opml", '<!DOCTYPE x [<!ENTITY a "b">]><opml>&a;</opml>', "not well-formed OPML"),
         ("news-please", "{}", "no 'base_urls'"),
         ("news-please", "[" * 100_000, "no 'base_urls'"),
     ],

@@ -1,4 +1,4 @@
-"""What is learned of a site's addresses: trees over the prior, and patterns that people can read."""
+"""What is learned about a site's URLs: trees over the prior, and readable patterns."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from newsbot.rules.traits import traits
 SITE = "https://site.example"
 TOPICS = ("world", "sport", "culture")
 ODD = [(f"{SITE}/{topic}/x{number:04}k", True) for topic in TOPICS for number in range(12)]
-"""Articles under short codes: the global prior takes them for sections."""
+"""Articles with short codes as URLs: the global prior classifies them as sections."""
 NAVIGATION = [
     (f"{SITE}/{name}", False) for name in (*TOPICS, "about", "contact", "world/europe", "sport/football")
 ]
 GAMES = [(f"{SITE}/games/how-to-win-the-great-puzzle-of-{number}-days", False) for number in range(12)]
-"""No articles, with addresses like headlines."""
+"""Pages that are not articles, with URLs like headlines."""
 
 
 def test_without_examples_the_global_prior_decides():

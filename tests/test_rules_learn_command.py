@@ -1,4 +1,4 @@
-"""``scrapy rules learn``, as people and programs call it."""
+"""``scrapy rules learn``, as used by people and programs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:
 @pytest.mark.parametrize(
     ("domain", "told"),
     [
-        ("unknown.example", "0 addresses of articles and 0 of other pages are known"),
+        ("unknown.example", "known addresses: 0 of articles, 0 of other pages"),
         ("no domain", "no domain"),
     ],
 )

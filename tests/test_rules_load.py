@@ -1,4 +1,4 @@
-"""Rule files: every kind of problem has its line, all come at once, and what is valid is kept as written."""
+"""Rule files: each problem has its line, all are reported at once, and valid values are stored as written."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import RulesError
 from newsbot.items import Kind
 from newsbot.rules import Rule, load_rules
 from newsbot.rules.keys import KEYS
-from newsbot.rules.load import INTERVALS, build_rule, read_rule_file
+from newsbot.rules.load import INTERVALS, build_rule, read_files, read_rule_file, shipped_folder, shown
 from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL
-from newsbot.rules.yamlfile import MAX_BYTES
+from newsbot.rules.yamlfile import MAX_BYTES, read_tree
 
 HEAD = "domain: example.org\n"
 
@@ -53,28 +53,33 @@ PROBLEMS = [
     (f"deny: {'a' * 1001}", 2, "deny", "1001 characters; at most 1000"),
     ("article:", 2, "article", "give a value or delete the line"),
     ("feeds: example.org/rss", 2, "feeds", "did you mean 'https://example.org/rss'?"),
-    ("feeds: ftp://example.org/rss", 2, "feeds", "no absolute http(s) URL"),
+    ("feeds: ftp://example.org/rss", 2, "feeds", "not an absolute http(s) URL"),
     ("feeds: /rss", 2, "feeds", "write for example https://example.org/rss.xml"),
     ("sitemaps: 'https://example.org/a b'", 2, "sitemaps", "has a blank in it"),
-    ("drop_query: [a=b]", 2, "drop_query", "no query key"),
-    ("drop_query: ['*a']", 2, "drop_query", "no query key"),
+    ("drop_query: [a=b]", 2, "drop_query", "not a query key"),
+    ("drop_query: ['*a']", 2, "drop_query", "not a query key"),
     ("max_depth: -1", 2, "max_depth", "a whole number from 0 to 100, not '-1'"),
     ("max_depth: many", 2, "max_depth", "a whole number from 0 to 100, not 'many'"),
     ("interval: 5m", 2, "interval", "must be lines of the form 'name: value', not a text"),
     ("interval:\n  feed: 5m\n  artikle: 1d", 4, "interval.artikle", "kind of page — did you mean 'article'?"),
-    ("interval:\n  feed: 5 minutes", 3, "interval.feed", "'5 minutes' is no duration; write for example 30s"),
-    ("interval:\n  feed: 5:30", 3, "interval.feed", "'5:30' is no duration"),
+    (
+        "interval:\n  feed: 5 minutes",
+        3,
+        "interval.feed",
+        "'5 minutes' is not a duration; write for example 30s",
+    ),
+    ("interval:\n  feed: 5:30", 3, "interval.feed", "'5:30' is not a duration"),
     ("interval:\n  feed: 4000d", 3, "interval.feed", "at most 3660 days"),
     ("recrawl:\n  feed: off", 3, "recrawl.feed", "off"),
     ("recrawl:\n  article: fixd", 3, "recrawl.article", "did you mean 'fixed'?"),
     ("delay: 2h", 2, "delay", "too long; at most 3600 seconds"),
-    ("delay: .inf", 2, "delay", "no duration"),
-    ("delay: [1]", 2, "delay", "a list is no duration"),
+    ("delay: .inf", 2, "delay", "not a duration"),
+    ("delay: [1]", 2, "delay", "a list is not a duration"),
     ("concurrency: 0", 2, "concurrency", "from 1 to 64, not '0'"),
     ("language: Russian", 2, "language", "write for example en, ru or pt-BR"),
     ("language: no", 2, "language", "no is a truth value (true, false); put it in quotes: 'no'"),
     ("timezone: Moscow", 2, "timezone", "did you mean 'Europe/Moscow'?"),
-    ("timezone: ../../etc/passwd", 2, "timezone", "no time zone"),
+    ("timezone: ../../etc/passwd", 2, "timezone", "not a time zone"),
     ("learn: perhaps", 2, "learn", "must be true or false, not 'perhaps'"),
     ("follow: [feeds, sitemap]", 2, "follow", "'sitemap' is not allowed — did you mean 'sitemaps'?"),
     ("follow: everything", 2, "follow", "allowed: feeds, sitemaps, sections, links"),
@@ -83,6 +88,11 @@ PROBLEMS = [
     ("extract:\n  title:\n    - h1\n    - 'xpath://h1['", 5, "extract.title", "bad XPath '//h1['"),
     ("extract:\n  title: //h1", 3, "extract.title", "did you mean 'xpath://h1'?"),
     ("extract:\n  title: 'xpath:count(//p)'", 3, "extract.title", "gives a float"),
+    ("remove: 'xpath://p[count(preceding::p) > 3]'", 2, "remove", "use preceding-sibling::"),
+    ("remove: 'xpath://p[count(//p) > 3]'", 2, "remove", "or .//"),
+    ("remove: 'xpath://p/@*[. = ../../p/@id]'", 2, "remove", "keep one such step"),
+    ("remove: 'xpath://p[../p/@id = ../p/@class]'", 2, "remove", "keep one such step"),
+    ("remove: 'p ~ p ~ p'", 2, "remove", "keep one such step"),
     ("extract:\n  title: h1::attr", 3, "extract.title", "bad CSS selector"),
     ("remove: 'p:first'", 2, "remove", "pseudo-class :first is unknown"),
     ("layouts: {valid_from: 2024-01-01}", 2, "layouts", "must be a list"),
@@ -91,9 +101,9 @@ PROBLEMS = [
         "layouts:\n  - valid_from: last week",
         3,
         "layouts.valid_from",
-        "is no day; write for example 2024-05-31",
+        "is not a day; write for example 2024-05-31",
     ),
-    ("layouts:\n  - valid_from: 2024-02-30", 3, "layouts.valid_from", "is no day"),
+    ("layouts:\n  - valid_from: 2024-02-30", 3, "layouts.valid_from", "is not a day"),
     (
         "layouts:\n  - valid_from: 2024-01-01\n    text: p",
         4,
@@ -111,7 +121,7 @@ PROBLEMS = [
     ("notes: &a text", 2, "", "aliases and anchors (& and *) are not allowed"),
     ("notes: *a", 2, "", "aliases and anchors"),
     ("<<: {delay: 1}", 2, "<<", "unknown key"),
-    ("notes: 'open", 3, "", "bad YAML"),
+    ("notes: 'open", 2, "", "bad YAML"),
     ('article: "\\d+"', 2, "", "write patterns in single quotes"),
     ("article: %a", 2, "", "put the value in single quotes"),
     ("notes: a: b", 2, "", "bad YAML: mapping values are not allowed here; put a value"),
@@ -141,10 +151,10 @@ DOMAINS = [
     (
         "domain: https://example.org/",
         1,
-        "domain: 'https://example.org/' is no bare domain — did you mean 'example.org'?",
+        "domain: 'https://example.org/' is not a bare domain — did you mean 'example.org'?",
     ),
-    ("domain: '*.example.org'", 1, "domain: '*.example.org' is no domain"),
-    ("domain: example org", 1, "domain: 'example org' is no domain"),
+    ("domain: '*.example.org'", 1, "domain: '*.example.org' is not a domain"),
+    ("domain: example org", 1, "domain: 'example org' is not a domain"),
     ("- domain", 1, "must be lines of the form 'name: value', not a list"),
     ("example.org", 1, "must be lines of the form 'name: value', not a text"),
 ]
@@ -206,9 +216,20 @@ def test_bounded_size_and_encoding(tmp_path: Path) -> None:
     (tmp_path / "example.org.yaml").write_text(HEAD + "# " + "x" * MAX_BYTES)
     assert "at most 256 kB" in problems_of(tmp_path)[0]
     (tmp_path / "example.org.yaml").write_bytes(HEAD.encode() + "notes: слово".encode("cp1251"))
-    assert problems_of(tmp_path) == ["example.org.yaml:2: this is no UTF-8 text; save the file as UTF-8"]
+    assert problems_of(tmp_path) == ["example.org.yaml:2: this is not UTF-8 text; save the file as UTF-8"]
     (tmp_path / "example.org.yaml").write_bytes(b"\xef\xbb\xbf" + HEAD.encode())
     assert len(load_rules(tmp_path)) == 1
+
+
+def test_selectors_of_one_form_are_judged_once_and_each_keeps_its_texts(tmp_path: Path) -> None:
+    texts = ["xpath://a[. = 'x']", """xpath://a[. = 'y "']""", """xpath://a[. = "it's" or . = '"']"""]
+    (tmp_path / "example.org.yaml").write_text(HEAD + yaml.safe_dump({"remove": texts}))
+    [layout] = next(iter(load_rules(tmp_path))).layouts
+    assert [selector.xpath for selector in layout.remove[:3]] == [
+        text.removeprefix("xpath:") for text in texts
+    ]
+    (tmp_path / "example.org.yaml").write_text(HEAD + "remove: \"xpath://a[. = '\\x01']\"\n")
+    assert len(problems_of(tmp_path)) == 1, "XML has no such character, whatever was read before"
 
 
 def test_rules_are_read_from_an_egg(tmp_path: Path) -> None:
@@ -223,7 +244,80 @@ def test_rules_are_read_from_an_egg(tmp_path: Path) -> None:
         assert rule.file.endswith("newsbot.egg/newsbot/site_rules/example.org.yaml")
 
 
+def test_a_folder_without_defaults_has_the_shipped_ones(tmp_path: Path) -> None:
+    shipped = load_rules(shipped_folder()).defaults
+    rules = load_rules(write(tmp_path, example__org=HEAD))
+    assert shipped.deny
+    assert shipped.delay == 2
+    for rule in (rules.defaults, *rules):
+        assert (rule.deny, rule.delay, rule.interval) == (shipped.deny, shipped.delay, shipped.interval)
+    write(tmp_path, _defaults="delay: 7\n")
+    (rule,) = load_rules(tmp_path)
+    assert (rule.deny, rule.delay) == ((), 7)
+
+
+def test_a_single_file_has_the_defaults_of_the_first_folder_that_has_some(tmp_path: Path) -> None:
+    own, project = tmp_path / "own", tmp_path / "project"
+    own.mkdir()
+    project.mkdir()
+    path = write(own, example__org=HEAD) / "example.org.yaml"
+    assert read_files([path], own, project).defaults.file == shown(shipped_folder() / "_defaults.yaml")
+    write(project, _defaults="delay: 3\n")
+    assert read_files([path], own, project).rules.defaults.delay == 3
+    write(own, _defaults="delay: 4\n")
+    assert read_files([path], own, project).rules.defaults.delay == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("interval:\n\tfeed: 5m\n", "example.org.yaml:3: bad YAML: a tab; indent with blanks"),
+        (
+            "article: '^/a\nsection: ^/b\n",
+            "example.org.yaml:2: bad YAML: the quote that begins here is not closed",
+        ),
+        (
+            "article:\n  - '^/a\n  - '^/b'\n",
+            "example.org.yaml:3: bad YAML: the quote that begins here is not closed",
+        ),
+        (
+            "learn: true\ndeny: [/tag/,\n  /tags/\n",
+            "example.org.yaml:3: bad YAML: the bracket that begins here is not closed",
+        ),
+        (
+            "section: *.html\n",
+            "example.org.yaml:2: bad YAML: put a value that begins with * or & in single quotes",
+        ),
+        (
+            "feeds https://a.org/feed\nlearn: true\n",
+            "example.org.yaml:2: bad YAML: no colon after the first word; write name: value",
+        ),
+        (
+            "feeds: https//a.org/feed\n",
+            "example.org.yaml:2: feeds: 'https//a.org/feed' is not an address — did you mean 'https://a.org/feed'?",
+        ),
+        (
+            "feeds: https://a.org/feed, https://a.org/feed2\n",
+            "is more than one address; write each on a line of its own, after '- '",
+        ),
+        (
+            "sitemaps: robots.txt\n",
+            "write it in full: https://example.org/robots.txt (sitemaps that robots.txt",
+        ),
+    ],
+)
+def test_mistakes_are_named_where_they_are_made(tmp_path: Path, text: str, told: str) -> None:
+    (problem,) = problems_of(write(tmp_path, example__org=HEAD + text))
+    assert told in problem
+
+
+def test_a_city_that_is_only_a_little_alike_is_not_proposed(tmp_path: Path) -> None:
+    (problem,) = problems_of(write(tmp_path, example__org=HEAD + "timezone: Moskau\n"))
+    assert "Omsk" not in problem
+
+
 def test_the_shortest_rule_has_all_defaults(tmp_path: Path) -> None:
+    write(tmp_path, _defaults="")
     rule = load_one(tmp_path, "domain: example.org")
     assert rule == Rule(domain="example.org", file=rule.file, interval=rule.interval)
     assert dict(rule.interval) == INTERVALS
@@ -324,6 +418,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "head": st.lists(st.sampled_from([kind.value for kind in Kind]), max_size=5),
     "delay": st.integers(0, 3600),
     "concurrency": st.integers(1, 64),
+    "tls": st.sampled_from(["verify", "ignore"]),
+    "render": st.booleans(),
     "language": st.sampled_from(["en", "ru", "no", "pt-BR", "zh-Hant"]),
     "timezone": st.sampled_from(["UTC", "Europe/Moscow", "Asia/Tokyo"]),
     "extract": EXTRACT,
@@ -335,12 +431,13 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         max_size=3,
         unique_by=lambda one: one["valid_from"],
     ),
+    "tags": st.lists(st.sampled_from(["regional", "north-2", "область"]), max_size=3),
     "notes": NOTES,
 }
 
 
 def texts(value: Any) -> Any:
-    """A value of a rule as it was written."""
+    """Return the text of a rule's value as it was written."""
     if isinstance(value, tuple):
         return [texts(item) for item in value]
     return getattr(value, "text", value)
@@ -390,3 +487,28 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
     file = read_rule_file("example.org.yaml", data)
     assert file.problems
     assert all(1 <= problem.line <= data.count(b"\n") + data.count(b"\r") + 2 for problem in file.problems)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.recursive(st.text(max_size=8), lambda some: st.lists(some, max_size=3), max_leaves=7)
+    | st.dictionaries(st.text(), st.text())
+)
+def test_the_quick_parser_gives_the_tree_of_the_careful_one(value: object) -> None:
+    def plain(node: yaml.Node | None) -> object:
+        if isinstance(node, yaml.ScalarNode):
+            return (node.tag, node.value, node.start_mark.line)
+        if isinstance(node, yaml.SequenceNode):
+            return [plain(one) for one in node.value]
+        assert isinstance(node, yaml.MappingNode)
+        return [(plain(key), plain(one)) for key, one in node.value]
+
+    text = yaml.safe_dump(value, allow_unicode=True)
+    assume("&" not in text)
+    expected = plain(yaml.compose(text, Loader=yaml.SafeLoader))
+    assert plain(read_tree(text.encode())) == expected
+
+
+def test_an_abbreviation_of_a_time_zone_suggests_no_other_abbreviation(tmp_path: Path) -> None:
+    (problem,) = problems_of(write(tmp_path, example__org=HEAD + "timezone: MSK\n"))
+    assert problem.endswith("'MSK' is not a time zone, write for example Europe/Moscow or UTC")

@@ -1,4 +1,4 @@
-"""Which rule holds for a URL, and what it says."""
+"""Which rule applies to a URL, and its result."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_longest_domain_holds(host: str, domain: str) -> None:
 
 
 def test_a_url_that_is_none_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="no absolute"):
+    with pytest.raises(ValueError, match="not an absolute"):
         RULES.for_url("mailto:a@example.org")
 
 

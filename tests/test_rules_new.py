@@ -1,4 +1,4 @@
-"""``scrapy rules new`` and ``scrapy rules test``: a rule from a live site, and its saved pages."""
+"""``scrapy rules new`` and ``scrapy rules test``: a rule made from a live site, and its saved pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Plac
     assert not compile_pattern(pattern.text).search("/tag/bridge")
     assert "known articles, 0 other pages" in file.read_text()
     tested = place.run("rules", "test", SITE)
-    assert (tested.code, tested.out) == (0, "1 saved pages, 0 fields differ\n")
+    assert (tested.code, tested.out) == (0, "1 saved page; fields that differ: 0\n")
 
     case = place.folder / "tests" / "sites" / SITE / "first"
     expected = json.loads((case / "expected.json").read_text())

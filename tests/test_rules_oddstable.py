@@ -1,4 +1,4 @@
-"""Odds met lately: kept to the thousandth, never another address's, in memory that does not grow."""
+"""The cache of log-odds: rounded to the thousandth, never those of another URL, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ODDS = st.floats(-60, 60)
 
 @given(st.lists(st.tuples(st.text(max_size=8), ODDS), max_size=60))
 def test_what_is_found_is_what_was_put_last(entries: list[tuple[str, float]]) -> None:
-    """With more addresses than places some are gone; none has the odds of another one."""
+    """With more URLs than places some are evicted; none has the odds of another one."""
     table = OddsTable(16)
     put: dict[str, float] = {}
     for text, odds in entries:
@@ -32,7 +32,7 @@ def test_what_is_found_is_what_was_put_last(entries: list[tuple[str, float]]) ->
 
 @given(ODDS, st.integers(-(2**63), 2**63 - 1))
 def test_every_hash_has_a_place(odds: float, mark: int) -> None:
-    """Hashes are negative too."""
+    """Hashes may be negative."""
     table = OddsTable(1 << 8)
     assert table.get(mark) is None
     assert table.get(mark) != table.put(mark, odds) == table.get(mark)
@@ -42,14 +42,14 @@ def test_every_hash_has_a_place(odds: float, mark: int) -> None:
 
 @pytest.mark.parametrize("odds", [1e300, -1e300, float("inf"), float("-inf")])
 def test_what_is_too_large_is_as_good_as_certain(odds: float) -> None:
-    """A probability is 0 or 1 long before."""
+    """The probability is already 0 or 1 for smaller values."""
     table = OddsTable(4)
     assert shape.probability(table.put(7, odds)) == pytest.approx(float(odds > 0), abs=1e-12)
     assert table.get(7) == table.put(7, odds)
 
 
 def test_rules_of_sites_share_one_table_and_never_an_answer() -> None:
-    """The same address has other odds by another site's rule, and by none."""
+    """The same URL has different odds under the rules of two sites, and without a rule."""
     good = [(f"https://a.example/news/{n}-words-of-a-headline-here", True) for n in range(40)]
     bad = [(f"https://a.example/shop/{n}-words-of-a-headline-here", False) for n in range(40)]
     one = learned_of(good + bad)
@@ -79,7 +79,7 @@ print(-ask("x") + ask("y"))
 
 
 def test_memory_does_not_grow_with_addresses() -> None:
-    """Once 20,000 addresses took 5 MB, and the bound was 16,384 addresses of each site."""
+    """In an earlier version 20,000 URLs took 5 MB, and the limit was 16,384 URLs per site."""
     grown = int(subprocess.check_output([sys.executable, "-c", GROWTH], text=True))
     assert grown < 200_000
     assert PLACES == len(learn.lately) == len(shape.lately)

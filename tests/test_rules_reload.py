@@ -18,7 +18,7 @@ from tests.mockserver import MockServer
 
 def put(folder: Path, name: str, text: str) -> None:
     (folder / f"{name}.yaml").write_text(text)
-    moment = time.time_ns() + put.calls * 1_000_000_000  # type: ignore[attr-defined]  # times differ in any case
+    moment = time.time_ns() + put.calls * 1_000_000_000  # type: ignore[attr-defined]  # the times must differ
     put.calls += 1  # type: ignore[attr-defined]
     os.utime(folder / f"{name}.yaml", ns=(moment, moment))
 
@@ -105,5 +105,5 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
     end = time.monotonic() + 60
     while not condition():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.05)

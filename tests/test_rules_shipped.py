@@ -1,4 +1,4 @@
-"""The rules that newsbot ships say the right thing of real addresses."""
+"""The shipped rules classify real URLs correctly."""
 
 from __future__ import annotations
 

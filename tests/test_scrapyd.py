@@ -1,8 +1,9 @@
-"""The egg of scrapyd-deploy on a real scrapyd: jobs run, log, share the work, and stop when told to."""
+"""The egg of scrapyd-deploy on a real scrapyd: jobs run, log, share the work, and can be stopped."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,9 +11,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import quote
 from uuid import uuid4
 
+import jsonschema
 import pytest
+from playwright.sync_api import expect
 from pymongo import MongoClient
 
 from benchmarks.demoweb.messages import Answer, Request
@@ -20,14 +24,18 @@ from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
+from tests.browser import check_access, chromium
 from tests.crawls import World, article_html
+from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 from tests.mockserver import MockServer
 from tests.redisserver import RedisServer, need_redis
-from tests.scrapydserver import ScrapydServer, copy_project, scrapyd_deploy, wait_for
+from tests.scrapydserver import PASSWORD, USER, ScrapydServer, copy_project, scrapyd_deploy, wait_for
+from tests.servers import free_port
+from tests.test_dashboard_api import answer_schema
 
 SLOW = "slow.test"
 numbers = count()
-"""Of articles, so that no two have one text."""
+"""Numbers of articles, so that their texts differ."""
 PAGES = 20
 
 
@@ -41,14 +49,14 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 class Web(MockServer):
-    """The six hosts of the demo, and beside them pages that a test registers: one web for all jobs."""
+    """The six hosts of the demo, and pages registered by a test: one web for all jobs."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.demo = DemoServer(folder, articles=60)
 
-    def _answer(self, request: Request) -> Answer:
-        return super()._answer(request) if request.host == SLOW else self.demo._handler(request)
+    def answer(self, request: Request) -> Answer:
+        return super().answer(request) if request.host == SLOW else self.demo._handler(request)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +67,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
 
 @pytest.fixture(scope="module")
 def mongo(mongo_uri: str) -> Iterator[str]:
-    """The address of a database of this module's own."""
+    """The URI of a database for this module."""
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
@@ -102,7 +110,7 @@ def test_two_jobs_share_a_crawl_to_its_end(
     for log in logs:
         assert "Spider closed (finished)" in log
         assert "ERROR" not in log
-        assert "\x1b" not in log, "no live display in a file"
+        assert "\x1b" not in log, "a log file must not have a live display"
     with closing(MongoStorage(mongo)) as storage:
         report = compare(storage.articles.iter(), web.demo.manifest)
     assert report.ok, report.faults
@@ -112,7 +120,7 @@ def test_two_jobs_share_a_crawl_to_its_end(
 
 
 def hold_leases(scrapyd: ScrapydServer, web: Web, redis: RedisServer, name: str) -> str:
-    """Schedule a job on slow pages, and return its id as soon as it works on them."""
+    """Schedule a job on slow pages, and return its id when it holds leases."""
     urls = [f"http://{SLOW}/20/{name}-{number}.html" for number in range(PAGES)]
     for url in urls:
         web.page(url, article_html(next(numbers)), delay=0.5)
@@ -148,11 +156,72 @@ def counted(redis: RedisServer) -> dict[str, int]:
         return frontier.counts()
 
 
-def test_a_wrong_argument_is_one_line_in_the_log_of_scrapyd(scrapyd: ScrapydServer) -> None:
-    scrapyd.finish(scrapyd.schedule(sites="lenta.ur"))
+def test_a_wrong_argument_is_one_line_in_the_logs_of_the_job_and_of_scrapyd(scrapyd: ScrapydServer) -> None:
+    (line,) = scrapyd.finish(scrapyd.schedule(sites="lenta.ur")).splitlines()
+    assert "ERROR: scrapy crawl: sites=lenta.ur: no rule for it" in line
     assert "sites=lenta.ur: no rule for it" in scrapyd.said
     assert "did you mean 'lenta.ru'?" in scrapyd.said
     assert "Traceback" not in scrapyd.said
+
+
+def test_the_dashboard_starts_and_stops_jobs_and_shows_their_logs(
+    scrapyd: ScrapydServer, tmp_path: Path
+) -> None:
+    address = scrapyd.url.replace("//", f"//{USER}:{quote(PASSWORD)}@")
+    settings = settings_of(tmp_path, NEWSBOT_SCRAPYD=address)
+    heading = re.compile(r"^Job [0-9a-f]{32} ")
+    with served(settings, token=TOKEN) as home, chromium() as browser:
+        page = browser.new_context(base_url=home, bypass_csp=True).new_page()
+        page.set_default_timeout(90_000)  # scrapyd answers nothing else while it runs "scrapy list"
+        page.goto("/crawl")
+        page.get_by_role("link", name="Start or stop crawls").click()
+        expect(page.locator("main")).to_contain_text("Log in to start or stop jobs")
+        page.goto("/login")
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_role("button", name="Log in").click()
+
+        page.goto("/jobs")
+        page.get_by_label("Sites").fill("lenta.ru")
+        page.get_by_label("Mode").select_option("continuous")
+        page.get_by_role("button", name="Start a crawl").click()
+        (job,) = re.findall("[0-9a-f]{32}", page.get_by_role("status").inner_text())
+        row = page.get_by_role("row", name=job)
+        expect(row).to_be_visible()
+        check_access(page)
+        wait_for(lambda: "Spider opened" in scrapyd.log(job), "the job does not start")
+        row.get_by_role("link").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+        wait_for(lambda: page.reload() and "Spider opened" in page.locator("pre").inner_text(), "no log")
+        check_access(page)
+        assert PASSWORD not in page.content()
+
+        page.goto("/jobs")
+        expect(row).to_contain_text("running")
+        row.get_by_role("button", name="Stop").click()
+        expect(page.get_by_role("status")).to_contain_text(f"Job {job} was told to stop; it was running")
+        assert "Spider closed (shutdown)" in scrapyd.finish(job)
+        for path, name in (("/api/jobs", "jobs"), (f"/api/jobs/{job}", "job_log")):
+            found = page.request.get(path).json()
+            jsonschema.Draft202012Validator(answer_schema(name)).validate(found)
+        assert found["job"]["state"] == "finished"
+        assert "Spider closed (shutdown)" in found["log"]
+        assert page.request.get("/jobs/none").status == 404
+        page.goto("/jobs")
+        page.get_by_label("Sites").fill("lenta.ru -d x=1")
+        page.get_by_role("button", name="Start a crawl").click()  # a wrong argument is in the job's log
+        (wrong,) = re.findall("[0-9a-f]{32}", page.get_by_role("status").inner_text())
+        assert "no rule for it" in scrapyd.finish(wrong)
+
+
+def test_a_scrapyd_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
+    async def look(visitor: Visitor) -> None:
+        for path in ("/jobs", "/api/jobs"):
+            answer, text = await visitor.get(path)
+            assert answer.status == 503
+            assert "scrapyd does not answer" in text
+            assert "secret" not in text
+
+    visit(settings_of(tmp_path, NEWSBOT_SCRAPYD=f"http://a:secret@127.0.0.1:{free_port()}/"), look)
 
 
 def test_jobs_stop_cleanly_when_all_processes_of_the_unit_are_told_to(

@@ -1,329 +1,321 @@
-"""The word index on the embedded file: folding, merging, and asking, against reading every article."""
+"""The search index and its follower over articles in memory, compared with reading every article."""
 
 from __future__ import annotations
 
+import fcntl
+import multiprocessing
 import sqlite3
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from newsbot.connections.sqlite import open_database, transaction
-from newsbot.errors import DataUnavailable
-from newsbot.search.index import background, searching
-from newsbot.search.index import indexer as indexing
-from newsbot.search.index.entry import Entry
-from newsbot.search.index.indexer import Indexer
-from newsbot.search.index.layout import LARGE
-from newsbot.search.index.searching import WordIndex, asked_of
-from newsbot.search.index.segments import MAX_DOCS, Segment, State, state_of, to_merge
-from newsbot.search.query import parse
-from newsbot.storage.sqlite.schema import MIGRATIONS
-from newsbot.storage.sqlite.words import SqliteBlocks, add, forget
-from tests.wordmodel import found_by_reading, make_entries, make_queries, newer
+from newsbot.errors import DataError, RecordBusy
+from newsbot.items import Article
+from newsbot.search import following, index
+from newsbot.search.articles import ArticleSearch
+from newsbot.search.index import first_row
+from newsbot.search.query import ArticleFilter
+from newsbot.urls import fingerprint
+from tests.contracts.storage_samples import make_article
+from tests.library import MemoryLibrary
+from tests.wordmodel import found_by_reading, make_articles, make_queries
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(
-        open_database(tmp_path / "newsbot.db", component="storage", migrations=MIGRATIONS)
-    ) as opened:
+def library() -> MemoryLibrary:
+    return MemoryLibrary()
+
+
+@pytest.fixture
+def search(tmp_path: Path, library: MemoryLibrary) -> Iterator[ArticleSearch]:
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as opened:
         yield opened
 
 
-@pytest.fixture
-def store(database: sqlite3.Connection, tmp_path: Path) -> SqliteBlocks:
-    return SqliteBlocks(database, tmp_path / "newsbot.db")
+def urls(search: ArticleSearch, query: str, limit: int = 1000, **asked: object) -> list[str]:
+    found = search.find(query, limit=limit, patience=60.0, **asked)  # type: ignore[arg-type]
+    return [hit.article.canonical_url for hit in found]
 
 
-def wait(database: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    with transaction(database):
-        for entry in entries:
-            add(database, entry)
-
-
-def find(
-    store: SqliteBlocks, query: str, *, limit: int = 10_000, by_time: bool = True
-) -> list[tuple[bytes, int]]:
-    asked = asked_of(parse(query), None)
-    parts = WordIndex(store).find(asked, limit=limit, by_time=by_time)
-    return [(one.key, one.version) for part in parts for one in part]
+def words_in_file(path: Path) -> set[str]:
+    """Return all words of the index, including its marks."""
+    with closing(sqlite3.connect(path)) as database:
+        (number,) = database.execute("SELECT number FROM generation WHERE active").fetchone()
+        database.execute(f"CREATE VIRTUAL TABLE temp.v USING fts5vocab (main, words_{number}, row)")
+        return {row[0] for row in database.execute("SELECT term FROM v")}
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("each", [7, 150])
+@pytest.mark.parametrize("at_once", [7, 500])
 def test_any_query_finds_what_reading_all_articles_finds(
-    store: SqliteBlocks, database: sqlite3.Connection, seed: int, each: int
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, seed: int, at_once: int
 ) -> None:
-    entries = make_entries(seed, 400)
-    for start in range(0, 390, each):  # the rest waits: both are asked as one
-        wait(database, entries[start : min(390, start + each)])
-        assert Indexer(store).run(all_of_it=True)
-    wait(database, entries[390:])
-    assert len(store.state().segments) < 390 / each + 1
-    moments = {entry.key: entry.moment for entry in entries}
-    for query in make_queries(seed, 300):
-        wanted = found_by_reading(entries, query)
-        found = [key for key, _ in find(store, query)]
-        assert set(found) == wanted, query
-        assert len(found) == len(wanted)
-        assert [moments[key] for key in found] == sorted((moments[key] for key in found), reverse=True)
-        assert {key for key, _ in find(store, query, by_time=False)} == wanted, query
+    monkeypatch.setattr(following, "AT_ONCE", at_once)
+    articles = make_articles(seed, 200)
+    for number, article in enumerate(articles):
+        library.store(article)
+        if number % 40 == 0:
+            search.follow()
+    for article in articles[::3]:  # new versions with the words in reverse order
+        library.store(replace(article, text=" ".join(reversed(article.text.split()))))
+    search.follow()
+    for article in articles[::5]:
+        library.remove(article.canonical_url)
+    present = list(library.articles.values())
+    for query in make_queries(seed, 80):
+        newest, best = urls(search, query, by_time=True), urls(search, query)
+        assert set(newest) == set(best) == found_by_reading(present, query), query
+        assert len(newest) == len(set(newest))
+        moments = [library.articles[fingerprint(url)].published_at for url in newest]
+        assert moments == sorted(moments, reverse=True)  # type: ignore[type-var]
+    assert search.waiting() == 0
 
 
-def test_the_first_page_is_the_beginning_of_all_that_is_found(
-    store: SqliteBlocks, database: sqlite3.Connection
+def test_a_search_answers_while_others_number_changes(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = make_entries(5, 600)
-    for start in range(0, 600, 60):
-        wait(database, entries[start : start + 60])
-        Indexer(store).run(all_of_it=True)
-    for query in make_queries(6, 100):
-        asked = asked_of(parse(query), None)
-        for by_time in (True, False):
-            page = next(WordIndex(store).find(asked, limit=5, by_time=by_time))
-            every = next(WordIndex(store).find(asked, limit=10_000, by_time=by_time))
-            assert [one.score for one in page] == [one.score for one in every[: len(page)]], query
-            assert len(page) >= min(5, len(every))
+    library.store(make_article("a", "Слово."))
+    search.follow()
+
+    def busy(*_: object) -> None:
+        raise RecordBusy("numbered by another worker")
+
+    monkeypatch.setattr(library, "changes_since", busy)
+    assert len(urls(search, "слово")) == 1
 
 
-def test_rank_does_not_depend_on_how_articles_are_spread_over_segments(
-    store: SqliteBlocks, database: sqlite3.Connection
+def test_counts_are_those_of_reading_all_articles(search: ArticleSearch, library: MemoryLibrary) -> None:
+    for article in make_articles(3, 150):
+        library.store(article)
+    library.store(make_article("old", "w0", published_at=datetime(1969, 12, 31, 23, tzinfo=UTC)))
+    library.store(make_article("undated", "w0", published_at=None, fetched_at=None))
+    for query in ("w0", "w1 -w2", "lang:ru OR w3", "xyz"):
+        found = search.find(query, limit=1000)
+        counts = search.counts(query)
+        days = Counter(str(hit.article.published_at.date()) for hit in found if hit.article.published_at)
+        assert (counts.total, counts.days) == (len(found), dict(sorted(days.items())))
+        assert counts.sites == Counter(hit.article.source for hit in found)
+        assert counts.languages == Counter(hit.article.language or "" for hit in found)
+        assert list(counts.sites.values()) == sorted(counts.sites.values(), reverse=True)
+    assert search.counts("").total == 152
+    assert search.counts("🙂").total == 0
+    assert "1969-12-31" in search.counts("w0").days
+
+
+def test_pages_follow_each_other_without_gap(search: ArticleSearch, library: MemoryLibrary) -> None:
+    for article in make_articles(1, 120):
+        library.store(article)
+    for by_time in (False, True):
+        whole = urls(search, "w0", by_time=by_time)
+        pages = [urls(search, "w0", 7, skip=skip, by_time=by_time) for skip in range(0, len(whole), 7)]
+        assert [url for page in pages for url in page] == whole
+
+
+def test_nothing_is_left_of_removed_articles(
+    search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
 ) -> None:
-    entries = make_entries(9, 120)
-    asked = asked_of(parse("w3 w5"), None)
-    wait(database, entries)
-    waiting = next(WordIndex(store).find(asked, limit=200, by_time=False))
-    Indexer(store).run(all_of_it=True)
-    indexed = next(WordIndex(store).find(asked, limit=200, by_time=False))
-    assert len(waiting) > 10
-    assert [one.key for one in waiting] == [one.key for one in indexed]
-    assert [one.score for one in waiting] == pytest.approx([one.score for one in indexed])
+    for number in range(30):
+        library.store(make_article(f"{number}", f"Слово secret{number} " * 3, authors=[f"Анна Ким{number}"]))
+    search.follow()
+    for number in range(29):
+        library.remove(f"https://example.org/{number}")
+    library.store(make_article("29", "Совсем иное."))
+    assert urls(search, "слово") == []
+    assert urls(search, "иное") == ["https://example.org/29"]
+    with closing(sqlite3.connect(tmp_path / "search.db")) as database:
+        database.execute("INSERT INTO words_1 (words_1) VALUES ('optimize')")
+        database.commit()
+    left = words_in_file(tmp_path / "search.db")
+    assert not [word for word in left if "secret" in word or "ким" in word or word == "слов"]
+    assert "all" in left
 
 
-def test_words_of_very_many_articles_keep_their_places(
-    store: SqliteBlocks, database: sqlite3.Connection
+def test_many_articles_of_one_moment_all_have_a_place(search: ArticleSearch, library: MemoryLibrary) -> None:
+    day = datetime(2024, 5, 3, tzinfo=UTC)
+    for number in range(300):
+        library.store(make_article(f"{number}", "Слово.", published_at=day, content_hash=str(number)))
+    library.store(make_article("undated", "Слово.", published_at=None, fetched_at=None))
+    library.store(make_article("old", "Слово.", published_at=datetime(1905, 1, 1, tzinfo=UTC)))
+    library.store(make_article("next", "Слово.", published_at=day + timedelta(hours=1)))
+    found = urls(search, "слово", by_time=True)
+    assert len(found) == 303
+    assert found[0].endswith("/next")
+    assert [url.rsplit("/", 1)[1] for url in found[-2:]] == ["old", "undated"]
+    assert len(urls(search, "слово since:2024-05-03 until:2024-05-04")) == 301
+    late = ArticleFilter(since=day + timedelta(seconds=1))
+    assert urls(search, "слово", where=late) == ["https://example.org/next"]
+    early = ArticleFilter(until=day + timedelta(microseconds=1))
+    assert len(urls(search, "слово", where=early)) == 301  # without the article that has no date
+
+
+@pytest.mark.parametrize("moment", [datetime.min, datetime.max])
+def test_any_time_has_a_row(moment: datetime) -> None:
+    assert abs(first_row(moment.replace(tzinfo=UTC))) < 1 << 45
+
+
+def test_another_storage_and_an_older_backup_make_the_index_anew(
+    search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
 ) -> None:
-    entries = make_entries(3, 2 * LARGE)
-    for half in (entries[:LARGE], entries[LARGE:]):
-        wait(database, half)
-        Indexer(store).run()
-    assert len(store.state().segments) == 1  # of two
-    for query in ("w0", '"w0 w1"', "-w0", 'title:"w1 w0"', "author:w0 w1", '"w0 w0 w1" -"w2 w0"'):
-        assert {key for key, _ in find(store, query)} == found_by_reading(entries, query), query
+    for name in ("a", "b"):
+        library.store(make_article(name, f"Слово {name}."))
+    assert len(urls(search, "слово")) == 2
+    restored = MemoryLibrary()
+    restored.store(make_article("a", "Слово a."))
+    with closing(ArticleSearch(tmp_path / "search.db", restored)) as again:
+        assert urls(again, "слово") == ["https://example.org/a"]
+    other = MemoryLibrary("two")
+    for name in ("c", "d", "e"):
+        other.store(make_article(name, f"Слово {name}."))
+    with closing(ArticleSearch(tmp_path / "search.db", other)) as again:
+        assert len(urls(again, "слово")) == 3
+        assert again.waiting() == 0
 
 
-def test_a_phrase_of_words_of_every_article_is_sought_in_the_newest_ones_at_least(
-    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+def test_the_old_index_answers_while_a_new_one_is_made(
+    search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = sorted(make_entries(11, 300), key=lambda one: one.moment)
-    for start in range(0, 300, 50):
-        wait(database, entries[start : start + 50])
-        Indexer(store).run(all_of_it=True)
-    monkeypatch.setattr(searching, "MAX_PLACES", 300)
-    for by_time in (True, False):
-        found = {key for key, _ in find(store, '"w0 w1"', by_time=by_time)}
-        assert found < found_by_reading(entries, '"w0 w1"')
-        assert found >= found_by_reading(entries[250:], '"w0 w1"')
-        assert {key for key, _ in find(store, "w0 w1", by_time=by_time)} == found_by_reading(entries, "w0 w1")
+    monkeypatch.setattr(following, "AT_ONCE", 10)
+    for number in range(40):
+        library.store(make_article(f"{number}", "Слово."))
+    search.follow()
+    answers = []
+
+    def ask(_written: int) -> None:
+        with closing(ArticleSearch(tmp_path / "search.db", library)) as other:
+            answers.append(len(other.find("слово", limit=100, patience=0.1)))
+            assert not other.remake()
+
+    assert search.remake(ask)
+    assert set(answers) == {40}
+    assert len(answers) >= 4
+    assert search.waiting() == 0
+    assert len(urls(search, "слово")) == 40
 
 
-def test_an_article_is_found_once_while_it_waits_in_a_new_version(
-    store: SqliteBlocks, database: sqlite3.Connection
+def test_what_was_broken_off_goes_on(
+    search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (entry,) = make_entries(1, 1)
-    wait(database, [entry])
-    Indexer(store).run(all_of_it=True)
-    wait(database, [newer(entry)])
-    assert sorted(find(store, f"site:{entry.source}")) == [(entry.key, 1), (entry.key, 2)]
-    assert store.count_waiting(9) == 1
-    Indexer(store).run(all_of_it=True)
-    assert store.count_waiting(9) == 0
+    monkeypatch.setattr(following, "AT_ONCE", 10)
+    for number in range(40):
+        library.store(make_article(f"{number}", "Слово."))
+    search.follow()
+
+    class Killed(Exception):
+        pass
+
+    def die(written: int) -> None:
+        if written >= 20:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search.remake(die)
+    library.store(make_article("new", "Слово."))
+    written: list[int] = []
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as other:
+        other.follow(tell=written.append)
+        assert written[-1] == 21
+        assert len(urls(other, "слово")) == 41
 
 
-def test_a_newer_version_that_came_while_the_old_one_was_folded_still_waits(
-    store: SqliteBlocks, database: sqlite3.Connection
+def test_several_followers_write_each_change_once(
+    library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (entry,) = make_entries(1, 1)
-    wait(database, [newer(entry)])
-    old = store.state()
-    assert store.change(old, old.changed(), [entry])
-    assert [one.version for one in store.waiting(9)] == [2]
+    monkeypatch.setattr(following, "AT_ONCE", 5)
+    articles = make_articles(5, 200)
+    for article in articles:
+        library.store(article)
+    written: list[int] = []
+
+    def follow() -> None:
+        with closing(ArticleSearch(tmp_path / "search.db", library)) as one:
+            mine = [0]
+            assert one.follow(tell=mine.append)
+            written.append(mine[-1])
+
+    threads = [threading.Thread(target=follow) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(written) == 200
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as one:
+        assert set(urls(one, "-w0")) == found_by_reading(articles, "-w0")
 
 
-def test_a_merge_that_was_broken_off_leaves_nothing_behind(
-    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+def test_a_killed_follower_leaves_a_good_index_and_no_lock(library: MemoryLibrary, tmp_path: Path) -> None:
+    for number in range(3000):
+        library.store(make_article(f"{number}", f"Слово {number}."))
+    process = multiprocessing.get_context("fork").Process(target=_follow, args=(tmp_path, library))
+    process.start()
+    process.join(0.3)
+    process.kill()
+    process.join()
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as search:
+        assert search.follow()
+        assert len(urls(search, "слово", 5000)) == 3000
+
+
+def _follow(folder: Path, library: MemoryLibrary) -> None:
+    ArticleSearch(folder / "search.db", library).follow()
+
+
+def test_a_layout_of_another_version_is_made_anew(
+    library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_DOOMED", -1.0)
-    entries = make_entries(2, 300)
-    for start in range(0, 280, 40):
-        wait(database, entries[start : start + 40])
-        Indexer(store).run(all_of_it=True)
-    wait(database, entries[280:])
-    asked = 0
-
-    def killed_in_the_merge() -> bool:
-        nonlocal asked
-        asked += 1
-        if asked == 3:
-            raise SystemExit
-        return True
-
-    with pytest.raises(SystemExit):
-        Indexer(store).run(killed_in_the_merge, all_of_it=True)
-    assert store.state().building
-    assert not Indexer(store).run()  # nobody knows yet that it is dead
-    late = store.state().until + 1
-    other = Indexer(store, clock=lambda: late)  # the lease of the dead one is over
-    assert other.run(all_of_it=True)
-    state = store.state()
-    assert not state.building
-    assert [one.docs for one in state.segments] == [300]
-    kept = {number >> 24 for (number,) in database.execute("SELECT number FROM search_block")}
-    assert kept == {one.number for one in state.segments}
-    for query in make_queries(2, 50):
-        assert {key for key, _ in find(store, query)} == found_by_reading(entries, query), query
+    library.store(make_article("a", "Слово."))
+    for layout in (99, 100):
+        monkeypatch.setattr(index, "LAYOUT", layout)
+        with closing(ArticleSearch(tmp_path / "search.db", library)) as search:
+            assert search.waiting() == 1
+            assert urls(search, "слово") == ["https://example.org/a"]
+            assert search.waiting() == 0
 
 
-def test_one_process_at_a_time_changes_the_index(store: SqliteBlocks, database: sqlite3.Connection) -> None:
-    wait(database, make_entries(1, 20))
-    first = store.state()
-    assert store.change(first, first.changed(owner="another", until=2e9))
-    assert not Indexer(store, clock=lambda: 1e9).run(all_of_it=True)
-    assert store.count_waiting(99) == 20
-    assert not store.change(first, first.changed())  # it has changed since
-    assert Indexer(store, clock=lambda: 3e9).run(all_of_it=True)
-    assert store.count_waiting(99) == 0
+def test_a_search_beside_the_first_follower_answers(library: MemoryLibrary, tmp_path: Path) -> None:
+    library.store(make_article("a", "Слово."))
+    with (tmp_path / "search.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with closing(ArticleSearch(tmp_path / "search.db", library)) as search:
+            assert search.find("слово", patience=0.1) == []
+            assert search.waiting() == 1
 
 
-def test_a_reader_that_meets_a_merged_segment_begins_again(
-    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path, library: MemoryLibrary) -> None:
+    (tmp_path / "search.db").write_bytes(b"no database at all" * 1000)
+    with pytest.raises(DataError, match=r"search\.db.*delete it"):
+        ArticleSearch(tmp_path / "search.db", library)
+
+
+def test_what_was_understood_is_said_when_nothing_is_found(
+    search: ArticleSearch, library: MemoryLibrary
 ) -> None:
-    monkeypatch.setattr(indexing, "_DOOMED", -1.0)
-    entries = make_entries(4, 320)
-    for start in range(0, 280, 40):
-        wait(database, entries[start : start + 40])
-        Indexer(store).run(all_of_it=True)
-    read = SqliteBlocks.blocks
-    turns = iter(range(9))
-
-    def merged_meanwhile(self: SqliteBlocks, numbers: Sequence[int]) -> object:
-        if next(turns) == 0:
-            monkeypatch.setattr(SqliteBlocks, "blocks", read)
-            wait(database, entries[280:])
-            Indexer(store).run(all_of_it=True)
-        return read(self, numbers)
-
-    monkeypatch.setattr(SqliteBlocks, "blocks", merged_meanwhile)
-    assert {key for key, _ in find(store, "w0")} == found_by_reading(entries, "w0")
-    assert len(store.state().segments) == 1
-
-
-@pytest.mark.parametrize("gone", [1, 40, 300])
-def test_the_words_of_removed_articles_leave_the_index(
-    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, gone: int
-) -> None:
-    monkeypatch.setattr(indexing, "_DOOMED", -1.0)
-    entries = [
-        replace(one, text=f"{one.text} secret{number}x") for number, one in enumerate(make_entries(8, 300))
+    library.store(make_article("a", "Мост закрыт.", title="Город"))
+    library.store(make_article("b", "Река вышла.", title="Погода"))
+    search.follow()
+    assert search.explain("мост", found=True) == []
+    assert search.explain('"мост', found=True) == ["a quote was not closed: the phrase goes to the end"]
+    assert search.explain("мост -троллейбус пароход lang:ru", found=False) == [
+        "understood as: мост AND -троллейбус AND пароход AND lang:ru",
+        "no article has пароход; look for another spelling, or write word*",
     ]
-    for start in range(0, 280, 140):
-        wait(database, entries[start : start + 140])
-        Indexer(store).run(all_of_it=True)
-    wait(database, entries[280:])
-    removed, kept = entries[:gone], entries[gone:]
-    with transaction(database):
-        forget(database, [entry.key for entry in removed])
-    assert Indexer(store).run()
-    assert not store.removed()
-    blocks = b"".join(body for (body,) in database.execute("SELECT body FROM search_block"))
-    assert all(f"secret{number}x".encode() not in blocks for number in range(gone))
-    assert sum(one.docs for one in store.state().segments) == max(0, 280 - gone)
-    for query in [*make_queries(8, 60), "secret299x", "secret0x"]:
-        assert {key for key, _ in find(store, query)} == found_by_reading(kept, query), query
+    understood, advice = search.explain("мост title:погода since:2020", found=False)
+    assert understood == "understood as: мост AND title:погода AND since:2020-01-01T00:00Z"
+    assert advice.startswith("articles have each part")
+    assert search.explain("🙂", found=False) == ["there is no word in this query"]
 
 
-@pytest.mark.parametrize(("quiet", "said"), [(60.0, 0), (-1.0, 1)])
-def test_a_lock_that_passes_is_not_reported(  # noqa: PLR0917
-    store: SqliteBlocks,
-    database: sqlite3.Connection,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    quiet: float,
-    said: int,
+def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_knows(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "_AFTER_FAULT", 0.01)
-    monkeypatch.setattr(background, "_QUIET", quiet)
-    wait(database, make_entries(1, 300))
-    locked = iter(range(3))
-
-    @contextmanager
-    def opened() -> Iterator[SqliteBlocks]:
-        if next(locked, None) is not None:
-            raise DataUnavailable("newsbot.db: locked by another program")
-        path = tmp_path / "newsbot.db"
-        with closing(open_database(path, component="storage", migrations=MIGRATIONS)) as own:
-            yield SqliteBlocks(own, path)
-
-    thread = background.Background(opened)
-    thread.stored(store.count_waiting)
-    give_up = time.monotonic() + 60
-    while store.count_waiting(1) and time.monotonic() < give_up:
-        time.sleep(0.01)
-    thread.close()
-    assert store.count_waiting(1) == 0
-    assert len(caplog.records) == said
-
-
-# --- what is merged
-
-
-def _segments(*sizes: int) -> list[Segment]:
-    return [Segment(number, docs, 1, 9, 9, 1) for number, docs in enumerate(sizes, 1)]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "merged"),
-    [
-        ((), []),
-        ((256,) * 7, []),
-        ((256,) * 8, [1, 2, 3, 4, 5, 6, 7, 8]),
-        ((2000, 2000), [1, 2]),
-        ((2048,) * 7, []),
-        ((2048,) * 8 + (256,), [1, 2, 3, 4, 5, 6, 7, 8]),
-        ((40_000, 20_000), []),
-        ((40_000, 40_000), []),
-        ((20_000,) * 4, [1, 2, 3]),
-        ((16_384, 50_000), []),
-        ((50_000, 16_384, 16_384), []),
-        ((16_384, 50_000, 16_384, 16_384, 16_384), [1, 3, 4, 5]),
-        ((MAX_DOCS,) * 20, []),
-    ],
-)
-def test_which_segments_are_merged(sizes: tuple[int, ...], merged: list[int]) -> None:
-    assert [one.number for one in to_merge(_segments(*sizes))] == merged
-
-
-def test_an_article_is_rewritten_a_few_times_only_however_many_there_are() -> None:
-    segments: list[Segment] = []
-    written = 0
-    for number in range(4_000):  # a million articles
-        segments.append(Segment(number, 256, 1, 1, number, number))
-        while parts := to_merge(segments):
-            docs = sum(one.docs for one in parts)
-            assert docs <= MAX_DOCS
-            written += docs
-            segments = [one for one in segments if one not in parts]
-            segments.append(Segment(parts[0].number, docs, 1, 1, 1, 1))
-    assert written / (4_000 * 256) < 4
-    assert len(segments) < 40
-
-
-def test_a_state_survives_being_written() -> None:
-    state = State(segments=tuple(_segments(3, 4)), building=(7,), doomed=((2, 1.5),), owner="x", until=9.0)
-    assert state_of(state.to_json()) == state
-    assert state_of(None) == State()
+    article: Article = make_article("a", "Раннее слово.")
+    library.store(article)
+    search.follow()
+    library.store(replace(article, text="Позднее."))
+    monkeypatch.setattr(following.Follower, "follow", lambda *_: False)
+    assert urls(search, "слово") == []

@@ -1,4 +1,4 @@
-"""Many texts in one pass: what naive searching finds is found, in bounded time."""
+"""Searching many texts in one pass gives the same results as a naive search, in bounded time."""
 
 from __future__ import annotations
 

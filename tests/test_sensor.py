@@ -1,13 +1,16 @@
-"""Sensors: what a site tells of its own changes, and that its visitors never notice."""
+"""Sensors: a site reports its own changes, without any effect on its visitors."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
 import json
+import os
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.push.signatures import is_notice
+from newsbot.push.signatures import genuine_notice
 from newsbot.sensor import asgi, wsgi
 from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.fingerprints import Changes, main_text_hash
@@ -30,7 +33,7 @@ SITE = "https://my.test"
 
 
 class Newsbot:
-    """Takes notices; answers with ``status``."""
+    """Accepts notices; answers with ``status``."""
 
     def __init__(self) -> None:
         self.status = 202
@@ -41,7 +44,7 @@ class Newsbot:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if not is_notice(self.headers["X-Newsbot-Signature"], SECRET, body, time.time()):
+                if not genuine_notice(self.headers["X-Newsbot-Signature"], SECRET, body, time.time()):
                     newsbot.wrong.append("signature")
                 elif newsbot.status == 202:
                     newsbot.told += json.loads(body)["urlList"]
@@ -49,7 +52,7 @@ class Newsbot:
                 self.end_headers()
 
             def log_message(self, *_given: Any) -> None:
-                """Say nothing."""
+                """Do not log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/push/notice"
@@ -68,7 +71,7 @@ def newsbot() -> Iterator[Newsbot]:
     assert not server.wrong
 
 
-# --- what is a change
+# --- detecting changes
 def test_only_the_running_text_counts() -> None:
     page = article_html(1)
     frame = page.replace("<body>", "<body><nav>Menu one two three four five</nav><div>1234 views</div>")
@@ -95,6 +98,8 @@ def test_changes_are_told_once() -> None:
         False,
         True,
     ]
+    third = article_html(3).encode()
+    assert sum(changes.is_news(f"/c?x={n}", third) for n in range(150)) == 1, "one text under many addresses"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +185,7 @@ def test_wsgi(newsbot: Newsbot) -> None:
         answer = app(environ, lambda status, headers, said=said: said.append(status))
         assert b"".join(answer) == body
         assert said == [f"{PAGES[path][0]} said"]
-        answer.close()  # type: ignore[attr-defined]  # as PEP 3333 asks of servers
+        answer.close()  # type: ignore[attr-defined]  # as PEP 3333 requires of servers
     app.watch.close()
     assert sorted(newsbot.told) == [f"{SITE}/a?id=1", f"{SITE}/zip?id=1"]
 
@@ -189,7 +194,7 @@ def test_an_answer_that_breaks_off_is_not_looked_at(newsbot: Newsbot) -> None:
     app = wsgi.Sensor(wsgi_app, newsbot.url, SECRET, SITE)
     answer = app({"REQUEST_METHOD": "GET", "PATH_INFO": "/a"}, lambda *given: None)
     assert next(iter(answer))
-    answer.close()  # type: ignore[attr-defined]  # as PEP 3333 asks of servers
+    answer.close()  # type: ignore[attr-defined]  # as PEP 3333 requires of servers
     app.watch.close()
     assert newsbot.told == []
 
@@ -228,7 +233,7 @@ def test_nobody_waits_for_a_newsbot_that_is_not_there() -> None:
     ],
 )
 def test_wrong_words_are_refused_at_the_start(url: str, secret: str, site: str) -> None:
-    with pytest.raises(ValueError, match=r"no address|secret is empty"):
+    with pytest.raises(ValueError, match=r"not an address|secret is empty"):
         Notifier(url, secret, site)
 
 
@@ -243,13 +248,13 @@ def test_a_log_shows_new_pages_and_lasting_changes_of_size() -> None:
     steps = [
         (logged("/old", 5000), True, None),
         (logged("/old", 5000), False, None),
-        (logged("/new?utm_source=x", 9000), False, "/new"),
-        (logged("/new", 9010), False, None),
-        (logged("/new", 12_000), False, None),
-        (logged("/new", 9000), False, None),
-        (logged("/new", 12_000), False, None),
-        (logged("/new", 12_010), False, "/new"),
-        (logged("/new", 12_000), False, None),
+        (logged("/new/story-1?utm_source=x", 9000), False, "/new/story-1"),
+        (logged("/new/story-1", 9010), False, None),
+        (logged("/new/story-1", 12_000), False, None),
+        (logged("/new/story-1", 9000), False, None),
+        (logged("/new/story-1", 12_000), False, None),
+        (logged("/new/story-1", 12_010), False, "/new/story-1"),
+        (logged("/new/story-1", 12_000), False, None),
         (logged("/style.css?v=2", 100), False, None),
         (logged("/missing", 100, status=404), False, None),
         (logged("/form", 100, method="POST"), False, None),
@@ -257,6 +262,97 @@ def test_a_log_shows_new_pages_and_lasting_changes_of_size() -> None:
         ("x" * 100_000, False, None),
     ]
     assert [reader.news(line, learning=old) for line, old, _ in steps] == [news for _, _, news in steps]
+
+
+def news_of(lines_of_a_log: Iterable[str], reader: LogReader | None = None) -> list[str]:
+    reader = reader or LogReader()
+    return [news for line in lines_of_a_log if (news := reader.news(line)) is not None]
+
+
+def test_nobody_makes_news_with_a_query_of_his_own() -> None:
+    article, other = "/2026/11/21/bridge-falls.html", "/2026/11/21/river-rises.html"
+    told = news_of(
+        [logged(article, 30_000), *(logged(f"{article}?x={n}", 30_000 + n % 7) for n in range(150))]
+    )
+    assert told == [article]
+    told = news_of([logged(f"{other}?x={n}", 41_000 - n % 7) for n in range(150)])
+    assert len(told) == 1
+    written = [
+        "/2026/11//21/bridge-falls.html",
+        "/2026/11/21/%62ridge-falls.html",
+        "/2026/11/21/Bridge-Falls.html",
+    ]
+    written += [f"{article}{end}" for end in (";x=1", ";y", "/x-1", "/2-a-longer-ending", "/.", "#x")]
+    assert news_of([logged(article, 30_000), *(logged(one, 30_100) for one in written)]) == [article]
+    sizes = [logged(f"/index.php?option=view&article={n}", 20_000 + 3_000 * n) for n in range(10)]
+    assert len(news_of(sizes)) == 10, "if the query selects the page, it is part of the URL"
+
+
+def test_a_page_that_is_sent_packed_to_some_has_not_changed() -> None:
+    draw = random.Random(5)
+    pages = [f"/2026/11/21/story-number-{n}.html" for n in range(50)]
+    log = [logged(page, 9_000 if draw.random() < 0.7 else 31_000) for _ in range(200) for page in pages]
+    told = news_of(log)
+    assert len(log) == 10_000
+    assert set(told) == set(pages)
+    assert len(told) <= 2 * len(pages)
+    reader = LogReader()
+    news_of(log, reader)
+    edited = [logged(pages[0], 10_500), logged(pages[0], 10_500)]
+    assert news_of(edited, reader) == [pages[0]]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/search?q=bridge", "/tag/bridge", "/login?next=/", "/cart", "/page/7", "/wp-admin/"],
+)
+def test_what_is_no_article_is_not_told(path: str) -> None:
+    assert news_of([logged(path, 5000), logged(path, 9000), logged(path, 9000)]) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/news/15.html", "/bridge-falls", "/politik/artikel-id123.html", "/?p=123", "/12345", "/story/5"]
+)
+def test_what_may_be_an_article_is_told(path: str) -> None:
+    assert news_of([logged(path, 5000)]) == [path]
+
+
+def test_a_restart_tells_nothing_of_old(tmp_path: Path) -> None:
+    old = [f"/2026/11/21/story-number-{n}.html" for n in range(3)]
+    log = tmp_path / "access.log"
+    (tmp_path / "access.log-20261120.gz").write_bytes(gzip.compress(f"{logged(old[0], 5000)}\n".encode()))
+    (tmp_path / "access.log.1").write_text(f"{logged(old[1], 5000)}\n")
+    (tmp_path / "access.log.2.gz").write_bytes(b"no gzip")
+    os.utime(tmp_path / "access.log.2.gz", (1, 1))
+    (tmp_path / "access.log.offset").mkdir()
+    log.write_text(f"{logged(old[2], 5000)}\n")
+    new = "/2026/11/22/story-number-9.html"
+
+    class Enough(Exception):
+        """Raised when the test has seen enough."""
+
+    def pause() -> None:
+        if len(log.read_text().splitlines()) > 1:
+            raise Enough
+        log.write_text("\n".join(logged(path, 5000) for path in (*old, new)) + "\n")
+
+    reader, told = LogReader(), []
+
+    def follow() -> None:
+        for line, learning in lines(log, follow=True, pause=pause):
+            told.append(reader.news(line, learning=learning))
+
+    with pytest.raises(Enough):
+        follow()
+    assert [path for path in told if path] == [new]
+
+
+def test_what_was_written_before_the_start_is_old() -> None:
+    reader = LogReader(since=datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp())
+    before, after = logged("/2026/11/21/one-story.html", 5000), logged("/2026/11/21/two-stories.html", 5000)
+    assert news_of([before, after.replace("10:00:00 +0000", "11:45:00 +0100")], reader) == [
+        "/2026/11/21/two-stories.html"
+    ]
 
 
 def test_a_log_is_followed_past_its_rotation(tmp_path: Path) -> None:
@@ -283,7 +379,7 @@ def test_a_log_is_followed_past_its_rotation(tmp_path: Path) -> None:
     )
 
     class Enough(Exception):
-        """The test has seen all."""
+        """Raised when the test has seen enough."""
 
     def pause() -> None:
         step = next(steps, None)
@@ -295,7 +391,7 @@ def test_a_log_is_followed_past_its_rotation(tmp_path: Path) -> None:
 
     def read_all() -> None:
         for found in lines(log, follow=True, pause=pause):
-            read.append(found)  # noqa: PERF402  (what was read before the end is looked at)
+            read.append(found)  # noqa: PERF402  (the part before the end is checked)
 
     with pytest.raises(Enough):
         read_all()

@@ -1,4 +1,4 @@
-"""``scrapy serve`` and ``scrapy sensor`` as people call them."""
+"""``scrapy serve`` and ``scrapy sensor`` as programs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def serving(world: World, *words: str, **environment: str) -> Iterator[str]:
         line = ""
         while "listening on " not in line:
             line = process.stderr.readline()
-            assert line, "it ended"
+            assert line, "the program has ended"
         yield line.split()[-1]
     finally:
         process.send_signal(signal.SIGINT)
@@ -91,8 +91,8 @@ def test_wrong_words_are_one_line(world: World, site: MockServer) -> None:
     world.rule("news.test", "domain: news.test\n")
     environment = world.environment()
     for words, said in (
-        (("--port", "70000"), "is no port"),
-        (("--public-url", "news.example.org"), "is no address; write https://"),
+        (("--port", "70000"), "is not a port"),
+        (("--public-url", "news.example.org"), "is not an address; write https://"),
         (("--host", "203.0.113.1", "--port", "1"), "set NEWSBOT_WEB_TOKEN"),
         (("--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1:1"),
     ):
@@ -131,7 +131,7 @@ def test_an_access_log_is_told_of(world: World, site: MockServer, tmp_path: Path
     ("words", "said"),
     [
         (("nothing.log", "--site", BASE, "--dry-run"), "nothing.log: cannot be read"),
-        ((__file__, "--site", BASE, "--dry-run", "--once"), "none of an access log"),
+        ((__file__, "--site", BASE, "--dry-run", "--once"), "has no access log lines"),
         ((__file__, "--site", BASE), "give --url"),
         ((__file__, "--site", BASE, "--url", "https://newsbot.example/"), "the secret is empty"),
     ],

@@ -1,4 +1,4 @@
-"""Sites that write the id of a session into each of their links, under a key that nobody knows."""
+"""Sites with a session id in each link, under an unusual key."""
 
 from __future__ import annotations
 
@@ -109,19 +109,21 @@ def test_a_site_that_writes_ids_of_sessions_into_its_links_is_no_trap(site, worl
     assert crawl.code == 0, crawl.err
     assert len(world.urls()) == len(stories)
     pages = [path for path in site.seen() if path.startswith("/2026/")]
-    assert len(pages) <= 5 * len(stories), "else each page leads to all of them anew, without end"
+    assert len(pages) <= 5 * len(stories), "otherwise each page would lead to all pages again"
     assert "session key learned" in crawl.err
     world.crawl("-a", f"url={HOST}/")
-    assert [path for path in site.seen() if path.startswith("/2026/")] == pages, "the next crawl knows it"
+    assert [path for path in site.seen() if path.startswith("/2026/")] == pages, (
+        "the next crawl must know the key"
+    )
     with world.storage() as storage:
         told = explain(
             f"{stories[0]}?zz={token(9999)}", load_rules(world.rules), storage, None, now=time.time()
         )
-    assert told.page is not None, "scrapy why knows it too"
+    assert told.page is not None, "scrapy why must know the key too"
 
 
 class _Everything(dict[str, Any]):
-    """Pages of a site that makes each answer itself."""
+    """Pages of a site that generates each response."""
 
     def __init__(self, serve):
         super().__init__()

@@ -1,4 +1,4 @@
-"""``scrapy simulate compare`` and ``plan``: what they answer, replays, a policy of one's own, bad input."""
+"""``scrapy simulate compare`` and ``plan``: results, replays, a user's own policy, bad input."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_ways_to_ask(place: Place) -> None:
 
 
 def test_the_smallest_budget_for_a_target(place: Place) -> None:
-    """With equal intervals the mean delay is half of one: 30 minutes take 24 visits a day."""
+    """With equal intervals the mean delay is half an interval: 30 minutes need 24 visits per day."""
     world = "feeds=60,sections=0,days=5,learn=2,sigma=0,median=20,response=0,host_delay=0"
     words = ("--world", world, "--policies", "cyclic,push", "--target", "mean<30m")
     answer = place.run("simulate", "--json", "plan", *words)
@@ -115,7 +115,7 @@ def test_a_replay_has_the_events_of_the_record() -> None:
     polls = [
         *polls_of("https://a.example/feed", 3600, [20, 0, 3, 1, 0, 2]),
         *polls_of("https://a.example/front", 7200, [40, 5, 0, 1], size=9000),
-        *polls_of("https://b.example/feed", 60, [1, 1]),  # not long enough to tell
+        *polls_of("https://b.example/feed", 60, [1, 1]),  # too short for an estimate
         *polls_of("https://b.example/rude", 7200, [2, 0, 0], unchanged=True),
     ]
     sources = from_polls(polls, {"https://a.example/front": Kind.SECTION})
@@ -131,7 +131,7 @@ def test_a_replay_has_the_events_of_the_record() -> None:
         at = one.born[0] + 3600.0 * (1 + np.arange(5))
         assert one.published(np.zeros(5, int), at).tolist() == [0, 3, 4, 4, 6]
     origin = BEGIN - world.begin
-    assert origin % (7 * DAY) == 0  # so that hours and weekdays are the true ones
+    assert origin % (7 * DAY) == 0  # so that hours and weekdays are the real ones
 
 
 def page(url: str, found: list[bool | None]) -> PageRecord:
@@ -173,7 +173,7 @@ def test_from_data_of_mongodb(place: Place, mongo_uri: str, tmp_path: Path) -> N
 
 
 def replay(place: Place, storage: SqliteStorage | MongoStorage, **settings: str) -> None:
-    """Fill the storage step by step, and compare on what it holds."""
+    """Fill the storage step by step, and run a comparison on its data."""
     url = "https://example.org/rss.xml"
     storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
     assert "nothing to replay" in compare(place, "--from-data", **settings).err
@@ -239,7 +239,7 @@ def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text:
         (("--policies", "cyclic,cyclic"), "cyclic is given twice"),
         (("--policies", ""), "1 to 16 are needed, 0 are given"),
         (("--policies", "cyclic+heat"), "'heat' is not a way to ask; allowed: conditional, head, plain"),
-        (("--policies", "gone.py"), "there is no such file"),
+        (("--policies", "gone.py"), "the file does not exist"),
         (("--budget", "0"), "must be 0.25 to 288"),
         (("--budget", "nan"), "must be 0.25 to 288"),
         (("--world", "feds=3"), "unknown key 'feds' (did you mean 'feeds'?)"),
@@ -251,9 +251,9 @@ def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text:
         (("--world", "days=5"), "learn=5: must be less than days=5"),
         (("--loss", "150%"), "must be a share such as 5% or 0.05"),
         (("--safety", "1s"), "must be 300 seconds to 30 days"),
-        (("--notice", "soon"), "no duration"),
+        (("--notice", "soon"), "not a duration"),
         (("--seeds", "1000"), "at most 200"),
-        (("--servers", "0"), "no whole number above 0"),
+        (("--servers", "0"), "not a whole number above 0"),
         (("--request", "heat"), "did you mean 'head'"),
     ],
 )
@@ -301,7 +301,7 @@ def test_a_world_too_large_for_memory_is_refused_before_it_is_made(
 
 
 def test_intervals_are_students() -> None:
-    """Of 1, 2, 3 the mean is 2, the standard error 1/√3, t with two degrees of freedom 4.303."""
+    """For 1, 2, 3: mean 2, standard error 1/√3, t with two degrees of freedom 4.303."""
     found = estimate([1.0, 2.0, 3.0])
     assert found.mean == 2
     assert found.high - 2 == pytest.approx(4.303 / 3**0.5)

@@ -1,4 +1,4 @@
-"""docs/simulator.md: its commands and its Python run as written."""
+"""docs/simulator.md: its commands and its Python code run as written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def python_of_docs() -> list[str]:
 
 
 def test_a_policy_of_ones_own_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The class of the docs meets its budget, and finds items sooner than equal intervals do."""
+    """The class in the docs meets its budget, and finds items sooner than equal intervals."""
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)
     source = python_of_docs()[0]

@@ -1,4 +1,4 @@
-"""The whole plan at a twentieth of its size: what was published holds there too, within chance."""
+"""The complete plan at a twentieth of its size: the published results are reproduced within random error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled loops and a plain SimPy model agree on every number of every series."""
+"""The compiled loops and a plain SimPy model give the same numbers in every series."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from newsbot.simulator.page_state import Steps, pack
 from newsbot.simulator.runs import Run, run_robots, run_sensor
 from tests.simpymodel import Model, as_series
 
-# pages, time, changes, queries, steps: roomy, crowded (much happens at one instant), steps that do not divide
+# pages, time, changes, queries, steps: sparse, dense (many events at a time), steps that do not divide time
 FIELDS = [
     (40, 8_000, 5.0, 20.0, Steps(50, 100)),
     (30, 300, 60.0, 90.0, Steps(5, 10)),
@@ -55,7 +55,7 @@ def test_sensors_agree(field) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_crowded_recorded_logs_agree(seed: int) -> None:
-    """Whole seconds of a few pages: rows at time 0, at the end, beyond it, and many at one instant."""
+    """Integer times of a few pages: rows at time 0, at the end, beyond it, and many at one time."""
     draw = np.random.default_rng(seed)
     pages, time, steps = 4, 60, Steps(7, 20)
     sizes = draw.integers(0, 1000, pages).astype(np.int32)
@@ -64,7 +64,7 @@ def test_crowded_recorded_logs_agree(seed: int) -> None:
     queries = QueryLog(*rows(draw, pages, time))
     assert_sensors_agree(sizes, log, queries, time, steps)
     history = pack(sizes, log, time)
-    routes = Routes(np.array([0, 1, 3]), np.array([2, 0, 3]))  # page 1 is nobody's
+    routes = Routes(np.array([0, 1, 3]), np.array([2, 0, 3]))  # page 1 has no robot
     for modified in (False, True):
         key = stream("run", seed)
         run = run_robots(history, routes, time, key, modified=modified, steps=steps)
@@ -76,7 +76,7 @@ def test_crowded_recorded_logs_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("opens", [None, 40, 60])
 def test_a_robot_whose_pages_are_all_unavailable_rests(opens: int | None) -> None:
-    """It would go round in no time for ever."""
+    """Otherwise it would loop endlessly without advancing the time."""
     time = 60
     closed = [(1, 1), (1, 2), (30, 3)]
     rows_ = [closed, [(1, 2)] if opens is None else [(1, 2), (opens, 6)]]

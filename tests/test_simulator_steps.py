@@ -1,4 +1,4 @@
-"""``scrapy simulate``: each step on files, the experiment as a command, and what is said to bad input."""
+"""``scrapy simulate``: each step on files, the experiment as a command, and messages for bad input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Place:
 
 
 class Bench:
-    """Files of one small field, and steps on them."""
+    """Files of one small field, and steps on these files."""
 
     def __init__(self, place: Place) -> None:
         self.place, self.folder = place, place.folder
@@ -132,10 +132,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"page": [1, 1, 1], "time": [5, 9, 8], "type": [5, 5, 5], "size": [1, 1, 1]},
         "row 3: not sorted by page and then by time",
     ),
-    "text": ({"page": [1], "time": ["5"], "type": [5], "size": [1]}, "'time' must hold whole numbers"),
+    "text": ({"page": [1], "time": ["5"], "type": [5], "size": [1]}, "'time' must have whole numbers"),
     "a gap": (
         {"page": [1, None], "time": [5, 6], "type": [5, 5], "size": [1, 1]},
-        "'page' must hold whole numbers",
+        "'page' must have whole numbers",
     ),
 }
 
@@ -175,7 +175,7 @@ def test_other_wrong_files_are_named(bench: Bench) -> None:
     [
         (("experiment", "--scale", "20000"), "--scale 20000: 1 to 10000 are allowed"),
         (("experiment", "--frequencies", "publishd"), "did you mean 'published'"),
-        (("experiment", "--seeds", "0"), "no whole number above 0"),
+        (("experiment", "--seeds", "0"), "not a whole number above 0"),
         (("changes", "--pages", "p", "--time", "5", "--intensity", "0", "-o", "x"), "not a number above 0"),
         (("robots",), "did you mean 'robot'"),
         (("pages", "--pages", str(10**9), "-o", "x"), "at most 100000000"),

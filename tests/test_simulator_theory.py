@@ -1,8 +1,9 @@
-"""What the simulator measures is what theory says of it, where theory has a closed form.
+"""The simulator's results agree with theory where it has a closed form.
 
 Cyclic and random revisits: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers",
 ACM TODS 28 (2003).
-Fields here change in one way only (pages grow), so that every event is a change and every page is available.
+Fields in these tests have one type of change (pages grow), so every event is a change and every page is
+available.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from newsbot.simulator.runs import Run, run_robots, run_sensor
 GROWS_ONLY = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 PAGES = 4_000
 LOAD, NOTICE = 20.5, 2.0
-"""Mean units of a download and of a notice."""
+"""Mean duration of a download and of a notice."""
 
 
 def make_history(time: int, intensity: float, frequencies: tuple[float, ...] = GROWS_ONLY) -> History:
@@ -29,14 +30,14 @@ def make_history(time: int, intensity: float, frequencies: tuple[float, ...] = G
 
 
 def steady(run: Run, since: float) -> float:
-    """Return mean freshness from ``since`` on, between 0 and 1."""
+    """Return the mean freshness from ``since`` on, between 0 and 1."""
     rows = run.stale[run.fresh_times() >= since]
     return float(1 - rows.mean() / run.pages)
 
 
 @pytest.mark.parametrize("x", [0.1, 1.0, 3.0, 8.0])
 def test_cyclic_revisits(x: float) -> None:
-    """Freshness (1 - e^-x) / x with x the changes a round, and the mean age of what is found changed."""
+    """Freshness is (1 - e^-x) / x for x changes per round; also the mean age of pages found changed."""
     interval = PAGES * LOAD
     rounds = 12
     time = int(rounds * interval)
@@ -45,7 +46,7 @@ def test_cyclic_revisits(x: float) -> None:
         steps=Steps(1_000, 10_000),
     )  # fmt: skip
     assert steady(run, 2 * interval) == pytest.approx((1 - exp(-x)) / x, abs=0.006)
-    # A round that found a change found it after I - E[first change], given that there was one. The first
+    # A round that finds a change finds it after I - E[first change], given that there is one. The first
     # round begins with all pages known and reaches most of them early.
     change = x / interval
     expected = (interval - (1 - exp(-x)) / change) / (1 - exp(-x))
@@ -67,7 +68,7 @@ def test_more_robots_are_shorter_rounds(x: float) -> None:
 
 @pytest.mark.parametrize(("changes", "queries"), [(20, 5), (20, 20), (20, 100), (5, 100)])
 def test_random_revisits(changes: float, queries: float) -> None:
-    """A sensor looks at random moments: freshness f / (f + λ), but for the notice that travels."""
+    """Freshness is f / (f + λ) for a sensor that looks at random moments, except for the notice's delay."""
     time = 1_000_000
     history = make_history(time, changes)
     log = make_queries(PAGES, time, queries, stream("queries", queries))
@@ -76,18 +77,18 @@ def test_random_revisits(changes: float, queries: float) -> None:
     assert steady(run, 10 * fresh * stale / (fresh + stale)) == pytest.approx(
         fresh / (fresh + stale), abs=0.006
     )
-    if queries >= 20:  # else too many waits are cut off by the end
+    if queries >= 20:  # otherwise the end cuts off too many waits
         assert run.mean_wait == pytest.approx(stale, rel=0.06)
 
 
 def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
-    """M/G/∞: the number in service is Poisson, its mean is arrivals × service, however service is spread."""
+    """M/G/∞: the number in service is Poisson with mean arrivals × service, for any service times."""
     time = 2_000_000
     log = make_queries(PAGES, time, 400, stream("queries"))
     run = run_sensor(make_history(time, 40), log, time, stream("sensor"), steps=Steps(100, 10_000))
     assert run.processing is not None
     busy = run.processing[run.fresh_times() > time / 10]
-    # A page is looked at once a change and once a wait; of the pages all are available.
+    # Each page is downloaded once per change and wait; all pages are available.
     mean = LOAD * PAGES / (time / 40 + time / 400 + NOTICE)
     assert busy.mean() == pytest.approx(mean, rel=0.03)
     assert busy.var() == pytest.approx(mean, rel=0.06)
@@ -97,7 +98,7 @@ def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
 
 
 def test_asking_first_brings_the_same_news_for_less() -> None:
-    """A modified robot loads only what changed: its traffic is the changes it saw, its rounds are shorter."""
+    """A modified robot loads only changed pages: its traffic is the changes it saw. Rounds are shorter."""
     time = 1_000_000
     history = make_history(time, 2, FREQUENCIES["published"])
     plain, modified = (

@@ -1,4 +1,4 @@
-"""Visits of a world of sources are what theory says of them, where theory has a closed form."""
+"""Visits in a world of sources agree with theory where it has a closed form."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FIVE = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 80)
 
 @pytest.fixture(scope="module")
 def five() -> SiteWorld:
-    """The rates of the published example, eighty pages of each."""
+    """The rates of the published example, with eighty pages each."""
     return even_world(FIVE, 60)
 
 
 @pytest.mark.parametrize("x", [0.2, 1.0, 4.0])
 def test_cyclic_visits(x: float) -> None:
-    """Freshness (1 - e^-x) / x with x changes a visit, and the age that goes with it."""
+    """Freshness is (1 - e^-x) / x for x changes per visit; also the corresponding age."""
     world = even_world([4 * x] * 200, 60)
     found = measure(world, visit(world, "cyclic", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx((1 - exp(-x)) / x, abs=0.006)
@@ -38,7 +38,7 @@ def test_cyclic_visits(x: float) -> None:
 
 @pytest.mark.parametrize("rate", [1.0, 4.0, 12.0])
 def test_random_visits(rate: float) -> None:
-    """Freshness f / (f + λ); no visit comes sooner than 5 minutes after the one before."""
+    """Freshness is f / (f + λ); visits are at least 5 minutes apart."""
     world = even_world([rate] * 200, 60)
     found = measure(world, visit(world, "random", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx(4 / (4 + rate), abs=0.01)
@@ -67,7 +67,7 @@ def test_youngest_is_young_and_azar_the_freshest_of_random_ones(five: SiteWorld)
 
 
 def test_delays_of_uniform_proportional_and_square_root(five: SiteWorld) -> None:
-    """Uniform and proportional have the same mean delay, square-root is better by (E√λ)² / Eλ."""
+    """Uniform and proportional have the same mean delay; square-root is better by (E√λ)² / Eλ."""
     delay = {
         name: measure(five, visit(five, name, 4), WAY).figures["mean"]
         for name in ("cyclic", "proportional", "square_root")
@@ -78,7 +78,7 @@ def test_delays_of_uniform_proportional_and_square_root(five: SiteWorld) -> None
 
 
 def test_overflow_of_windows() -> None:
-    """Of X items between two visits max(X - K, 0) are lost; X is Poisson."""
+    """If X items appear between two visits, max(X - K, 0) are lost; X is Poisson."""
     mean, window = 10.0, 8
     world = even_world([mean * 4] * 50, 60, window=window)
     found = measure(world, visit(world, "cyclic", 4), WAY).figures
@@ -88,7 +88,7 @@ def test_overflow_of_windows() -> None:
 
 
 def test_day_and_night_differ_from_the_homogeneous_formula() -> None:
-    """With most changes in few hours more visits find nothing, and copies are fresh for longer."""
+    """If most changes are in a few hours, more visits find nothing, and copies are fresh for longer."""
     same = {"feeds": 300, "sections": 0, "days": 20, "learn": 2, "sigma": 0.0, "median": 8.0, "batching": 0.0,
             "bursts": 0.0, "response": 0.0, "host_delay": 0.0, "weekly": 0.0}  # fmt: skip
     homogeneous = 100 * (1 - exp(-1))
@@ -101,7 +101,7 @@ def test_day_and_night_differ_from_the_homogeneous_formula() -> None:
 
 
 def test_one_server_waits_as_pollaczek_and_khinchine_say() -> None:
-    """Mean wait λ E[S²] / (2 (1 - ρ)) for notices that come as a Poisson process, downloads of any length."""
+    """Mean wait λ E[S²] / (2 (1 - ρ)) for Poisson arrivals of notices and downloads of any length."""
     rates, draw = np.full(3000, 2.0), np.random.default_rng(3)
     world = even_world(rates, 30)
     seconds = draw.lognormal(1.8, 0.9, len(rates))
@@ -114,7 +114,7 @@ def test_one_server_waits_as_pollaczek_and_khinchine_say() -> None:
     wait = found.wait[found.at > DAY].mean()
     assert wait == pytest.approx(arrivals * (seconds**2).mean() / 2 / (1 - busy), rel=0.08)
     assert visit(world, "push_queue", 1, PushSettings(loss=0, notice=0, servers=50)).wait.mean() < wait / 50
-    # M/G/∞: without a queue the number of downloads at one time is Poisson, with mean arrivals * service
+    # M/G/∞: without a queue the number of concurrent downloads is Poisson, with mean arrivals * service
     free = visit(world, "push", 1, push)
     at = np.arange(DAY, world.end, 50.0)
     begun = np.searchsorted(np.sort(free.at), at, side="right")
@@ -178,7 +178,7 @@ def test_dead_pages_are_visited_once_more() -> None:
 
 
 def by_hand(world: SiteWorld, visits: Visits) -> tuple[float, float]:
-    """Return freshness and age, second by second in steps of ten."""
+    """Compute freshness and age in steps of ten seconds."""
     times = np.arange(world.learned, world.end, 10.0)
     stale, age = 0.0, 0.0
     for row in range(world.sources):
@@ -217,7 +217,7 @@ def test_no_share_is_above_a_visit_each_five_minutes() -> None:
 
 def test_a_policy_that_answers_nonsense_is_named() -> None:
     class Wrong:
-        """Gives one number."""
+        """Returns one number."""
 
         def next_polls(self, polled: Polled) -> np.ndarray:
             return polled.at[:1]

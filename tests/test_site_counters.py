@@ -1,4 +1,4 @@
-"""Counters of each site, added up over all crawls."""
+"""Counters of each site, summed over all crawls."""
 
 from __future__ import annotations
 

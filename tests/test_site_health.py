@@ -1,4 +1,4 @@
-"""Sites that stop giving articles are noticed, with the likely cause."""
+"""Detection of sites that stop providing articles, with the likely cause."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_a_fall_is_told_with_its_likely_cause(reason: str, cause: str) -> None:
     [
         (),
         GOOD,
-        ("http_404",) * 200,  # it never was good
-        (*[""] * ENOUGH, *["http_404"] * WINDOW)[: WINDOW + ENOUGH - 1],  # too few before
-        (*GOOD, *["", "http_404"] * WINDOW),  # a third of all fell away, no cliff
+        ("http_404",) * 200,  # the site never had articles
+        (*[""] * ENOUGH, *["http_404"] * WINDOW)[: WINDOW + ENOUGH - 1],  # too few pages before
+        (*GOOD, *["", "http_404"] * WINDOW),  # every second page fails: not a sudden stop
     ],
 )
 def test_no_alarm_without_a_cliff(reasons: tuple[str, ...]) -> None:
@@ -121,5 +121,5 @@ def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: Moc
     answer = warm.run([sys.executable, "-m", "scrapy", "sources"], cwd=ROOT, env=world.environment())
     assert answer.returncode == 0, answer.stderr
     (alarm,) = [line for line in answer.stderr.splitlines() if line.startswith("news.test: ")]
-    assert "articles in 0% of the last 40 pages, 75% before; mostly too_short (40)" in alarm
+    assert "articles in 0% of the last 40 pages, 75% before; mostly no_text (40)" in alarm
     assert "the layout changed, or pages are walls: scrapy rules test" in alarm

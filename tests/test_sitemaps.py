@@ -174,7 +174,7 @@ def test_of_too_many_files_of_an_index_the_newest_stay(lastmod, kept) -> None:
     assert len(children) == MAX_URLS
     assert {files[number][0] for number in kept} <= set(children)
     places = [int(url[20:-4]) for url in children]
-    assert places == sorted(places), "in the order of the file"
+    assert places == sorted(places), "must be in the order of the file"
     assert "too_many_urls:10" in sitemap.problems
 
 

@@ -1,4 +1,4 @@
-"""What the soak benchmark says of memory and of ends must be true: it is what a release is judged by."""
+"""The soak benchmark's figures for memory and exits are correct: releases are judged by them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def life(tmp_path: Path) -> Life:
 
 
 def grows(life: Life, megabytes_an_hour: float, *, filling: float = 0.0) -> float:
-    """Sample an hour: memory that fills to 100 MB in the first third, then grows; with noise and peaks."""
+    """Simulate an hour: memory fills to 100 MB in the first third, then grows, with noise and peaks."""
     chance = random.Random(1)
     for moment in range(0, 3600, 5):
         size = 100 - filling * max(0, 1200 - moment) / 1200 + megabytes_an_hour * moment / 3600
@@ -42,7 +42,7 @@ def test_a_leak_is_seen_whole_from_the_warm_up_to_the_end(life: Life) -> None:
 def test_a_restarted_process_is_judged_by_its_own_time(life: Life) -> None:
     life.began, life.ended = 3000.0, 3400.0
     life.memory = [(3000.0 + second, 50 + second / 100) for second in range(0, 400, 5)]
-    assert growth(life, 0.0, 3600.0) == {}  # too short to say anything
+    assert growth(life, 0.0, 3600.0) == {}  # too short for a result
     life.began, life.ended = 1000.0, None
     life.memory = [(1000.0 + second, 50 + second / 100) for second in range(0, 2500, 5)]
     told = growth(life, 0.0, 3600.0)
@@ -70,7 +70,7 @@ def test_what_the_benchmark_kills_did_not_end_by_itself(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=PIPE, stdout=PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdout.readline()  # it is up
+    process.stdout.readline()  # the process has started
     life = Life("worker", 1, process, tmp_path / "log", time.monotonic())
     assert life.look(time.monotonic())
     assert life.memory[0][1] > 1

@@ -1,4 +1,4 @@
-"""What a crawl begins with."""
+"""The start URLs of a crawl."""
 
 from __future__ import annotations
 
@@ -35,12 +35,38 @@ ALL = [
 
 
 def test_each_rule_names_its_sources_and_a_bare_one_its_home(make_desk):
-    first, second = begun(make_desk({"a.test": FULL, "b.test": BARE}))
-    assert kinds(first) == ALL
-    assert kinds(second) == [("section", "https://b.test/")]
-    for found in (first, second):
-        assert (found.depth, found.force, found.referrer) == (0, False, None)
-        assert {link.where for link in found.links} == {Where.SEED}
+    [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}))
+    assert kinds(found) == [*ALL, ("section", "https://b.test/")]
+    assert (found.depth, found.force, found.referrer) == (0, False, None)
+    assert {link.where for link in found.links} == {Where.SEED}
+
+
+def test_what_a_rule_names_elsewhere_belongs_to_it_all_the_same(make_desk):
+    away = "domain: b.test\nfeeds: https://a.test/of-b\n"
+    desk = make_desk({"a.test": FULL, "b.test": away, "c.test": "domain: c.test\n"})
+    founds = begun(desk)
+    assert [found.source for found in founds] == ["b.test", None]
+    for found in founds:
+        desk.crawl.links.queue(found)
+    pages = {page.url: page.source for page in desk.context.storage.pages.iter()}
+    assert pages["https://a.test/of-b"] == "b.test"
+    assert pages["https://a.test/feed"] == "a.test"
+    assert pages["https://c.test/"] == "c.test"
+
+
+def test_the_sources_of_many_rules_are_queued_together(make_desk, monkeypatch):
+    desk = make_desk({f"site{n}.test": f"domain: site{n}.test\n" for n in range(450)})
+    add = desk.context.frontier.add
+    calls: list[int] = []
+
+    def counted(entries, **options):
+        calls.append(len(entries))
+        return add(entries, **options)
+
+    monkeypatch.setattr(desk.context.frontier, "add", counted)
+    for found in begun(desk):
+        desk.crawl.links.queue(found)
+    assert calls == [200, 200, 50]
 
 
 @pytest.mark.parametrize(
@@ -54,9 +80,8 @@ def test_each_rule_names_its_sources_and_a_bare_one_its_home(make_desk):
     ],
 )
 def test_follow_chooses_and_a_bare_rule_still_begins_at_home(make_desk, follow, chosen):
-    first, second = begun(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
-    assert kinds(first) == chosen
-    assert kinds(second) == [("section", "https://b.test/")]
+    [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
+    assert kinds(found) == [*chosen, ("section", "https://b.test/")]
 
 
 def test_follow_of_the_rule_holds_unless_an_argument_says_otherwise(make_desk):

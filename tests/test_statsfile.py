@@ -1,4 +1,4 @@
-"""The file with the stats of a crawl."""
+"""The stats file of a crawl."""
 
 from __future__ import annotations
 

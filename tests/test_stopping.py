@@ -1,4 +1,4 @@
-"""A worker that is told to stop hands its leases back before it is gone: others wait for no deadline."""
+"""A worker that is stopped returns its leases before it exits: others need not wait for the deadline."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.commands.crawl import STOPS
 from newsbot.frontier.redis import RedisFrontier
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer
@@ -41,7 +42,7 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 def start_on_slow_pages(
     world: World, site: MockServer, server: RedisServer, seconds: float
 ) -> tuple[subprocess.Popen[str], RedisFrontier]:
-    """Return a worker that holds leases on pages that take so long, and a view of its queue."""
+    """Return a worker that holds leases on pages with this response time, and a view of its queue."""
     urls = []
     for number in range(PAGES):
         urls.append(f"http://news.test/20/{number}.html")
@@ -68,11 +69,12 @@ def test_a_signal_ends_a_worker_cleanly(
         worker.send_signal(number)
         _, err = worker.communicate(timeout=60)
         assert worker.returncode == 0, err
+        assert STOPS[0] in err
         assert frontier.owners() == []
         counts = frontier.counts()
         assert counts["leased"] == 0
         assert counts["pending"] + counts["done"] == PAGES
-        assert 0 < counts["done"] < PAGES, "pages under way are finished, no more are begun"
+        assert 0 < counts["done"] < PAGES, "pages in progress are finished, no others are started"
     assert len(world.urls()) == counts["done"]
 
 
@@ -83,12 +85,13 @@ def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
     with closing(frontier):
         worker.send_signal(signal.SIGINT)
         wait_for_closing(worker)
-        assert frontier.counts()["leased"] >= 8, "the first signal waits for the pages under way"
+        assert frontier.counts()["leased"] >= 8, "after the first signal, pages in progress are finished"
         worker.send_signal(signal.SIGINT)
         _, err = worker.communicate(timeout=60)
         assert frontier.owners() == [], err
         counts = frontier.counts()
         assert (counts["leased"], counts["pending"]) == (0, PAGES)
+    assert STOPS[1] in err
     assert "Traceback" not in err
 
 

@@ -1,4 +1,4 @@
-"""What happens to an article that comes: the one function that both storages ask."""
+"""What happens to a new article: the decision function of both storages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHER = "https://news.test/other"
 
 
 def record(url: str = PAGE, **fields: Any) -> dict[str, Any]:
-    """An article as a backend keeps it."""
+    """Return an article in the form of a backend."""
     given = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
     return given | fields
 
@@ -29,13 +29,13 @@ OWNER = {"canonical_url": OTHER, "version": 7}
 @pytest.mark.parametrize(
     ("given", "own", "owner", "led_to", "over", "expected"),
     [
-        # nothing is there
+        # the storage has no such URL
         (GIVEN, None, None, None, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, None, None, Decision(Verdict.NEW, FROM_PRINTED, 1, (PRINTED,))),
-        # the URL leads to another article: the page itself may become one, a page that only names the URL not
+        # the URL belongs to another article: the page itself may store its own, other pages may not
         (GIVEN, None, None, OWNER, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, OWNER, None, Decision(Verdict.TAKEN, OWNER, 7)),
-        # the source has the text elsewhere
+        # the source has the text under another URL
         (GIVEN, None, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7, (PAGE,))),
         (FROM_PRINTED, None, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7, (PAGE, PRINTED))),
         (NEWER, OWN, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7)),
@@ -44,16 +44,16 @@ OWNER = {"canonical_url": OTHER, "version": 7}
         (GIVEN, OWN, OWNER, None, None, Decision(Verdict.UNCHANGED, OWN, 4)),
         (record(PRINTED), OWN, None, None, None, Decision(Verdict.UNCHANGED, OWN, 4, (PRINTED,))),
         (record(content_hash=""), OWN, None, None, None, Decision(Verdict.UNCHANGED, OWN, 4)),
-        # another text or title
+        # a different text or title
         (NEWER, OWN, None, None, None, Decision(Verdict.UPDATED, NEWER, 5)),
         (record(title="U"), OWN, None, None, None, Decision(Verdict.UPDATED, record(title="U"), 5)),
         (record(content_hash="", text="y"), OWN, None, None, None,
          Decision(Verdict.UPDATED, record(content_hash="", text="y"), 5)),
-        # another text from another address: only if the caller has compared it with what is there
+        # a different text from another URL: only if the caller has compared it with the stored one
         (FROM_PRINTED, OWN, None, None, None, Decision(Verdict.TAKEN, OWN, 4)),
         (FROM_PRINTED, OWN, None, None, "z", Decision(Verdict.TAKEN, OWN, 4)),
         (FROM_PRINTED, OWN, None, None, "x", Decision(Verdict.UPDATED, FROM_PRINTED, 5, (PRINTED,))),
-        # an address that nobody can ask for belongs to any page
+        # a URL that cannot be fetched belongs to any page
         (record("news", text="y", content_hash="y"), OWN, None, None, None,
          Decision(Verdict.UPDATED, record("news", text="y", content_hash="y"), 5)),
     ],

@@ -1,10 +1,11 @@
-"""What only MongoDB has: races of many workers, the collections' versions, documents that people read."""
+"""MongoDB: races of many workers, versions of collections, readable documents."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -18,11 +19,12 @@ from pymongo.database import Database
 from newsbot.errors import DataError, SchemaError
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import Verdict
-from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo import MongoStorage, changes, schema
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord
 from tests import warm
 from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.searching import find
 from tests.servers import run_mongo
 
 PROCESSES = 4
@@ -30,7 +32,7 @@ PROCESSES = 4
 
 @pytest.fixture
 def database(mongo_uri: str) -> Iterator[Database[dict[str, Any]]]:
-    """A database of the test's own, which newsbot has not seen."""
+    """A new database for one test."""
     with MongoClient[dict[str, Any]](mongo_uri, tz_aware=True) as client:
         name = f"newsbot_test_{uuid4().hex[:12]}"
         yield client[name]
@@ -45,7 +47,7 @@ def storage(mongo_uri: str, database: Database[dict[str, Any]]) -> Iterator[Mong
 
 
 def at_once(work: Any, *given: Any) -> list[Any]:
-    """Run ``work(number, barrier, answers, *given)`` in processes; return what they put into ``answers``."""
+    """Run ``work(number, barrier, answers, *given)`` in processes; return the content of ``answers``."""
     context = warm.context()
     barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
     workers = [
@@ -67,7 +69,7 @@ TURNS = 150
 
 def _store(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
     barrier.wait(60)
-    storage = MongoStorage(uri, database=name)  # all make the collections at once
+    storage = MongoStorage(uri, database=name)  # all create the collections at the same time
     verdicts = []
     for turn in range(TURNS):
         article = make_article(f"{turn}/{number}", f"The same text {turn}.")
@@ -82,7 +84,7 @@ def test_four_processes_store_each_text_once(mongo_uri: str, database: Database[
     assert got == Counter({(turn, "new"): 1 for turn in range(TURNS)}) + Counter(
         {(turn, "same_text"): PROCESSES - 1 for turn in range(TURNS)}
     )
-    for name in ("articles", "texts", "words_waiting"):
+    for name in ("articles", "texts"):
         assert database[name].count_documents({}) == TURNS
     assert database["aliases"].count_documents({}) == TURNS * (PROCESSES - 1)
 
@@ -130,7 +132,7 @@ def test_no_referrer_event_or_count_is_lost_when_processes_write_one_page(
     for page in found.values():
         assert sorted(page.referrers) == [f"https://example.org/{number}" for number in range(PROCESSES)]
         assert (page.referrer_count, page.depth) == (PROCESSES, 9 - PROCESSES + 1)
-    assert 144 <= hub.referrer_count <= 176  # 160 distinct ones, to within a few per cent
+    assert 144 <= hub.referrer_count <= 176  # 160 distinct values, with an error of a few per cent
     assert [event["at"] for event in hub.history] == sorted(event["at"] for event in hub.history)
     latest = {(float(turn), f"e{number}") for turn in range(34, 40) for number in range(PROCESSES)}
     assert latest <= {(event["at"], event["event"]) for event in hub.history}
@@ -161,9 +163,59 @@ def test_collections_that_were_made_by_halves_are_completed(
     database["articles"].drop_indexes()
     again = MongoStorage(mongo_uri, database=database.name)
     again.articles.store(make_article("a"))
-    assert len(again.texts.search("новость")) == 1
+    assert len(find(again, "новость")) == 1
     assert len(database["articles"].index_information()) == 10
     again.close()
+
+
+def test_exports_by_time_go_on_by_number(
+    mongo_uri: str, database: Database[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_AT_ONCE", 2)
+    before = MIGRATIONS.index(schema._number_changes)
+    with monkeypatch.context() as old:
+        old.setattr(schema, "MIGRATIONS", MIGRATIONS[:before])
+        opened = MongoStorage(mongo_uri, database=database.name)
+        for name in ("late", "early", "noon"):
+            opened.articles.store(make_article(name, f"Text of {name}."))
+        pending = {"until": 200.0, "number": 2, "file": "x"}
+        opened.notes.save("export", "daily", {"until": 100.0, "number": 1})
+        opened.notes.save("export", "broken", {"until": 100.0, "pending": pending})
+        opened.notes.save("export", "ahead", {"until": 9e9})
+        opened.close()
+    for name, stored in (("late", 300.0), ("early", 100.0), ("noon", 200.0)):
+        url = make_article(name).canonical_url
+        database["articles"].update_one({"canonical_url": url}, {"$set": {"stored": stored}})
+    storage = MongoStorage(mongo_uri, database=database.name)
+    states = storage.notes.all("export")
+
+    def later(cursor: str) -> list[str]:
+        found = storage.articles.changes_since(cursor).found
+        return [one.article.canonical_url.rpartition("/")[2] for one in found if one.article]
+
+    assert later(states["daily"]["cursor"]) == ["noon", "late"]
+    assert later(states["broken"]["pending"]["cursor"]) == ["late"]
+    assert later(states["ahead"]["cursor"]) == ["early", "noon", "late"]
+    storage.close()
+
+
+def test_articles_that_named_one_as_their_basis_are_read_and_renamed(
+    mongo_uri: str, database: Database[dict[str, Any]]
+) -> None:
+    with closing(MongoStorage(mongo_uri, database=database.name)) as storage:
+        for name in ("derived", "new", "basis"):
+            storage.articles.store(make_article(name, f"Text of {name}."))
+    derived, new, basis = (make_article(name).canonical_url for name in ("derived", "new", "basis"))
+    database["articles"].update_one({"canonical_url": derived}, {"$set": {"derived_from": basis}})
+    database["articles"].update_one({"canonical_url": new}, {"$set": {"derived_from": None}})
+    database["schema"].update_one(
+        {"_id": "storage"}, {"$set": {"version": MIGRATIONS.index(schema._name_several)}}
+    )
+    with closing(MongoStorage(mongo_uri, database=database.name)) as storage:
+        named = {one.canonical_url: one.derived_from for one in storage.articles.iter()}
+        assert named == {derived: [basis], new: [], basis: []}
+        storage.removal.articles([basis])
+        assert [one.derived_from for one in storage.articles.iter()] == [[], []]
 
 
 def test_data_of_another_program_are_refused_and_left_alone(
@@ -237,7 +289,7 @@ def test_search_and_streams_use_their_indexes(
         storage.articles.store(make_article(str(number), f"Слово номер {number}"))
     storage.pages.discover([make_page(str(number)) for number in range(30)])
     database.command("profile", 2)
-    storage.texts.search("слово -двадцать")
+    find(storage, "слово -двадцать")
     list(storage.pages.iter(source="example.org"))
     list(storage.articles.iter(ArticleFilter(source="example.org")))
     storage.articles.count()
@@ -246,7 +298,7 @@ def test_search_and_streams_use_their_indexes(
     plans = [
         one["planSummary"]
         for one in database["system.profile"].find({"planSummary": {"$exists": True}})
-        if not one["ns"].endswith("words_waiting")  # a short list, read whole
+        if not one["ns"].endswith("words_waiting")  # a short list, read completely
     ]
     assert len(plans) >= 5
     assert [plan for plan in plans if "COLLSCAN" in plan] == []

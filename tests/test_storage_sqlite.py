@@ -1,7 +1,8 @@
-"""What only the embedded file has: schema versions, faults of disk and file, one state for readers."""
+"""The embedded file: schema versions, errors of disk and file, a consistent state for readers."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,10 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.sqlite.rows import conditions
+from newsbot.storage.sqlite.articles import insert
+from newsbot.storage.sqlite.rows import conditions, to_row
+from newsbot.storage.sqlite.schema import MIGRATIONS
+from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article, make_page
 
 
@@ -35,6 +39,49 @@ def test_a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_rows(p
         new = open_database(path, component="things", migrations=[first, second])
         assert [tuple(row) for row in new.execute("SELECT name, size FROM thing")] == [("kept", 7)]
         new.close()
+
+
+def test_exports_by_time_go_on_by_number(path: Path) -> None:
+    before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_change" in script)
+    with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
+        for name, stored in (("late", 300.0), ("early", 100.0), ("noon", 200.0)):
+            article = make_article(name, f"Text of {name}.")
+            insert(old, to_row(article), fingerprint(article.canonical_url))
+            old.execute("UPDATE article SET stored = ? WHERE url = ?", (stored, article.url))
+        pending = {"until": 200.0, "number": 2, "file": "x"}
+        for key, state in (
+            ("daily", {"until": 100.0, "number": 1}),
+            ("broken", {"until": 100.0, "pending": pending}),
+            ("ahead", {"until": 9e9}),
+        ):
+            old.execute("INSERT INTO note VALUES ('export', ?, ?)", (key, json.dumps(state)))
+    with closing(SqliteStorage(path)) as storage:
+        states = storage.notes.all("export")
+
+        def later(cursor: str) -> list[str]:
+            found = storage.articles.changes_since(cursor).found
+            return [one.article.canonical_url.rpartition("/")[2] for one in found if one.article]
+
+        assert later(states["daily"]["cursor"]) == ["noon", "late"]
+        assert later(states["broken"]["pending"]["cursor"]) == ["late"]
+        assert later(states["ahead"]["cursor"]) == ["early", "noon", "late"]
+        assert "pending" not in states["daily"]
+
+
+def test_articles_that_named_one_as_their_basis_are_read_and_renamed(path: Path) -> None:
+    before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_basis" in script)
+    basis = "https://example.org/basis"
+    with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
+        for name, named in (("derived", basis), ("new", None)):
+            article = make_article(name, f"Text of {name}.")
+            row = to_row(article)
+            row["data"] = json.dumps(json.loads(row["data"]) | {"derived_from": named})
+            insert(old, row, fingerprint(article.canonical_url))
+    with closing(SqliteStorage(path)) as storage:
+        storage.articles.store(make_article("basis", "Text of the basis."))
+        assert sorted(one.derived_from for one in storage.articles.iter()) == [[], [], [basis]]
+        storage.removal.articles([make_article("basis").canonical_url])
+        assert [one.derived_from for one in storage.articles.iter()] == [[], []]
 
 
 def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
@@ -61,7 +108,7 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
 
 def test_what_is_no_database_is_refused_and_left_alone(path: Path) -> None:
     path.write_bytes(b"These are my notes, not a database. " * 100)
-    with pytest.raises(SchemaError, match="no newsbot data file"):
+    with pytest.raises(SchemaError, match="not a newsbot data file"):
         SqliteStorage(path)
     assert path.read_bytes().startswith(b"These are my notes")
 
@@ -76,7 +123,7 @@ def test_a_folder_that_cannot_be_written_is_said(name: str) -> None:
 
 def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    with pytest.raises(DataUnavailable, match="cannot be made"):
+    with pytest.raises(DataUnavailable, match="cannot be created"):
         SqliteStorage(tmp_path / "data" / "newsbot.db")
 
 
@@ -87,7 +134,7 @@ def test_a_locked_file_is_said_and_works_again_when_free(path: Path, monkeypatch
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(DataUnavailable, match="locked by another program"):
         storage.articles.store(make_article("a"))
-    assert storage.articles.count() == 0  # readers are not held up
+    assert storage.articles.count() == 0  # readers are not blocked
     other.execute("ROLLBACK")
     other.close()
     assert storage.articles.store(make_article("a")).verdict == "new"
@@ -113,7 +160,7 @@ def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> N
         storage.pages.discover([make_page(f"{number}/{'x' * 1000}") for number in range(500)])
     assert list(storage.pages.iter()) == []
     assert len(list(storage.articles.iter())) == stored
-    for table in ("article", "article_text", "search_waiting"):
+    for table in ("article", "article_text", "article_change"):
         assert database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == stored
     database.execute("PRAGMA max_page_count = 1000000")
     assert storage.articles.store(make_article(str(stored), "There is room again.")).verdict == "new"

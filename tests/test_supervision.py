@@ -1,4 +1,4 @@
-"""Workers under a supervisor: whatever kills one, it is started again, and the crawl ends complete."""
+"""Workers under a supervisor are restarted after any kind of kill, and the crawl is complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
 MOMENTS = (20, 60)
-"""Requests that the site has seen when a worker is killed. A third time might blame a page that all had."""
+"""Numbers of requests at which a worker is killed. A third kill could set a page aside that all had."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def mongo(mongo_uri: str) -> Iterator[str]:
-    """The address of a database of the test's own."""
+    """The URI of a database for one test."""
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
@@ -49,9 +49,9 @@ def mongo(mongo_uri: str) -> Iterator[str]:
 
 
 def supervise(world: World, **environment: str) -> list[str]:
-    """Start a worker, and again as long as it does not end well; return what each of them said.
+    """Start a worker, and restart it until it ends without an error; return the log of each run.
 
-    This is what Restart=on-failure of systemd does.
+    Restart=on-failure of systemd does the same.
     """
     said: list[str] = []
     code = None
@@ -65,10 +65,10 @@ def supervise(world: World, **environment: str) -> list[str]:
 
 
 def kill_a_worker(frontier: RedisFrontier, killed: set[int]) -> None:
-    """Kill -9 a worker that holds leases and was not ``killed`` before, as soon as there is one."""
+    """Kill -9 a worker that holds leases and is not in ``killed``, as soon as there is one."""
     end = time.monotonic() + 60
     while True:
-        assert time.monotonic() < end, "nobody works"
+        assert time.monotonic() < end, "no worker holds leases"
         alive = {int(owner.split(":")[1]) for owner in frontier.owners()} - killed
         if alive:
             os.kill(min(alive), signal.SIGKILL)
@@ -90,12 +90,12 @@ def test_killed_workers_are_started_again_and_the_crawl_ends_complete(
             for moment in MOMENTS:
                 end = time.monotonic() + 60
                 while len(site.log) < moment:
-                    assert time.monotonic() < end, "the crawl did not get so far"
+                    assert time.monotonic() < end, "the crawl did not make enough requests"
                     time.sleep(0.005)
                 kill_a_worker(frontier, killed)
             said = [supervisor.result() for supervisor in supervisors]
             counts = frontier.counts()
-        assert sum(map(len, said)) == len(supervisors) + len(MOMENTS), "one more for each that was killed"
+        assert sum(map(len, said)) == len(supervisors) + len(MOMENTS), "one additional run for each kill"
         assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
         with closing(MongoStorage(mongo)) as storage:
             report = compare(storage.articles.iter(), site.manifest)

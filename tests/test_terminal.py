@@ -8,7 +8,16 @@ import re
 import pytest
 from rich.console import Console
 
-from newsbot.cli.terminal import Column, clean, make_console, one_line, plain_table, print_table, when
+from newsbot.cli.terminal import (
+    Column,
+    clean,
+    counted,
+    make_console,
+    one_line,
+    plain_table,
+    print_table,
+    when,
+)
 
 COLUMNS = (Column("n", "right"), Column("title", wide=True), Column("url", wide=True))
 URL = "https://example.org/" + "x" * 200
@@ -75,6 +84,13 @@ def test_pages_cannot_steer_the_terminal() -> None:
     assert one_line("a\r\n\tb\u2028c  ") == "a b c"
 
 
+def test_secrets_of_urls_are_not_shown() -> None:
+    url = "https://u:pw@a.test/f?token=abc&page=2"
+    masked = "https://***@a.test/f?token=***&page=2"
+    assert one_line(url) == masked
+    assert plain_table(COLUMNS, [(1, "x", url)])[1].endswith(masked)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -89,3 +105,77 @@ def test_pages_cannot_steer_the_terminal() -> None:
 )
 def test_when(seconds: float | None, text: str) -> None:
     assert when(seconds, 1000.0) == text
+
+
+# --- narrow terminals
+WORDS = (
+    "site",
+    "articles",
+    "useful",
+    "last",
+    "article",
+    "duplicates",
+    "unchanged",
+    "errors",
+    "error",
+    "sources",
+)
+SITES = [
+    ("xn--b1amnebsh.example", 1234, "98 %", "12 min ago", 12, 345, 6, "http_404", "2 ok, 1 failing"),
+    ("example.org", 1, "-", "-", 0, 0, 0, None, "1 ok"),
+]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_table_of_many_columns_fits_every_terminal(width: int) -> None:
+    from newsbot.actions.sources import SITE_COLUMNS
+
+    console = terminal(width=width, no_color=True)
+    print_table(console, SITE_COLUMNS, SITES)
+    assert isinstance(console.file, io.StringIO)
+    text = re.sub(r"\x1b\[\d*m", "", console.file.getvalue())
+    lines = text.splitlines()
+    assert all(len(line) <= width for line in lines), text
+    heading = text[: text.index("новости")].replace("─", " ").split()
+    assert set(heading) <= set(" ".join(column.title for column in SITE_COLUMNS).split()), (
+        "words must not be broken"
+    )
+    for word in ("новости.example", "1234", "http_404", "example.org"):
+        assert word in text, text
+    left_out = text.partition("left out for lack of room: ")[2]
+    for word in ("duplicates", "unchanged", "useful"):
+        assert (word in heading) != (word in left_out), text
+    assert ("unchanged" in heading) == (width == 120), text
+
+
+# --- names of hosts
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("xn--b1amnebsh.example", "новости.example"),
+        ("https://www.XN--B1AMNEBSH.example:8080/a?b=1", "https://www.новости.example:8080/a?b=1"),
+        ("sites: xn--80aafi6cg.xn--p1ai, xn--bcher-kva.example", "sites: правда.рф, bücher.example"),
+        ("https://a.test/xn--b1amnebsh-b", "https://a.test/xn--b1amnebsh-b"),  # not the end of a host name
+        ("xn--.test xn--a.test xn--zzzzzz99999.test", "xn--.test xn--a.test xn--zzzzzz99999.test"),
+    ],
+)
+def test_hosts_are_shown_as_people_write_them(text: str, shown: str) -> None:
+    assert clean(text) == shown
+    assert one_line(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "URL", "0 URLs"),
+        (1, "URL", "1 URL"),
+        (2, "URL", "2 URLs"),
+        (12345, "older one", "12,345 older ones"),
+    ],
+)
+def test_a_number_has_the_right_noun(number: int, noun: str, text: str) -> None:
+    assert counted(number, noun) == text
+
+
+def test_a_plural_may_be_given() -> None:
+    assert [counted(number, "address", "addresses") for number in (1, 2)] == ["1 address", "2 addresses"]

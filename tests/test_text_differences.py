@@ -1,4 +1,4 @@
-"""What changed between versions of an article."""
+"""Differences between versions of an article."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates in words of many languages, in other figures and by other calendars."""
+"""Dates in words of many languages, with other digits and in other calendars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LANGUAGES = (
 
 @pytest.mark.parametrize("language", word_list(*LANGUAGES))
 def test_the_long_form_of_a_date_is_read_in_each_language(language: str) -> None:
-    """As Unicode's CLDR says that people there write it."""
+    """In the format of Unicode's CLDR."""
     for number in range(1, 13):
         day = date(2024, number, 17)
         written = format_date(day, "long", locale=language)
@@ -115,7 +115,7 @@ def test_the_tables_have_twelve_months_and_no_name_twice() -> None:
     assert all(len(months) == 12 for months in by_language().values())
     assert set(MONTHS.values()) == set(range(1, 13))
     for language, months in by_language().items():
-        if language == "*":  # names of several languages: some mean one month here and another one there
+        if language == "*":  # names that have different meanings in different languages
             continue
         assert all(month(name) == number for number, names in enumerate(months, 1) for name in names)
 

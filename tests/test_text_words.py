@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.text import words
+from newsbot.text.stems import stems
 from newsbot.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
 
 LETTERS = st.characters(
@@ -22,9 +23,9 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_words_are_the_words_of_the_folded_text(text: str) -> None:
-    """The short way for common texts and the long way for all give the same."""
+    """The fast code for common texts and the general code give the same result."""
     assert tokens(text) == tokens(fold(text)) == tokens(" ".join(tokens(text)))
-    assert tokens(f"{text} \u0301") == tokens(text)  # a lone mark forces the long way
+    assert tokens(f"{text} \u0301") == tokens(text)  # a lone mark requires the general code
 
 
 def long_way(text: str) -> list[bytes]:
@@ -54,7 +55,7 @@ def test_common_texts_go_the_short_way(text: str) -> None:
 
 @given(TEXTS)
 def test_words_are_the_same_in_every_normal_form(text: str) -> None:
-    text = text.replace("\u0301", "")  # an accent over an accent takes the place of й's own mark
+    text = text.replace("\u0301", "")  # a second accent would replace й's own mark
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         assert tokens(unicodedata.normalize(form, text)) == tokens(text)
 
@@ -75,7 +76,7 @@ def test_words_are_the_same_in_every_normal_form(text: str) -> None:
         ("\u202bمُحَمَّد\u202c", ["محمد"]),
         ("\u0645\u0640\u0640\u062d\u0645\u062f محمد", ["محمد", "محمد"]),  # lengthened by tatweel
         ("हिन्दी की, हिन्दी का।", ["हिन्दी", "की", "हिन्दी", "का"]),
-        ("क\u0951_ख जि़ला", ["क", "ख", "जिला"]),  # a stress mark; the dot below is as often left out
+        ("क\u0951_ख जि़ला", ["क", "ख", "जिला"]),  # a stress mark; the dot below is often left out, too
         ("தமிழ் বাংলা ಕನ್ನಡ བོད་ཡིག", ["தமிழ்", "বাংলা", "ಕನ್ನಡ", "བོད", "ཡིག"]),
         ("🙂 ?!", []),
         ("", []),
@@ -109,7 +110,7 @@ def test_hostile_text_is_bounded(text: str) -> None:
     ],
 )
 def test_words_as_they_are_written_are_the_same_words(text: str) -> None:
-    """What search finds and marks is what else counts as a word."""
+    """Search uses the same words for finding and for marking."""
     assert [letters(found) for found in word_pattern(text).findall(text)] == tokens(text)
 
 
@@ -117,3 +118,23 @@ def test_every_mark_belongs_to_the_word_before() -> None:
     for mark in map(chr, range(0xAD, 0x110000)):
         if unicodedata.category(mark) in ("Mn", "Mc", "Me", "Cf") and not words._UNSPACED.match(mark):
             assert word_pattern(f"a{mark}b").fullmatch(f"a{mark}b"), hex(ord(mark))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Mocквa и Пeтepбуpг", "москва и петербург"),
+        ("СОVID-19 в Росcии", "covid 19 в россии"),  # С and О are Cyrillic
+        ("MОСKBА", "москва"),
+        ("cтaттi", "статті"),
+        ("IT-компания, e-mail, cop, сор", "it компания e mail cop сор"),  # one script: not changed
+        ("каналLife", "каналlife"),  # two words without a space
+    ],
+)
+def test_letters_that_look_like_those_around_them_count_as_these(written: str, meant: str) -> None:
+    assert tokens(written) == meant.split()
+    assert [one.decode() for one in long_way(written)] == meant.split()
+
+
+def test_search_finds_a_word_with_look_alikes() -> None:
+    assert stems("Правительcтво Poссии") == stems("Правительство России")

@@ -1,4 +1,4 @@
-"""Sources that were taken out of their rules, and rules that were deleted."""
+"""Sources that were removed from their rules, and rules that were deleted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_site_whose_rule_was_deleted_is_left_alone(site, world):
     world.crawl()
     assert site.seen("two.test").count("/feed") == 2
     assert (site.seen("one.test").count("/"), site.seen("one.test").count("/feed")) == (1, 1)
-    assert len(world.urls()) == 2, "what was stored stays"
+    assert len(world.urls()) == 2, "stored articles must not be removed"
     time.sleep(1.1)
     world.crawl("-a", "url=http://one.test/")
-    assert site.seen("one.test").count("/") == 2, "a person may ask for it all the same"
+    assert site.seen("one.test").count("/") == 2, "it can still be requested by its URL"

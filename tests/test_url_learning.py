@@ -1,4 +1,4 @@
-"""What a crawl learns of addresses: examples, patterns that are given up, links explored."""
+"""What a crawl learns about URLs: examples, discarded patterns, explored links."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_what_was_learned_counts_beside_the_patterns_of_a_rule_that_asks_for_it(
 
 def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(storage: SqliteStorage) -> None:
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
-        lessons = UrlLearning(0.03)  # two workers that began at the same time
+        lessons = UrlLearning(0.03)  # two workers that started at the same time
         lessons.heard(RULE, links)
         lessons.storage = storage.notes
         lessons.write()
     later = UrlLearning(0.03)
     later.storage = storage.notes
-    assert later.rule(RULE) is not None, "neither saw enough, both together did"
+    assert later.rule(RULE) is not None, "only the examples of both are enough"
     examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)
     assert rule == later.rule(RULE)
@@ -95,7 +95,7 @@ def test_broken_notes_are_told_and_learned_anew(
     storage.notes.save(NOTE_KIND + "site.example", "rule", {"format": 7})
     storage.notes.save(NOTE_KIND + "site.example", "examples", {"articles": [3]})
     assert kept(storage.notes, "site.example")[1] is None
-    assert "learned anew" in caplog.text
+    assert "learning starts again" in caplog.text
 
 
 def test_a_pattern_whose_pages_stop_being_articles_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
@@ -116,7 +116,7 @@ def test_a_pattern_whose_pages_stop_being_articles_is_given_up(caplog: pytest.Lo
 def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() -> None:
     lessons = UrlLearning(0.1)
     links = [f"{SITE}/{name}/{other}" for name in "abcdefghijklmnopqrst" for other in range(100)]
-    assert not any(lessons.explores(REJECTED, RULE, url) for url in links)  # no page was fetched yet
+    assert not any(lessons.explores(REJECTED, RULE, url) for url in links)  # no page has been fetched yet
     for number in range(200):
         lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
     explored = [url for url in links if lessons.explores(REJECTED, RULE, url)]

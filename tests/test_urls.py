@@ -1,4 +1,4 @@
-"""URLs: cases that a person can read; what holds for all others: test_urls_properties.py."""
+"""URLs: single cases; properties of all URLs are tested in test_urls_properties.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newsbot.urls import (
     fingerprint,
     host_key,
     is_asset,
-    path_and_query,
+    meant,
     resolve,
     site_of,
 )
@@ -88,6 +88,13 @@ CASES = {
     "http://example.com/a?id=5&amp;utm_source=x": "http://example.com/a?id=5",
     "http://example.com/a?fbclid=1&gclid=2&yclid=3&ysclid=4&_openstat=5": "http://example.com/a",
     "http://example.com/a?at_medium=1&at_campaign=2&xtor=3": "http://example.com/a",
+    "http://example.com/a?at_night=1&at_=2": "http://example.com/a?at_night=1&at_=2",
+    "http://example.com/a?pk_campaign=1&pk_id=7&PK_KWD=x": "http://example.com/a?pk_id=7",
+    "http://example.com/a?spm=a2c4e.11153940.0.0&id=1": "http://example.com/a?id=1",
+    "http://example.com/a?spm=7": "http://example.com/a?spm=7",
+    "http://example.com/a?id=1&id=2&id=1": "http://example.com/a?id=1&id=2&id=1",
+    "http://example.com/a?gad_source=1&CMP=share_btn&ito=x&ftag=y&cx_testId=5": "http://example.com/a",
+    "http://example.com/a?unlocked_article_code=1.a&amp_js_v=0.1&mc_cid=z": "http://example.com/a",
     "http://example.com/a?mc_cid=1&mc_eid=2&igshid=3&fbclid": "http://example.com/a",
     "http://example.com/a?PHPSESSID=1&b=2": "http://example.com/a?b=2",
     "http://example.com/a?bsessionid=1": "http://example.com/a",
@@ -158,7 +165,9 @@ def test_a_rule_drops_more_keys(url: str, keys: tuple[str, ...], canonical: str)
     ],
 )
 def test_garbage_is_refused_with_a_readable_text(url: str) -> None:
-    with pytest.raises(ValueError, match=r"no absolute http\(s\) URL|no usable host name|too long") as caught:
+    with pytest.raises(
+        ValueError, match=r"not an absolute http\(s\) URL|no usable host name|too long"
+    ) as caught:
         canonicalize(url)
     assert len(str(caught.value)) < 700
     str(caught.value).encode("ascii")
@@ -190,7 +199,7 @@ def test_fingerprints_join_what_is_one_page(one: str, other: str, same: bool) ->
 
 
 def test_fingerprints_never_change() -> None:
-    """They are keys of data on people's disks."""
+    """Fingerprints are keys of stored data."""
     assert fingerprint("https://www.example.com/a?b=1").hex() == "8082b8058ebcc705ee3b118ccf760855"
 
 
@@ -237,19 +246,6 @@ def test_host_key(url: str, key: str) -> None:
 )
 def test_resolve(base: str, href: str, url: str | None) -> None:
     assert resolve(base, href) == url
-
-
-@pytest.mark.parametrize(
-    ("url", "seen"),
-    [
-        ("https://e.com", "/"),
-        ("https://e.com/a/b.html?c=d&utm_source=x#f", "/a/b.html?c=d"),
-        ("https://e.com:81/?a", "/?a"),
-        ("https://e.com//a/%d0%bd", "/a/%D0%BD"),
-    ],
-)
-def test_path_and_query(url: str, seen: str) -> None:
-    assert path_and_query(url) == seen
 
 
 @pytest.mark.parametrize(
@@ -304,3 +300,26 @@ def test_site_of(host: str, site: str) -> None:
 )
 def test_is_asset(url: str, asset: bool) -> None:
     assert is_asset(url) is asset
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("https//example.org/rss", "https://example.org/rss"),
+        ("https:/example.org", "https://example.org"),
+        ("htps://example.org/", "https://example.org/"),
+        ("http:///example.org/", "http://example.org/"),
+        ("localhost:1313", "http://localhost:1313"),
+        ("192.168.1.5:8000/x", "http://192.168.1.5:8000/x"),
+        ("example.org/a", "https://example.org/a"),
+    ],
+)
+def test_an_address_that_is_mistyped_is_guessed(typed: str, url: str) -> None:
+    assert meant(typed) == f" — did you mean {url!r}?"
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "word", "https://", "file:///etc/passwd", "ftp://a.org/", "...", "a b.org"]
+)
+def test_of_other_texts_nothing_is_guessed(typed: str) -> None:
+    assert meant(typed) == "; write for example https://example.org/news/1"

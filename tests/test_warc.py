@@ -1,4 +1,4 @@
-"""WARC files: what others read in them, and what is left after a crash or on a full disk."""
+"""WARC files: other programs can read them, also after a crash or on a full disk."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(data: bytes):
 
 
 def stories(folder: Path) -> list[str]:
-    """The bodies of all answers in the finished files, in order."""
+    """Return the bodies of all responses in the finished files, in order."""
     files = sorted(folder.glob("*.warc.gz"))
     records = [one for path in files for one in read(path.read_bytes())]
     return [body.decode() for kind, _, _, body in records if kind == "response"]
@@ -115,13 +115,13 @@ def test_a_file_cut_off_anywhere_keeps_its_whole_records(tmp_path_factory, cut, 
     kept = read(data[:size])
     rest = read(data)
     assert [one[3] for one in kept] == [one[3] for one in rest[: len(kept)]]
-    # no whole record is lost: the next one did not fit
+    # no complete record is lost: the next one is cut off
     whole = next(n for n in range(len(rest), -1, -1) if n == 0 or ends(data)[n - 1] <= cut)
     assert len(kept) == whole
 
 
 def ends(data: bytes) -> list[int]:
-    """Where each gzip member ends."""
+    """Return the end of each gzip member."""
     import zlib
 
     found, at = [], 0
@@ -168,7 +168,7 @@ def test_a_process_that_is_killed_leaves_all_that_it_wrote(tmp_path):
 
 @contextmanager
 def no_room_beyond(size: int):
-    """Let no file of this process grow beyond ``size`` bytes: writes fail half done, as on a full disk."""
+    """Limit the size of this process's files: writes fail half-way, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))

@@ -1,4 +1,4 @@
-"""Reading WARC files of others: what warcio wrote, what is damaged, and what is meant to hurt."""
+"""Reading foreign WARC files: from warcio, damaged, hostile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY = b"<html><p>story</p></html>"
 
 
 def written(*bodies: tuple[bytes, list[tuple[str, str]]], packed: bool = True, version: str = "1.1") -> bytes:
-    """A file as warcio writes it."""
+    """Return a file written by warcio."""
     given = ((f"https://news.test/{number}", *one) for number, one in enumerate(bodies))
     return warc_file(given, packed=packed, version=version)
 

@@ -1,4 +1,4 @@
-"""Programs that start warm see what those see that start cold."""
+"""Programs with a warm start behave like programs with a cold start."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def program(tmp_path: Path) -> list[str]:
 def tell(
     program: list[str], folder: Path, kind: type[subprocess.Popen[str]] = warm.Popen, **environment: str
 ) -> tuple[dict[str, Any], str]:
-    """Return what a program saw, and what it wrote to stderr."""
+    """Return what a program observed, and its stderr."""
     with kind(
         program,
         cwd=folder,
@@ -102,7 +102,7 @@ def test_it_can_be_killed(tmp_path: Path) -> None:
 
 def test_threads_may_start_them_at_once(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
-    warm._server.cache_clear()  # the server is started by one of them
+    warm._server.cache_clear()  # one of the threads starts the server
     with ThreadPoolExecutor(4) as threads:
         ended = threads.map(lambda _: warm.run([sys.executable, "-m", "ends"], cwd=tmp_path), range(12))
         assert [one.returncode for one in ended] == [3] * 12

@@ -1,18 +1,26 @@
-"""IndexNow, notices of sensors, rssCloud and pings: what is believed, and what it may cause."""
+"""IndexNow, notices of sensors, rssCloud and pings: which are accepted, and their effects."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
+from newsbot.items import Article
 from newsbot.push.signatures import notice_header
+from newsbot.rules import Rule, RuleSet
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.urls import canonicalize, fingerprint
 from newsbot.web import service
+from newsbot.web.push_intake import Desk, Fate
+from tests.contracts.storage_samples import make_article
 from tests.pushing import Place, told, until
 
 KEY = "0123456789abcdef"
@@ -47,7 +55,7 @@ def test_a_site_that_shows_its_key_is_believed(tmp_path: Path) -> None:
         assert answer.status == 202
         fetched: list[str] = []
 
-        def both() -> bool:  # not at once: the host has a delay
+        def both() -> bool:  # not immediately: the host has a delay
             fetched.extend(place.work())
             return len(fetched) > 1
 
@@ -87,8 +95,8 @@ def test_forged_notices_do_not_make_us_a_burden_to_the_site(tmp_path: Path) -> N
     async def test(place: Place) -> None:
         forged = [notice(place, "/feed.xml", key=f"{KEY}{n % 15}") for n in range(30)]
         answers = [(await place.post("/indexnow", body)).status for body in forged]
-        assert answers[:15] == [403] * 10 + [429] * 5, "a host is asked for so many key files at once"
-        assert answers[15:] == answers[:15], "and not again for one that is not there"
+        assert answers[:15] == [403] * 10 + [429] * 5, "the number of key file requests per host is limited"
+        assert answers[15:] == answers[:15], "missing key files are not requested again"
         assert place.asked.count(f"/{KEY}.txt") == 10
 
     run(tmp_path, test)
@@ -97,7 +105,7 @@ def test_forged_notices_do_not_make_us_a_burden_to_the_site(tmp_path: Path) -> N
 def test_hosts_that_we_do_not_read_are_not_even_asked(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         port = place.site.rpartition(":")[2]
-        there = f"http://localhost:{port}"  # the same server under a name that no rule and no source knows
+        there = f"http://localhost:{port}"  # the same server under a name without a rule and without sources
         place.files[f"/{KEY}.txt"] = KEY.encode()
         body = {"host": f"localhost:{port}", "key": KEY, "urlList": [f"{there}/a"]}
         body["keyLocation"] = f"{there}/{KEY}.txt"
@@ -130,7 +138,9 @@ def test_behind_a_proxy_each_sender_has_a_budget_of_its_own(tmp_path: Path) -> N
             return [(await place.post("/indexnow", b"{}", X_Forwarded_For=who)).status for who in told]
 
         assert await answers(*["6.6.6.6, 203.0.113.1"] * 22) == [422] * 20 + [429] * 2
-        assert await answers("203.0.113.1, 203.0.113.2") == [422], "what the sender claims is not believed"
+        assert await answers("203.0.113.1, 203.0.113.2") == [422], (
+            "addresses that the sender added are ignored"
+        )
         assert await answers(*(f"2001:db8:1:2::{n:x}" for n in range(22))) == [422] * 20 + [429] * 2
 
     run(tmp_path, test, per_sender=1.0)
@@ -215,3 +225,59 @@ def test_trust_is_kept_and_shown_by_what_the_crawl_finds(tmp_path: Path) -> None
         assert (trust["hits"], trust["misses"]) == (0, pytest.approx(3, abs=0.01))
 
     run(tmp_path, test)
+
+
+# --- the value of a notice
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    rules = RuleSet([Rule(domain="news.test")])
+    storage, frontier = SqliteStorage(tmp_path / "newsbot.db"), SqliteFrontier(tmp_path / "newsbot.db")
+    opened = Desk(storage, frontier, rules, per_hour=10_000)
+    yield opened
+    opened.close()
+
+
+def fetched(desk: Desk, url: str, article: Article | None) -> None:
+    """Simulate that a crawl has fetched the page, and has stored its article if it has one."""
+    key = fingerprint(canonicalize(url))
+    page = desk.storage.pages.get([key])[key]
+    page.checks, page.changes, page.last_full_fetch = page.checks + 1, page.changes + 1, time.time()
+    desk.storage.pages.save([page])
+    if article is not None:
+        desk.storage.articles.store(article)
+
+
+def story(number: int, text: str = "") -> Article:
+    return make_article(f"2026/11/21/story-{number}.html", text or f"Text {number}.", source="news.test")
+
+
+def test_a_notice_is_right_if_an_article_or_a_version_came_of_it(desk: Desk) -> None:
+    for number in range(3):
+        url = story(number).url
+        assert desk.take("sensor:x", [url], proved=True) == [Fate.QUEUED]
+        fetched(desk, url, story(number))
+    desk.review()
+    trust = desk.ledger.trust["sensor:x"]
+    assert (round(trust.hits), round(trust.misses)) == (3, 0)
+    for text, right in (("Text 0.", 3), ("Another text.", 4)):
+        desk.take("sensor:x", [story(0).url], proved=True)
+        fetched(desk, story(0).url, story(0, text))
+        desk.review()
+        assert round(trust.hits) == right
+    assert round(trust.misses) == 1
+
+
+def test_addresses_that_give_nothing_new_cost_the_trust(desk: Desk) -> None:
+    desk.storage.articles.store(story(0))
+    for number in range(20):
+        url = f"{story(0).url}?x={number}"
+        desk.take("sensor:x", [url], proved=True)
+        fetched(desk, url, replace(story(0), url=url))  # its canonical URL is the one without the query
+        desk.review()
+    assert desk.ledger.trust["sensor:x"].hits == 0
+    assert desk.ledger.share("sensor:x") < 0.3
+
+
+@pytest.mark.parametrize("path", ["/search?q=bridge", "/tag/bridge", "/login", "/"])
+def test_what_does_not_look_like_an_article_is_not_fetched(desk: Desk, path: str) -> None:
+    assert desk.take("sensor:x", [f"https://news.test{path}"], proved=True) == [Fate.UNLIKELY]

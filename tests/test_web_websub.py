@@ -1,7 +1,7 @@
-"""The WebSub subscriber against a hub on loopback.
+"""The WebSub subscriber with a hub on loopback.
 
-The names are those of the public conformance suite for subscribers: 200 to 205 and 300 to 302 here, 100 to
-104 (where the hub is) in test_crawl_hubs.py.
+The names are those of the public conformance suite for subscribers: 200 to 205 and 300 to 302 in this file,
+100 to 104 (finding the hub) in test_crawl_hubs.py.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_205_what_nobody_asked_for_is_not_confirmed(tmp_path: Path, change: dict
     async def test(place: Place) -> None:
         form = await asked(place)
         assert await verify(place, form, **change) == (404, "")
-        assert (await verify(place, form))[0] == 200, "the true one is still confirmed"
+        assert (await verify(place, form))[0] == 200, "the real subscription must still be confirmed"
 
     run(tmp_path, test)
 
@@ -176,12 +176,12 @@ def test_denied_and_not_asked_again_soon(tmp_path: Path) -> None:
         assert (kept["state"], kept["reason"]) == ("denied", "paid only")
         assert len(place.hub.asked) == 1
         assert (await send(place, form)).status == 202
-        assert place.due() == set(), "nothing of it is believed any more"
+        assert place.due() == set(), "its content must be ignored now"
 
     run(tmp_path, test)
 
 
-# --- 300-302: being told
+# --- 300-302: content distribution
 async def send(
     place: Place, form: dict[str, str], body: bytes = b"<rss/>", signature: str | None = ""
 ) -> Any:
@@ -276,7 +276,7 @@ def test_a_flood_of_hints_leaves_the_hub_its_share(tmp_path: Path) -> None:
 def test_a_body_without_end_is_refused(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
-        assert (await place.post(path_of(form), BytesIO(b"x" * (2**20 + 1)))).status == 413
+        assert (await place.post(path_of(form), BytesIO(b"x" * (2**24 + 1)))).status == 413
         assert place.due() == set()
 
     run(tmp_path, test)

@@ -1,4 +1,4 @@
-"""WARC files as warcio writes them."""
+"""WARC files written by warcio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def warc_file(
     version: str = "1.1",
     status: str = "200 OK",
 ) -> bytes:
-    """Return a file with a ``warcinfo`` record and one answer for each URL, body and more headers."""
+    """Return a file with a ``warcinfo`` record and one response for each URL with body and more headers."""
     stream = io.BytesIO()
     writer = WARCWriter(stream, gzip=packed, warc_version=f"WARC/{version}")
     records = [writer.create_warcinfo_record("a.warc", {"software": "warcio"})]
@@ -36,6 +36,6 @@ def warc_file(
         )
     for record in records:
         writer.write_record(record)
-        with closing(record.raw_stream):  # a temporary file by now
+        with closing(record.raw_stream):  # a temporary file now
             pass
     return stream.getvalue()

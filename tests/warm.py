@@ -1,14 +1,14 @@
-"""Programs of newsbot started warm: each in a process of its own, but what they import is imported once.
+"""Warm starts of newsbot's programs: separate processes that share the cost of imports.
 
 ``python -m scrapy ...`` spends two seconds of processor time on imports, and tests start it hundreds of
-times. :class:`Popen` asks a process that has imported everything (:mod:`tests.warmth`, one for each process
-of pytest) to fork one more. That has the arguments, the environment, the folder and the streams that were
-asked for, is a child of the test (so waiting for it and killing it work as always), and runs its module
-from ``__main__`` to the end of the interpreter.
+times. :class:`Popen` asks a server process that has imported everything (:mod:`tests.warmth`, one for each
+pytest process) to fork. The new process has the requested arguments, environment, folder and streams. It is a
+child of the test, so waiting for it and killing it work as usual. It runs its module as ``__main__`` to the
+end of the interpreter.
 
-What cannot be had that way starts cold, as with :mod:`subprocess`: other programs than this Python with
-``-m``, other values of variables that Python reads when it starts (``PYTHONPATH``), and systems other than
-Linux.
+Other programs have a cold start, as with :mod:`subprocess`: programs other than this Python with ``-m``,
+programs with other values of variables that Python reads at its start (``PYTHONPATH``), and all programs on
+systems other than Linux.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from typing import Any, AnyStr
 ROOT = Path(__file__).resolve().parent.parent
 _RESOURCE_WARNINGS = ["-W", "error::ResourceWarning"]
 _LOCK = Lock()
-"""One server, and one start at a time: adopting is the matter of the whole process."""
+"""Protects the server: one start at a time, because adoption affects the whole process."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
 
 
 class Popen(subprocess.Popen[AnyStr]):
-    """A ``subprocess.Popen`` that starts warm where that is the same."""
+    """A ``subprocess.Popen`` that uses a warm start if the result is the same."""
 
     def _execute_child(self, *arguments: Any) -> None:
-        """See ``subprocess.Popen``: start the process, close the child's ends of the pipes."""
+        """Start the process and close the child's ends of the pipes; see ``subprocess.Popen``."""
         asked = dict(zip(_ARGUMENTS, arguments, strict=True))
         module = _module_of(asked)
         if module is None:
@@ -61,17 +61,17 @@ class Popen(subprocess.Popen[AnyStr]):
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _COLD = ("executable", "preexec_fn", "pass_fds", "shell", "start_new_session")
-"""Arguments with which a program starts cold."""
+"""Arguments that require a cold start."""
 _ARGUMENTS = (
     *("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo"),
     *("creationflags", "shell", *_PIPES, "restore_signals", "gid", "gids", "uid", "umask"),
     *("start_new_session", "process_group"),
 )
-"""What ``_execute_child`` takes in Python 3.11 to 3.14."""
+"""Parameters of ``_execute_child`` in Python 3.11 to 3.14."""
 
 
 def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end and return what it wrote, as text; it is killed after ``timeout`` seconds."""
+    """Run a program to its end and return its output as text; it is killed after ``timeout`` seconds."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     with Popen[str](command, text=True, **options) as process:
         try:
@@ -83,9 +83,9 @@ def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subp
 
 
 def context() -> ForkServerContext:
-    """Return what starts processes for functions of a test, as the context "spawn" does, but warm.
+    """Return a context for running a test's functions in processes, like "spawn", but with a warm start.
 
-    They have the environment of the moment at which the first of them was started.
+    The processes have the environment at the start of the first of them.
     """
     chosen = multiprocessing.get_context("forkserver")
     chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.storage.mongo"])
@@ -93,7 +93,7 @@ def context() -> ForkServerContext:
 
 
 def _module_of(asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the server needs to know of the program, None if it has to start cold."""
+    """Return what the server needs to know about the program, None if it needs a cold start."""
     program, *words = map(os.fspath, asked["args"])
     warns = words[:2] == _RESOURCE_WARNINGS
     if warns:
@@ -145,7 +145,7 @@ class _Server:
 
 
 def _adopt(wanted: bool) -> None:
-    """Become, or be no more, the parent of grandchildren whose parent ends."""
+    """Start or stop adopting grandchildren whose parent ends."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 

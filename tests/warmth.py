@@ -1,4 +1,4 @@
-"""The process that :mod:`tests.warm` has programs forked by: it imports what they need, then waits."""
+"""The process that :mod:`tests.warm` forks: it imports the modules of the programs, then waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEFT = (
     *("newsbot.settings", "newsbot.simulator"),
     *("scrapy.core._http2", "scrapy.core.downloader.handlers.http2"),
 )
-"""Not imported before the fork: what reads the environment as it is imported, what is slow, and HTTP/2, whose
+"""Not imported before the fork: modules that read the environment at import, slow modules, and HTTP/2, whose
 package ``h2`` newsbot does not need."""
 
 
@@ -39,19 +39,19 @@ def import_all(package: str) -> None:
 
 
 def serve(asked: socket.socket) -> dict[str, Any] | None:
-    """Fork at each request. Returns None at the end in the server, and what was asked in each fork."""
+    """Fork at each request. Returns None at the end of the server, and the request in each fork."""
     while True:
         size, streams, _, _ = socket.recv_fds(asked, 4, 3)
         if not size:
             return None
         request = json.loads(asked.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
         reading, writing = os.pipe()
-        with warnings.catch_warnings():  # of threads, from Python 3.12 on: libraries have some of their own
+        with warnings.catch_warnings():  # warnings on threads, since Python 3.12: some libraries have threads
             warnings.simplefilter("ignore", DeprecationWarning)
             between = os.fork()
         if between == 0:
             parent = os.getpid()
-            if child := os.fork():  # its parent ends now: it becomes a child of the test
+            if child := os.fork():  # its parent ends now, so it becomes a child of the test
                 os.write(writing, child.to_bytes(4, "big"))
                 os._exit(0)
             while os.getppid() == parent:
@@ -69,10 +69,10 @@ def serve(asked: socket.socket) -> dict[str, Any] | None:
 
 
 def become(request: dict[str, Any]) -> None:
-    """Be the program that was asked for."""
+    """Set up the process as the requested program."""
     for module in list(sys.modules.values()):
         for value in vars(module).values() if module.__name__.startswith("newsbot") else ():
-            if type(value) is random.Random:  # two programs do not draw the same
+            if type(value) is random.Random:  # two programs must not draw the same random numbers
                 value.seed()
     os.chdir(request["folder"])
     os.environ.clear()
@@ -83,12 +83,12 @@ def become(request: dict[str, Any]) -> None:
     sys.path[0] = request["folder"]
     sys.argv = ["", *request["arguments"]]
     if not hasattr(sys.modules.get(request["module"]), "__path__"):
-        sys.modules.pop(request["module"], None)  # what runs of a package is its __main__
+        sys.modules.pop(request["module"], None)  # the module to run of a package is its __main__
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
 def _renew_streams() -> None:
-    """Open the standard streams as Python does at its start: the old ones know the files of the server."""
+    """Open the standard streams as Python does at its start: the old ones use the server's files."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
         new = open(  # noqa: SIM115  (kept until the interpreter ends)
@@ -104,10 +104,10 @@ def _renew_streams() -> None:
 
 
 def main() -> None:
-    """Import, fork, and in each fork run the program to the end of the interpreter."""
+    """Import, fork, and run the program in each fork to the end of the interpreter."""
     with socket.socket(fileno=int(sys.argv[1])) as asked:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # some modules of Scrapy's are deprecated, and nobody's here
+            warnings.simplefilter("ignore")  # warnings on deprecated modules of Scrapy do not concern newsbot
             for package in PACKAGES:
                 import_all(package)
         if "twisted.internet.reactor" in sys.modules:

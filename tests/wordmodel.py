@@ -1,43 +1,50 @@
-"""Search as one would write it without an index: every article is read for every condition."""
+"""A simple search without an index: every article is checked for every condition."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 
-from newsbot.search.index.entry import Entry
-from newsbot.search.index.searching import asked_of
-from newsbot.search.query import Query, Term, parse
+from newsbot.items import Article
+from newsbot.search.query import All, Any, Mark, Node, Not, Query, parse
+from newsbot.text.stems import asked_stems, stems
 
 WORDS = [f"w{number}" for number in range(40)]
 _WEIGHTS = [1 / (rank + 1) for rank in range(len(WORDS))]
+_BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def make_entries(seed: int, count: int) -> list[Entry]:
-    """Articles whose words follow Zipf's law."""
+def make_articles(seed: int, count: int) -> list[Article]:
+    """Return articles whose words follow Zipf's law."""
     chance = random.Random(seed)
 
     def words(least: int, most: int) -> str:
         return " ".join(chance.choices(WORDS, _WEIGHTS, k=chance.randint(least, most)))
 
-    return [
-        Entry(
-            key=number.to_bytes(16, "big"),
-            version=1,
-            moment=chance.randrange(10**6) * 10**6,
-            source=f"site{chance.randrange(4)}.org",
-            language=chance.choice(("ru", "en", "")),
-            authors=" , ".join(words(1, 2) for _ in range(chance.randrange(3))),
-            title=words(0, 4),
-            text=words(0, 30),
+    articles = []
+    for number in range(count):
+        site = f"site{chance.randrange(4)}.org"
+        moment = _BEGIN + timedelta(seconds=chance.randrange(10**6))
+        articles.append(
+            Article(
+                url=f"https://{site}/{number}",
+                canonical_url=f"https://{site}/{number}",
+                source=site,
+                title=words(0, 4),
+                text=f"{words(0, 30)} n{number}",
+                language=chance.choice(("ru", "en", None)),
+                authors=[words(1, 2) for _ in range(chance.randrange(3))],
+                published_at=moment,
+                fetched_at=moment,
+                content_hash=str(number),
+            )
         )
-        for number in range(count)
-    ]
+    return articles
 
 
 def make_queries(seed: int, count: int) -> list[str]:
-    """Queries of all kinds."""
+    """Return queries of all kinds."""
     chance = random.Random(seed)
 
     def part() -> str:
@@ -47,48 +54,56 @@ def make_queries(seed: int, count: int) -> list[str]:
         dates = (f"since:1970-01-{chance.randint(1, 12):02}", f"until:1970-01-{chance.randint(1, 12):02}")
         field = chance.choice(("", "", "", "", "title:", "author:"))
         minus = chance.choice(("", "", "", "-"))
+        end = "*" if chance.random() < 0.1 and not term.endswith('"') else ""
         return (
             minus
-            + chance.choice((field + term,) * 5 + (marks[chance.randrange(2)],))
+            + chance.choice((field + term + end,) * 5 + (marks[chance.randrange(2)],))
             + (f" {chance.choice(dates)}" if chance.random() < 0.1 else "")
         )
 
-    return [" ".join(part() for _ in range(chance.choice((1, 1, 2, 2, 3)))) for _ in range(count)]
+    def group(depth: int) -> str:
+        parts = [
+            group(depth + 1) if depth < 2 and chance.random() < 0.15 else part()
+            for _ in range(chance.choice((1, 1, 2, 2, 3)))
+        ]
+        text = chance.choice((" ", " ", " AND ", " OR ")).join(parts)
+        return chance.choice(("", "-")) + f"({text})" if depth else text
+
+    return [group(0) for _ in range(count)]
 
 
-def found_by_reading(entries: Sequence[Entry], text: str) -> set[bytes]:
-    """The keys of the articles that a query finds."""
+def found_by_reading(articles: Iterable[Article], text: str) -> set[str]:
+    """Return the URLs of the articles that match a query."""
     query = parse(text)
-    return set() if query.empty else {one.key for one in entries if _matches(one, query)}
+    return set() if query.empty else {one.canonical_url for one in articles if _matches(one, query)}
 
 
-def newer(entry: Entry) -> Entry:
-    """The next version, with the words in another order."""
-    return replace(entry, version=entry.version + 1, text=" ".join(reversed(entry.text.split())))
-
-
-def _matches(entry: Entry, query: Query) -> bool:
-    asked = asked_of(query, None)
+def _matches(one: Article, query: Query) -> bool:
+    assert one.published_at is not None
     return (
-        (asked.since is None or entry.moment >= asked.since)
-        and (asked.until is None or entry.moment < asked.until)
-        and (not query.sites or entry.source in query.sites)
-        and (not query.languages or entry.language in query.languages)
-        and entry.source not in query.not_sites
-        and entry.language not in query.not_languages
-        and all(_has(entry, term) for term in query.wanted)
-        and not any(_has(entry, term) for term in query.unwanted)
+        (query.since is None or one.published_at >= query.since)
+        and (query.until is None or one.published_at < query.until)
+        and (query.node is None or _has(one, query.node))
     )
 
 
-def _has(entry: Entry, term: Term) -> bool:
-    fields = {
-        "": (entry.title, entry.text),
-        "title": (entry.title,),
-        "author": tuple(entry.authors.split(",")),
+def _has(one: Article, node: Node) -> bool:
+    if isinstance(node, All):
+        return all(_has(one, part) for part in node.nodes)
+    if isinstance(node, Any):
+        return any(_has(one, part) for part in node.nodes)
+    if isinstance(node, Not):
+        return not _has(one, node.node)
+    if isinstance(node, Mark):
+        return node.value == (one.source if node.field == "site" else one.language)
+    fields: dict[str, Sequence[str]] = {
+        "": (one.title, one.text),
+        "title": (one.title,),
+        "author": one.authors,
     }
+    end = "" if node.beginning else " "
     return any(
-        f" {' '.join(phrase)} " in f" {' '.join(field.split())} "
-        for field in fields[term.field]
-        for phrase in term.phrases()
+        f" {' '.join(run)}{end}" in f" {' '.join(stems(field))} "
+        for field in fields[node.field]
+        for run in asked_stems(node.text)
     )

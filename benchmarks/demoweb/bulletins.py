@@ -1,4 +1,4 @@
-"""Weather reports: the same words every day with other numbers. They are different news, however alike."""
+"""Weather reports: the same words every day with other numbers. Each of them is different news."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _SLOT = re.compile(r"\{([a-z])\}")
 
 
 def bulletin(language: str, topic: Topic, author: str, number: int, seed: int) -> Story:
-    """Return the report with this number; the same number and seed give the same one."""
-    rng = random.Random(f"{seed} {number}")  # the same site every time is the point
+    """Return the report with this number; the result depends only on number and seed."""
+    rng = random.Random(f"{seed} {number}")  # the site must be reproducible
     template = (_RU if language == "ru" else _EN).strip()
     text = _SLOT.sub(lambda slot: str(number if slot[1] == "n" else rng.randint(11, 989)), template)
     title, *paragraphs = (" ".join(lines.split()) for lines in text.split("\n\n"))

@@ -26,7 +26,7 @@ SLUG_WORDS = 6
 
 
 def slug(title: str) -> str:
-    """Return the title as it stands in URLs: Latin letters, words joined by hyphens."""
+    """Return the title as used in URLs: Latin letters, words joined by hyphens."""
     latin = "".join(_LATIN.get(letter, letter) for letter in title.lower())
     return "-".join(re.findall(r"[a-z0-9]+", latin)[:SLUG_WORDS])
 
@@ -44,14 +44,14 @@ class Host:
     name: str
     """The host as the site writes it; may be an internationalised name."""
     domain: str
-    """What its rule file says."""
+    """The domain in its rule file."""
     title: str
     languages: Sequence[str]
     share: float
-    """Its part of all articles."""
+    """Its share of all articles."""
     path: PathMaker
     section: SectionMaker | None = None
-    """None: a host without section fronts."""
+    """None for a host without section fronts."""
     markup: Markup
     charset: str = "utf-8"
     declare_charset: bool = True
@@ -61,15 +61,15 @@ class Host:
     """Whether articles name their canonical address."""
     zone: tzinfo = timezone.utc  # noqa: UP017  # datetime.UTC is the same object; the type reads better
     disallowed: tuple[str, ...] = ()
-    """Beginnings of paths that robots.txt forbids."""
+    """Path prefixes that robots.txt disallows."""
     rule: str = ""
     """The rule file after its ``domain`` line."""
     faults: Sequence[str] = ()
-    """Given to articles one by one; see :mod:`benchmarks.demoweb.web`."""
+    """Faults that are assigned to articles one by one; see :mod:`benchmarks.demoweb.web`."""
 
     @property
     def ascii(self) -> str:
-        """The host as it stands in requests."""
+        """The host name as used in requests."""
         return self.name.encode("idna").decode("ascii")
 
     @property
@@ -206,4 +206,4 @@ timezone: Europe/Berlin
 )
 
 HOSTS = (WIRE, GAZETA, HERALD, NOVOSTI, ARCHIVE, COURIER)
-"""The agency first: others print its stories."""
+"""The agency comes first: others print its stories."""

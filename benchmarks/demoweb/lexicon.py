@@ -1,4 +1,4 @@
-"""Reads the word files beside this module: ``en.txt`` and ``ru.txt`` (their heads tell the format)."""
+"""Reads the word files beside this module: ``en.txt`` and ``ru.txt`` (their headers describe the format)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _people(sections: _Sections) -> list[tuple[str, str]]:
 
 
 def _words(sections: _Sections) -> dict[str, list[str]]:
-    """Return the slots; the further forms of ``noun`` are ``noun_gen`` and ``noun_prep``."""
+    """Return the words of each slot; ``noun_gen`` and ``noun_prep`` are case forms of ``noun``."""
     words: dict[str, list[str]] = {}
     for section, entries in sections.items():
         kind, _, slot = section.partition(" ")

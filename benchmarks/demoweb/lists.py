@@ -1,4 +1,4 @@
-"""Fronts, sections and the archive of the demo's hosts: which links stand on which page."""
+"""Fronts, sections and the archive of the demo's hosts, and the links on each page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def list_pages(plan: Plan, frame: Frame) -> Iterator[tuple[str, str]]:
 
 
 def teaser_of(paper: Paper, page: str) -> Teaser:
-    """Return the teaser of an article; one host adds a session to its links, another on every page."""
+    """Return the teaser of an article. One host adds a session id to its links, a new one on each page."""
     href = paper.path
     if paper.host is NOVOSTI:
         href += "?sid=" + hashlib.sha256(page.encode()).hexdigest()[:32]
@@ -62,7 +62,7 @@ def _topics(paper: Paper) -> set[str]:
 
 
 def _specials(plan: Plan, host: Host) -> list[Teaser]:
-    """Return what a front page links to besides sound articles."""
+    """Return the other links of a front page, such as short links and traps."""
     papers = plan.of(host)
     odd: list[Teaser] = [teaser_of(paper, "/") for paper in plan.forbidden if paper.host is host]
     if host is GAZETA:
@@ -80,7 +80,7 @@ def _specials(plan: Plan, host: Host) -> list[Teaser]:
 
 def _section(frame: Frame, slug: str, label: str, papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:
     host = frame.host
-    assert host.section is not None  # the caller asks hosts with sections only
+    assert host.section is not None  # called only for hosts with sections
     count = max(1, -(-len(papers) // PER_PAGE))
     pages = [Teaser(host.section(slug, number), str(number)) for number in range(1, count + 1)]
     for number, page in enumerate(pages):

@@ -1,4 +1,4 @@
-"""The demo while it lives: articles are born at random moments, and each host shows what it has until now."""
+"""The demo as a live site: articles appear at random moments, and each host shows those published so far."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from benchmarks.demoweb.web import DemoWeb
 from newsbot.clock import Clock, utc
 
 FEEDS: Mapping[Host, str] = {GAZETA: "/rss.xml", HERALD: "/feed/atom.xml", NOVOSTI: "/rss/rdf.xml"}
-"""The hosts that live, each with the path of its feed."""
+"""The hosts of the live site, with the paths of their feeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """Articles to be born, in the order of their ``moments`` (POSIX seconds)."""
+    """The articles to be published, in the order of their ``moments`` (POSIX seconds)."""
 
     moments: Sequence[float]
     papers: Sequence[Paper]
 
 
 def make_life(rates: Mapping[Host, float], begin: float, end: float, seed: int) -> Life:
-    """Return the articles of ``rates`` (an hour, of hosts in :data:`FEEDS`) from ``begin`` to ``end``."""
+    """Return the articles from ``begin`` to ``end``. ``rates``: articles per hour by host."""
     draw = random.Random(seed)
     hours = (end - begin) / 3600
     counts = {host: round(rate * hours) for host, rate in rates.items()}
@@ -45,7 +45,7 @@ def make_life(rates: Mapping[Host, float], begin: float, end: float, seed: int) 
 
 
 class LiveWeb:
-    """Answers for the hosts of a life as they are at ``clock()``. Called by one thread."""
+    """Answers requests with the state of the hosts at ``clock()``. Called by one thread."""
 
     def __init__(self, life: Life, clock: Clock) -> None:
         self._clock = clock
@@ -73,7 +73,7 @@ class LiveWeb:
         return web(request)
 
     def _plan(self, host: Host, count: int) -> Plan:
-        """Return what a host has when ``count`` of its articles are born: the newest are in its feed."""
+        """Return a host's plan with its first ``count`` articles; its feed has the newest of them."""
         born = self._born[host][:count]
         papers = [
             paper if place >= count - PER_FEED else replace(paper, ways=frozenset({Way.SECTION}))

@@ -1,9 +1,9 @@
 """A small HTTP/1.1 server and forward proxy on loopback: any number of host names on one port.
 
 A client that is given ``http_proxy`` (see :attr:`LoopbackServer.environment`) sends the whole URL
-in the request line (RFC 9112, 3.2.2 absolute-form), so the host in it may be any name. ``CONNECT``
-is answered 501, unless the server has a TLS context: then it plays the end of every tunnel itself.
-An :class:`Answer` can also misbehave: wait, break off, hang up.
+in the request line (RFC 9112, 3.2.2 absolute-form), so any host name can be used. ``CONNECT`` is answered
+with 501, unless the server has a TLS context: then the server itself is the end of every tunnel. An
+:class:`Answer` can also misbehave: wait, break off, hang up.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LoopbackServer:
     ) -> None:
         self.port = port
         self.log: list[Record] = []
-        """Every request, in the order of its answer. Appended by the server's thread."""
+        """All requests, in the order of their answers. Appended by the server's thread."""
         self._handler = handler
         self._listener = listener
         self._tls = tls
@@ -61,7 +61,7 @@ class LoopbackServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables that send a client's HTTP requests here, whatever their host."""
+        """Environment variables that send all HTTP requests of a client to this server."""
         return {"http_proxy": self.address, "https_proxy": self.address, "no_proxy": ""}
 
     def start(self) -> Self:
@@ -73,9 +73,9 @@ class LoopbackServer:
         return self
 
     def stop(self) -> None:
-        """Close all connections and wait for the thread. Harmless when it has stopped."""
+        """Close all connections and wait for the thread. Does nothing if the server has stopped."""
         if self._loop is not None and self._stopping is not None and self._thread.is_alive():
-            with contextlib.suppress(RuntimeError):  # the loop may close in this instant
+            with contextlib.suppress(RuntimeError):  # the loop may be closed at this moment
                 self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(START_SECONDS)
 
@@ -116,9 +116,9 @@ class LoopbackServer:
             ):
                 pass
         except (OSError, ValueError, EOFError):
-            pass  # the client went away, or speaks no HTTP: nobody is left to tell
+            pass  # the client is gone or does not speak HTTP: there is nobody to answer
         except asyncio.CancelledError:
-            pass  # stop() ends us here; asyncio's streams report a cancelled client as a fault (Python 3.11)
+            pass  # stop() cancels this task; Python 3.11's streams would log the cancellation as an error
         finally:
             self._clients.discard(task)
             writer.close()
@@ -126,7 +126,7 @@ class LoopbackServer:
                 await writer.wait_closed()
 
     async def _serve_one(self, request: Request, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; False when the connection cannot be used any longer."""
+        """Answer one request; False if the connection cannot be used again."""
         if request.method == "CONNECT" and self._tls is not None:
             await open_tunnel(writer, self._tls)
             return True
@@ -147,7 +147,7 @@ class LoopbackServer:
     def _ask(self, request: Request) -> Answer:
         try:
             return self._handler(request)
-        except Exception as error:  # noqa: BLE001  # a fault of the handler must not hang the client
+        except Exception as error:  # noqa: BLE001  # the client must not hang if the handler fails
             text = f"the server's own fault: {error!r}\n"
             return Answer(status=500, body=text.encode(), kind="fault", validators=False)
 

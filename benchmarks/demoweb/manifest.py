@@ -1,4 +1,4 @@
-"""What a crawl of the web has to end with."""
+"""The expected result of a crawl of the demo."""
 
 from __future__ import annotations
 

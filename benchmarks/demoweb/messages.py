@@ -1,4 +1,4 @@
-"""What the loopback server deals in: requests and answers (also bad ones)."""
+"""Requests and answers of the loopback server, including faulty answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Request:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters of the query, the last of each name."""
+        """The parameters of the query; the last value of each name."""
         return dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
 
 
@@ -31,18 +31,18 @@ class Answer:
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = ""
-    """A word for the log: what this page is."""
+    """The type of the page, for the log."""
     pieces: Iterable[bytes] | None = None
-    """Sent one by one, chunked, in place of ``body``; may be endless."""
+    """Pieces that are sent one by one, chunked, in place of ``body``; may be endless."""
     pause: float = 0.0
     """Seconds between pieces."""
     delay: float = 0.0
     """Seconds before anything is sent."""
     cut: int | None = None
-    """Break the connection after so many bytes of the body; 0 sends the headers only."""
+    """Break the connection after this many bytes of the body; 0 sends the headers only."""
     hang_up: bool = False
     """Close the connection without an answer."""
     last_modified: float | None = None
-    """POSIX seconds; with it If-Modified-Since is answered."""
+    """POSIX seconds. If set, If-Modified-Since is answered."""
     validators: bool = True
     """Send an ETag and answer conditional requests."""

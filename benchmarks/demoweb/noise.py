@@ -1,6 +1,6 @@
-"""Everything on a news page that is no article: links to tags, authors, searches, calendars, and those pages.
+"""Links of news pages that are not articles (tags, authors, searches, calendars), and the pages behind them.
 
-None of these pages ends: each leads to more of its kind.
+These pages are endless: each leads to more of its type.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ _KINDS = {
 
 
 def noise_kind(path: str) -> str | None:
-    """Return what kind of noise a path is, or None if it is none."""
+    """Return the type of noise of a path, None if it is not noise."""
     return next((kind for start, kind in _KINDS.items() if path.startswith(start)), None)
 
 
 def noise_links(host: Host, page: str, count: int) -> Iterator[str]:
-    """Yield ``count`` anchors that lead to no article; the same for the same page every time."""
-    rng = random.Random(f"{host.name}{page}")  # the same site every time is the point
+    """Yield ``count`` links to noise pages; the result depends only on host and page."""
+    rng = random.Random(f"{host.name}{page}")  # the site must be reproducible
     language = load_language(host.languages[0])
     for _ in range(count):
         href, text = rng.choice(_MAKERS)(rng, language)
@@ -103,7 +103,7 @@ def noise_links(host: Host, page: str, count: int) -> Iterator[str]:
 
 
 def noise_page(host: Host, path: str) -> str:
-    """Return the inside of a page without an article, with links to more of its kind."""
+    """Return the content of a noise page, with links to more of its type."""
     links = list(noise_links(host, path, LINKS_ON_NOISE))
     if noise_kind(path) == "calendar":
         links = [*_neighbours(path), *links]
@@ -111,7 +111,7 @@ def noise_page(host: Host, path: str) -> str:
 
 
 def _neighbours(path: str) -> list[str]:
-    """Return links to the months before and after: a calendar has no end."""
+    """Return links to the previous and the next month: the calendar is endless."""
     digits = [part for part in path.split("/") if part.isascii() and part.isdigit()]
     if len(digits) != 2:
         return []

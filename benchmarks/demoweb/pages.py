@@ -1,4 +1,4 @@
-"""How the demo's hosts print articles and lists: HTML with the structured data (or none) of each host."""
+"""HTML pages of the demo's articles and lists, with the structured data (or none) of each host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MENU = {"en": ("Home", "More news", "Follow us"), "ru": ("Главная", "Е�
 
 @dataclass(frozen=True, slots=True)
 class Teaser:
-    """One link of a list, with the text and the words under it."""
+    """One link of a list, with its text and summary."""
 
     href: str
     title: str
@@ -32,11 +32,11 @@ class Teaser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What surrounds every page of a host."""
+    """The parts that are common to all pages of a host."""
 
     host: Host
     head: str = ""
-    """Further elements of ``<head>``."""
+    """Additional elements of ``<head>``."""
     menu: Sequence[Teaser] = ()
 
     def page(self, title: str, body: str, head: str = "") -> str:
@@ -59,7 +59,7 @@ class Frame:
 def list_page(
     frame: Frame, path: str, title: str, teasers: Sequence[Teaser], more: Sequence[Teaser] = ()
 ) -> str:
-    """Return a front, section or archive page: each teaser among its share of noise."""
+    """Return a front, section or archive page: each teaser is surrounded by noise links."""
     noise = noise_links(frame.host, path, PER_ARTICLE * len(teasers))
     rows = []
     for teaser in teasers:
@@ -75,7 +75,7 @@ def list_page(
 
 
 def article_page(frame: Frame, paper: Paper, related: Sequence[Teaser]) -> str:
-    """Return the page of an article, printed the way of its host."""
+    """Return the page of an article in the markup of its host."""
     head, body = _PRINTERS[paper.host.markup](paper)
     amp = next((path for path in paper.copies if path.startswith("/amp/")), None)
     head += f'<link rel="canonical" href="{escape(paper.url)}">' if paper.host.canonical else ""
@@ -88,7 +88,7 @@ def article_page(frame: Frame, paper: Paper, related: Sequence[Teaser]) -> str:
 
 
 def bare_page(paper: Paper) -> str:
-    """Return the AMP or print form of an article, which names the canonical one."""
+    """Return the AMP or print version of an article, which names the canonical one."""
     title = escape(paper.story.title)
     return (
         f'<!DOCTYPE html>\n<html><head><meta charset="{paper.host.charset}">'
@@ -99,7 +99,7 @@ def bare_page(paper: Paper) -> str:
 
 
 def published_text(paper: Paper) -> str:
-    """Return the time of publication in ISO 8601 with the host's zone (or what the fault makes of it)."""
+    """Return the publication time in ISO 8601 in the host's zone; wrong if the article has that fault."""
     return _YEAR_9999 if paper.fault == "year-9999" else paper.published.isoformat(timespec="seconds")
 
 

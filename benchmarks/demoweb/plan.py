@@ -1,6 +1,6 @@
-"""What the demo holds: which stories appear where, when, under which addresses, and how they can be found.
+"""The content of the demo: which stories appear where, when, at which URLs, and how a crawl can find them.
 
-A pure function of the number of articles, a seed and a moment; no HTML here.
+A pure function of the number of articles, a seed and a moment; without HTML.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AMP_LINKS = 3
 SECOND_ADDRESSES = 3
 SHORT_ONLY = 2
 SECTION_ONLY = 4
-"""So many articles of the host with the one-line rule are neither in its feed nor in its sitemap."""
+"""Number of articles of the host with the one-line rule that are neither in its feed nor in its sitemap."""
 PER_FEED = 20
 FIRST_NUMBER = 10_000
 
@@ -37,14 +37,14 @@ class Way(StrEnum):
     SITEMAP = "sitemap"
     SECTION = "section"
     ARCHIVE = "archive"
-    """Only over home, archive, year, month and day: five clicks."""
+    """Only by five clicks: home, archive, year, month, day."""
     SHORT = "short"
     """Only by a short link that redirects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """One printed article: a story at its place."""
+    """One published article: a story on a host."""
 
     host: Host
     number: int
@@ -53,26 +53,26 @@ class Paper:
     ways: frozenset[Way]
     fault: str = ""
     family: int | None = None
-    """Number of the first article that told this story, for those that were printed again."""
+    """Number of the first article with this story, for stories that were published more than once."""
     template: str = ""
-    """Which reports it is one of: those have the same words and other numbers."""
+    """The series of reports that it belongs to: the same words with other numbers."""
     copies: tuple[str, ...] = ()
-    """Other paths of this host that hold the same text."""
+    """Other paths of this host with the same text."""
 
     @property
     def path(self) -> str:
-        """Path and query of the canonical address."""
+        """Path and query of the canonical URL."""
         return self.host.path(self.story.topic.slug, self.story.title, self.number, self.published)
 
     @property
     def url(self) -> str:
-        """The canonical address, as the site writes it."""
+        """The canonical URL, as the site writes it."""
         return self.host.base + self.path
 
 
 @dataclass(slots=True)
 class Plan:
-    """The whole demo."""
+    """The content of the whole demo."""
 
     seed: int
     now: datetime
@@ -86,7 +86,7 @@ class Plan:
         return sorted(mine, key=lambda paper: paper.published, reverse=True)
 
     def families(self) -> list[list[Paper]]:
-        """Articles that tell the same story: agency text and what others made of it."""
+        """Articles with the same story: the agency's text and the versions of others."""
         groups: defaultdict[int, list[Paper]] = defaultdict(list)
         for paper in self.papers:
             if paper.family is not None:
@@ -94,7 +94,7 @@ class Plan:
         return [group for group in groups.values() if len(group) > 1]
 
     def templates(self) -> list[list[Paper]]:
-        """Reports made from one template."""
+        """Groups of reports with the same template."""
         groups: defaultdict[str, list[Paper]] = defaultdict(list)
         for paper in self.papers:
             groups[paper.template].append(paper)
@@ -109,10 +109,10 @@ class _Draft:
 
 
 def make_plan(articles: int = 300, *, seed: int = 1, now: datetime) -> Plan:
-    """Return the plan of a demo with exactly so many articles (from MIN_ARTICLES to MAX_ARTICLES)."""
+    """Return the plan of a demo with exactly this many articles (MIN_ARTICLES to MAX_ARTICLES)."""
     if not MIN_ARTICLES <= articles <= MAX_ARTICLES:
         raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {articles}")
-    rng = random.Random(seed)  # the same site every time is the point
+    rng = random.Random(seed)  # the site must be reproducible
     return _Planner(rng, Plan(seed, now)).run(articles)
 
 
@@ -137,12 +137,12 @@ class _Planner:
         return self.plan
 
     def _drafts(self, host: Host, count: int) -> Iterator[_Draft]:
-        """Yield the stories of a host: agency text first, then its own, some of these twice."""
+        """Yield the stories of a host: the agency's stories first, then its own, some of these twice."""
         made = 0
         if host in (GAZETA, HERALD, COURIER):
             agency = [draft for draft in self.agency if draft.story.language in host.languages]
             taken = self.rng.sample(agency, min(len(agency), max(2, count // 8)))
-            for index, draft in enumerate(taken):  # the first is printed word for word
+            for index, draft in enumerate(taken):  # the first one is copied word for word
                 story = draft.story if index == 0 else self._writer(draft.story.language).edited(draft.story)
                 yield replace(draft, story=story)
                 made += 1
@@ -185,7 +185,7 @@ class _Planner:
         self._add_copies(host)
 
     def _moments(self, host: Host, count: int) -> list[datetime]:
-        """Publication times: within two days, but an archive's older part on few days of many months."""
+        """Return publication times of the last two days; an archive's older articles fall on few days."""
         fresh = count if host is not ARCHIVE else count // 3
         now = self.plan.now
         step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds
@@ -197,7 +197,7 @@ class _Planner:
         return moments
 
     def _add_copies(self, host: Host) -> None:
-        """Give some articles further addresses with the same text."""
+        """Give some articles additional URLs with the same text."""
         mine = [index for index, paper in enumerate(self.plan.papers) if paper.host is host]
         for index in mine[:SECOND_ADDRESSES] if host is COURIER else mine:
             paper = self.plan.papers[index]
@@ -206,7 +206,7 @@ class _Planner:
                 self.plan.papers[index] = replace(paper, copies=copies)
 
     def _mark_families(self) -> None:
-        """Forget the family of stories that were printed once."""
+        """Clear the family of stories that were published only once."""
         groups: defaultdict[int | None, int] = defaultdict(int)
         for paper in self.plan.papers:
             groups[paper.family] += 1
@@ -255,7 +255,7 @@ def _ways(host: Host, index: int, count: int) -> frozenset[Way]:
 
 
 def _fault(host: Host, index: int) -> str:
-    """Return the fault of article ``index``: every second one from the second on, while there are any."""
+    """Return the fault of article ``index``: every second article has one, until all faults are used."""
     at, odd = divmod(index, 2)
     return host.faults[at] if odd and at < len(host.faults) else ""
 

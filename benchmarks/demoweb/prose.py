@@ -1,7 +1,7 @@
-"""Invented news: titles and paragraphs that read like regional papers and never repeat each other.
+"""Generated news: titles and paragraphs that read like regional papers and never repeat each other.
 
 A sentence is a template whose slots are filled with words of a language and a topic. An article keeps
-its town, its two speakers and its subject throughout. All chance comes from the given generator, so
+its town, its two speakers and its subject throughout. All randomness comes from the given generator, so
 that a seed gives the same text on every machine.
 """
 
@@ -66,7 +66,7 @@ class Story:
 
     @property
     def text(self) -> str:
-        """The paragraphs, one a line."""
+        """The paragraphs, one per line."""
         return "\n".join(self.paragraphs)
 
     @property
@@ -84,7 +84,7 @@ class Writer:
         self._titles: set[str] = set()
 
     def story(self, topic: Topic | None = None) -> Story:
-        """Return a new story, about ``topic`` or any."""
+        """Return a new story, about ``topic`` or a random one."""
         topic = topic or self._rng.choice(self.language.topics)
         slots = _Slots(self.language, topic, self._rng)
         return Story(
@@ -98,7 +98,7 @@ class Writer:
         )
 
     def edited(self, story: Story, *, dropped: int = 4) -> Story:
-        """Return the story as another desk would print it: shortened, retitled, one sentence of its own."""
+        """Return the story as edited by another paper: shortened, with a new title and one new sentence."""
         slots = _Slots(self.language, story.topic, self._rng, town=story.town, subject=story.subject)
         paragraphs = list(story.paragraphs)
         for _ in range(dropped):
@@ -139,7 +139,7 @@ class Writer:
 
 
 class _Slots:
-    """What may stand in the slots of one article."""
+    """The possible words for the slots of one article."""
 
     def __init__(
         self,
@@ -178,12 +178,12 @@ class _Slots:
             return self._rng.choice(words)
         if slot in _NUMBERS:
             return str(self._rng.choice(_NUMBERS[slot]))
-        text = self._rng.choice(self._language.words[slot.lower()])  # a capital at a sentence's head
+        text = self._rng.choice(self._language.words[slot.lower()])  # sentences begin with a capital letter
         return text[0].upper() + text[1:]
 
 
 def _counts(first: int, last: int) -> list[int]:
-    """Numbers that take the genitive plural in Russian (5 домов, not 2 дома or 21 дом)."""
+    """Return numbers that take the genitive plural in Russian (5 домов, not 2 дома or 21 дом)."""
     return [n for n in range(first, last + 1) if n % 10 in (0, 5, 6, 7, 8, 9) or n % 100 in range(11, 15)]
 
 

@@ -16,7 +16,7 @@ interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 
 
 def write_rules(folder: Path) -> None:
-    """Write one file a host, and ``_defaults.yaml``, into ``folder``, which is made if need be."""
+    """Write one file per host, and ``_defaults.yaml``, into ``folder``, which is created if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "_defaults.yaml").write_text(_DEFAULTS, encoding="utf-8")
     for host in HOSTS:

@@ -31,7 +31,7 @@ DEFAULT_ARTICLES = 300
 
 
 class DemoServer(LoopbackServer):
-    """The demo on loopback. Rules and manifest are in ``folder`` as soon as it is made."""
+    """The demo on loopback. The rules and the manifest are in ``folder`` after construction."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class DemoServer(LoopbackServer):
 
     @property
     def crawl_environment(self) -> dict[str, str]:
-        """What a crawl of the demo needs in its environment; NEWSBOT_DATA is the caller's to choose."""
+        """Environment variables for a crawl of the demo. The caller chooses NEWSBOT_DATA."""
         return {**self.environment, "NEWSBOT_RULES": str(self.rules)}
 
 
 def this_hour() -> datetime:
-    """Return the present hour: the demo's articles are of the last two days."""
+    """Return the current hour: the demo's articles are from the last two days before it."""
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 

@@ -1,4 +1,4 @@
-"""One host of the demo: every address that it answers, and how."""
+"""One host of the demo: all of its URLs and their answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FEED_LINK = {
 
 
 def make_routes(plan: Plan, host: Host) -> Mapping[str, Route]:
-    """Return path and query -> what makes the answer, for all of a host but its noise."""
+    """Return a mapping from path and query to the function that makes the answer, without noise pages."""
     frame = _frame(host)
     return dict(
         itertools.chain(
@@ -69,7 +69,7 @@ def _frame(host: Host) -> Frame:
 
 def _robots(host: Host) -> Routes:
     if host is COURIER:
-        return  # has none and answers 404: everything is allowed
+        return  # has no robots.txt and answers 404: everything is allowed
     lines = ["User-agent: *", *(f"Disallow: {path}" for path in host.disallowed or ("",))]
     if host in _SITEMAPS:
         lines.append(f"Sitemap: {host.base}{_SITEMAPS[host]}")
@@ -131,7 +131,7 @@ def _sources(plan: Plan, host: Host) -> Routes:
 
 
 def _wire_sources(host: Host, papers: Sequence[Paper]) -> Routes:
-    """The agency: one sound feed, one with raw ampersands, an empty one, and one that became a page."""
+    """The agency: one valid feed, one with raw ampersands, an empty one, and one that is now an HTML page."""
     half = len(papers) // 2
     yield (
         "/feed.json",
@@ -161,7 +161,7 @@ def _source(kind: str, content_type: str, make: Callable[[], bytes]) -> Route:
 
 
 def _redirects(plan: Plan, host: Host) -> Routes:
-    """Short links: one straight, one over a chain of three, one in a circle."""
+    """Short links: one direct, one over a chain of three redirects, one in a loop."""
     if host is not GAZETA:
         return
     papers = plan.of(host)
@@ -181,7 +181,7 @@ def _redirect(target: str, status: int) -> Route:
 
 
 def _traps(plan: Plan, host: Host) -> Routes:
-    """Addresses that look like articles and are none."""
+    """URLs that look like articles but are not."""
     if host is GAZETA:
         for name in MISSING:
             yield odd_path(host, name, plan), lambda: page(host, "missing", "<h1>404</h1>", status=404)
@@ -197,7 +197,7 @@ def _binary() -> Answer:
 
 
 def _huge() -> Answer:
-    """A page over any sensible limit; made while it is sent, and without a length."""
+    """A page that exceeds any reasonable limit; generated while it is sent, without Content-Length."""
     row = b"<p>" + b"minute by minute " * 3855 + b"</p>\n"
     pieces = itertools.chain([b"<html><body>"], itertools.repeat(row, HUGE_MB * 16))
     return Answer(kind="huge", pieces=pieces, headers={"Content-Type": "text/html"})

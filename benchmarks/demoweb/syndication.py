@@ -1,4 +1,4 @@
-"""Feeds and sitemaps of the demo, sound and broken."""
+"""Feeds and sitemaps of the demo, valid and broken."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from newsbot.clock import iso
 from newsbot.demo.manifest import TRACKING
 
 TRACKED = 3
-"""So many items of a feed carry tracking parameters in their links."""
+"""Number of items of a feed whose links have tracking parameters."""
 
 
 def rss(host: Host, papers: Sequence[Paper], *, raw_ampersands: bool = False) -> bytes:
-    """Return RSS 2.0; with ``raw_ampersands`` as careless programs write it, which is no XML."""
+    """Return RSS 2.0; with ``raw_ampersands`` it is not well-formed XML."""
     items = "".join(
         f"<item><title>{escape(paper.story.title)}</title>"
         f"<link>{_link(paper, index) if raw_ampersands else escape(_link(paper, index))}</link>"
@@ -54,7 +54,7 @@ def atom(host: Host, papers: Sequence[Paper], now: datetime) -> bytes:
 
 
 def rdf(host: Host, papers: Sequence[Paper]) -> bytes:
-    """Return RSS 1.0 (RDF) in the host's charset; addresses in ASCII form."""
+    """Return RSS 1.0 (RDF) in the host's charset; URLs in ASCII form."""
     base = f"http://{host.ascii}"
     rows = "".join(f'<rdf:li rdf:resource="{escape(base + paper.path)}"/>' for paper in papers)
     items = "".join(
@@ -109,7 +109,7 @@ def news_sitemap(host: Host, papers: Sequence[Paper]) -> bytes:
 
 
 def sitemap(papers: Sequence[Paper]) -> bytes:
-    """Return a plain sitemap, compressed as its ``.gz`` says."""
+    """Return a plain sitemap, compressed with gzip."""
     rows = "".join(
         f"<url><loc>{escape(paper.url)}</loc><lastmod>{paper.published.isoformat()}</lastmod></url>\n"
         for paper in papers

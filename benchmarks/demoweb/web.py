@@ -1,8 +1,8 @@
-"""All hosts of the demo behind one handler, with the faults of some pages.
+"""All hosts of the demo as one handler, with the faults of some pages.
 
-``flaky`` answers 500 at first, ``busy`` 503 with Retry-After, ``broken`` breaks off in the middle,
-``hang-up`` closes the connection; each is well at the second request. ``slow`` waits, ``latin-header``
-and ``utf8-header`` name a wrong charset, ``year-9999`` is dated so.
+Faults of the first request only: ``flaky`` answers 500, ``busy`` answers 503 with Retry-After, ``broken``
+breaks off in the middle, ``hang-up`` closes the connection. Faults of each request: ``slow`` waits,
+``latin-header`` and ``utf8-header`` declare a wrong charset, ``year-9999`` has a date in that year.
 """
 
 from __future__ import annotations
@@ -88,18 +88,18 @@ _ONCE: Mapping[str, Callable[[Answer], Answer]] = {
     "broken": lambda answer: replace(answer, cut=len(answer.body) // 2),
     "hang-up": lambda answer: replace(answer, hang_up=True),
 }
-"""Faults of the first request; the second one is answered well."""
+"""Faults of the first request; later requests are answered normally."""
 
 _ALWAYS: Mapping[str, Callable[[Answer], Answer]] = {
     "slow": lambda answer: replace(answer, delay=SLOW_SECONDS),
     "latin-header": lambda answer: _relabelled(answer, "iso-8859-1"),
     "utf8-header": lambda answer: _relabelled(answer, "utf-8"),
-    "year-9999": lambda answer: answer,  # the page itself tells it
+    "year-9999": lambda answer: answer,  # the page itself has the fault
 }
 
 
 def _compressed(answer: Answer, host: Host, request: Request) -> Answer:
-    """Return the answer as gzip where the host and the client speak it."""
+    """Compress the answer with gzip if the host and the client support it."""
     if not host.gzip or not answer.body or "gzip" not in request.headers.get("accept-encoding", ""):
         return answer
     headers = {**answer.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}

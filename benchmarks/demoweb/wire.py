@@ -41,19 +41,19 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
 
 
 async def open_tunnel(writer: asyncio.StreamWriter, tls: ssl.SSLContext) -> None:
-    """Answer CONNECT and speak TLS from there on, as the host that was asked for."""
+    """Answer CONNECT and start TLS with the certificate of the requested host."""
     writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
     await writer.drain()
     await writer.start_tls(tls)
 
 
 def refuse_tunnel() -> Answer:
-    """Return the answer to CONNECT: there is no TLS here."""
+    """Return the answer to CONNECT if the server has no TLS."""
     return Answer(status=501, body=b"plain HTTP only\n", kind="tunnel", validators=False)
 
 
 def with_validators(request: Request, answer: Answer) -> tuple[Answer, dict[str, str]]:
-    """Add validators to a whole answer, or turn it into a 304 (RFC 9110, 13.1)."""
+    """Add validators to a complete answer, or turn it into a 304 (RFC 9110, 13.1)."""
     headers = dict(answer.headers)
     if answer.status != 200 or answer.pieces is not None or not answer.validators:
         return answer, headers
@@ -67,7 +67,7 @@ def with_validators(request: Request, answer: Answer) -> tuple[Answer, dict[str,
 
 def _is_unchanged(headers: Mapping[str, str], etag: str, last_modified: float | None) -> bool:
     known = headers.get("if-none-match")
-    if known is not None:  # it wins over If-Modified-Since
+    if known is not None:  # has precedence over If-Modified-Since
         tags = [tag.strip().removeprefix("W/") for tag in known.split(",")]
         return etag.removeprefix("W/") in tags or "*" in tags
     since = headers.get("if-modified-since")
@@ -82,7 +82,7 @@ def _is_unchanged(headers: Mapping[str, str], etag: str, last_modified: float | 
 async def send(
     request: Request, answer: Answer, headers: dict[str, str], writer: asyncio.StreamWriter
 ) -> bool:
-    """Write an answer; False when the connection is to be closed. Raises ``OSError`` when it is gone."""
+    """Write an answer; False if the connection must be closed. Raises ``OSError`` if it is broken."""
     lines = {"Server": "newsbot-loopback", "Date": formatdate(usegmt=True), **headers}
     bare = request.method == "HEAD" or answer.status in (204, 304)
     if answer.pieces is not None:

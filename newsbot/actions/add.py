@@ -8,17 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from newsbot.backends import open_frontier, open_rules, open_storage
+from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import Column, counted
+from newsbot.crawl.source_state import make_due
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind
 from newsbot.operations.add import entry_by_hand, queue_by_hand
+from newsbot.operations.source_report import chosen_site
 from newsbot.rules import RuleSet
+from newsbot.urls import meant
 
 MAX_FILE = 50 * 2**20
 MAX_PROBLEMS = 20
+TAKEN = "a running crawl takes them at once, else: scrapy crawl news"
 
 SAID = {
     Added.NEW: "added",
@@ -30,9 +34,11 @@ SAID = {
 def add(call: Call) -> int:
     """Queue URLs; nothing is queued if one of them is wrong."""
     rules = open_rules(call.settings)
+    if call.options.due:
+        return _make_due(call, rules)
     given = list(_given(call.options.url, call.options.file))
     if not given:
-        raise ArgumentError("give at least one URL, or --file FILE with one a line")
+        raise ArgumentError("give at least one URL, --file FILE with one a line, or --due SITE")
     entries = _entries(given, rules, call.options.kind, time.time())
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         verdicts = queue_by_hand(list(entries.values()), rules, storage, frontier)
@@ -41,7 +47,7 @@ def add(call: Call) -> int:
             for key, verdict in zip(entries, verdicts, strict=True)
         ]
     rows = [
-        (entry.url, (known or entry).kind.value, verdict)  # what waits already keeps its kind
+        (entry.url, (known or entry).kind.value, verdict)  # a pending URL keeps its kind
         for entry, known, verdict in zip(entries.values(), waiting, verdicts, strict=True)
     ]
     if call.json:
@@ -51,13 +57,31 @@ def add(call: Call) -> int:
         (Column("kind"), Column("verdict"), Column("url", wide=True)),
         ((kind, SAID[verdict], url) for url, kind, verdict in rows),
     )
-    urls = "1 URL" if len(rows) == 1 else f"{len(rows)} URLs"
-    call.note(f"{urls} queued; a running crawl takes them at once, else: scrapy crawl news")
+    call.note(f"{counted(len(rows), 'URL')} queued; {TAKEN}")
+    return 0
+
+
+def _make_due(call: Call, rules: RuleSet) -> int:
+    """Make the sources of sites due now."""
+    if call.options.url or call.options.file:
+        raise ArgumentError("give either --due SITE or URLs, not both")
+    with stored(call.settings) as storage, queued(call.settings) as frontier:
+        domains = dict.fromkeys(chosen_site(site, storage, rules) for site in call.options.due)
+        numbers = {one: make_due(storage, frontier, rules, [one], time.time()) for one in domains}
+    if call.json:
+        call.document([{"site": domain, "due": number} for domain, number in numbers.items()])
+        return 0
+    for domain, number in numbers.items():
+        if number:
+            call.text(f"{domain}: {counted(number, 'source')} due now")
+        else:
+            call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} looks for some")
+    call.note(TAKEN)
     return 0
 
 
 def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield each URL with its place for messages."""
+    """Yield each URL with its place (file and line, or argument) for messages."""
     for url in urls:
         yield url.strip(), ""
     if file is None:
@@ -77,20 +101,20 @@ def _read(file: Path) -> str:
     except OSError as error:
         raise ArgumentError(f"{file}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise ArgumentError(f"{file}: is no UTF-8 text") from error
+        raise ArgumentError(f"{file}: is not UTF-8 text") from error
 
 
 def _entries(
     given: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
 ) -> dict[bytes, Entry]:
-    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all that is wrong."""
+    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all problems."""
     entries: dict[bytes, Entry] = {}
     problems: list[str] = []
     for url, place in given:
         try:
             entry = entry_by_hand(url, rules, Kind(kind) if kind else None, now)
         except ValueError as error:
-            problems.append(f"{place}{error}")
+            problems.append(f"{place}{error}{meant(url)}")
         else:
             entries.setdefault(entry.fingerprint, entry)
     if problems:

@@ -1,4 +1,4 @@
-"""``scrapy alerts``: shows what is wrong now and which alerts were sent, and tests the outputs."""
+"""``scrapy alerts``: shows current problems and the alerts that were sent, and tests the outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEST = Alert(
 
 
 def alerts(call: Call) -> int:
-    """Show what is wrong now, or tell it, or test the telling."""
+    """Show current problems, send them (``--send``), or send a test message (``--test``)."""
     options = options_from(call.settings)
     if call.options.test:
         now = system_clock()
@@ -50,7 +50,7 @@ def alerts(call: Call) -> int:
 
 
 def _send(call: Call, options: Options) -> int:
-    """Do one round, as a crawl does: for cron."""
+    """Check and send once, as a crawl does; for cron."""
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
         deliveries = watch.look()
@@ -63,7 +63,7 @@ def _send(call: Call, options: Options) -> int:
 
 
 def _tell(call: Call, deliveries: list[Delivery]) -> None:
-    """Send; raises :class:`UserError` if something could not be told."""
+    """Send messages. Raises :class:`UserError` if an output failed."""
     faults = tell(deliveries)
     if call.json:
         call.document(

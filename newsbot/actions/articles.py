@@ -1,72 +1,146 @@
-"""``scrapy articles search|show|stories|index|reindex``; export and import have files of their own."""
+"""``scrapy articles``: all its actions except export and import, which have their own files."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC
+from itertools import chain
 from typing import Any, cast
 
 from newsbot.actions.articles_export import chosen
-from newsbot.backends import empty_index, open_index, open_rules, queued, stored
+from newsbot.alerts import saved as saving
+from newsbot.backends import empty_index, open_index, open_rules, open_storage, queued, searching, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
-from newsbot.clock import DAY, system_clock
+from newsbot.cli.terminal import Column, counted
+from newsbot.clock import DAY, system_clock, utc
 from newsbot.dedup.index import Near
 from newsbot.dedup.rebuild import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
 from newsbot.operations.move.copying import lines
 from newsbot.operations.move.side import WholeFrontier, check_idle
-from newsbot.search.index.searching import MAX_WAITING
-from newsbot.search.query import Hit, parse
+from newsbot.search.articles import MAX_COMPARED
+from newsbot.search.query import Hit
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Story
 from newsbot.text.differences import version_lines, version_rows
 from newsbot.urls import canonicalize
 
-HELD = "; another process holds the index and does not go on: run it again later"
+FOLLOWED = 10.0
+"""Maximum seconds for which a search updates the index first."""
 
 
 def search(call: Call) -> int:
-    """Find articles by words; exit code 0 also when none is found."""
+    """Find articles by words. The exit code is 0 even if none is found."""
     options = call.options
-    with stored(call.settings) as storage:
-        hits = storage.texts.search(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
-        waiting = storage.texts.waiting()
-    if waiting > MAX_WAITING:
-        call.note(
-            f"{waiting} articles are not indexed yet, not all were searched; run: scrapy articles index"
-        )
-    for word in parse(options.query).no_dates:
-        call.note(f"{word}: is no date and was looked for as a word; write 2024, 2024-05, 2024-05-31 or 7d")
+    with searching(call.settings) as articles:
+        articles.follow(FOLLOWED)
+        hits = articles.find(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
+        notes = articles.explain(options.query, found=bool(hits))
+        waiting = articles.waiting()
+    if waiting:
+        call.note(f"{counted(waiting, 'article')} not searched: not indexed yet; run: scrapy articles index")
     if call.json:
         call.document([_hit_row(hit) for hit in hits])
     elif hits:
         columns = (Column("time"), Column("source"), Column("title", wide=True))
         call.table(
             (*columns, Column("found", wide=True), Column("url", wide=True)),
-            ((_time(h.article), h.article.source, h.article.title, h.snippet, h.article.url) for h in hits),
+            ((_time(h.article), h.article.source, _title(h), h.snippet, h.article.url) for h in hits),
         )
     else:
         call.note("no article found")
+    for note in notes:
+        call.note(note)
+    return 0
+
+
+def counts(call: Call) -> int:
+    """Count the results of queries."""
+    options = call.options
+    if len(options.query) > MAX_COMPARED:
+        raise ArgumentError(f"{len(options.query)} queries: at most {MAX_COMPARED} are compared")
+    with searching(call.settings) as articles:
+        articles.follow(FOLLOWED)
+        found = articles.attention(options.query, chosen(call), utc(system_clock()))
+    if call.json:
+        call.document(asdict(found))
+        return 0
+    named = [Column(one.query, "right") for one in found.queries]
+    if options.by == "day":
+        rows = zip(found.days, *map(found.numbers, found.queries), found.articles, strict=True)
+        call.table((Column("day"), *named, Column("all articles", "right")), rows)
+    else:
+        sums = [one.counts.sites if options.by == "site" else one.counts.languages for one in found.queries]
+        names = sorted({*chain(*sums)}, key=lambda name: (-sum(one.get(name, 0) for one in sums), name))
+        call.table(
+            (Column(options.by), *named), ((name, *(one.get(name, 0) for one in sums)) for name in names)
+        )
+    for one in found.queries:
+        more = "" if one.counts.complete else "more than "
+        call.note(f"{one.query}: {more}{one.counts.total} articles")
+        for note in one.notes:
+            call.note(note)
+    return 0
+
+
+def save(call: Call) -> int:
+    """Keep a search."""
+    options = call.options
+    with closing(open_storage(call.settings)) as storage:
+        kept = saving.save(storage, options.name, options.query, options.tell, system_clock())
+    with searching(call.settings) as articles:
+        for note in articles.explain(kept.query, found=True):
+            call.note(note)
+    call.note(f"{kept.name}: saved; tells {kept.tell}")
+    return 0
+
+
+def saved(call: Call) -> int:
+    """List saved searches."""
+    with stored(call.settings) as storage:
+        found = saving.saved_searches(storage.notes)
+    if call.json:
+        call.document([one.plain() for one in found])
+    elif found:
+        columns = (Column("name", wide=True), Column("tells"), Column("notices", "right"))
+        call.table(
+            (*columns, Column("query", wide=True)), ((s.name, s.tell, s.number, s.query) for s in found)
+        )
+    else:
+        call.note("no search is saved; keep one: scrapy articles save NAME QUERY --tell daily")
+    return 0
+
+
+def forget(call: Call) -> int:
+    """Delete a saved search."""
+    with stored(call.settings) as storage:
+        if not saving.forget(storage.notes, call.options.name):
+            raise UserError(f"{call.options.name}: no search has this name; see: scrapy articles saved")
+    call.note(f"{call.options.name}: forgotten")
     return 0
 
 
 def show(call: Call) -> int:
-    """Show all that is stored of one article."""
+    """Show all stored data of one article."""
     with stored(call.settings) as storage:
         article = _find(call, storage)
         versions = storage.articles.versions(article.canonical_url) if call.options.versions else None
     if call.json:
-        row = article.as_row()
+        row = article.to_dict()
         call.document(row if versions is None else {**row, "versions": version_rows(versions)})
         return 0
-    for name, value in article.as_row().items():
+    for name, value in article.to_dict().items():
         if name not in ("text", "extraction") and value not in (None, [], ""):
             method = article.extraction.get(name)
             shown = ", ".join(value) if isinstance(value, list) else value
             call.text(f"{name:<21}{shown}" + (f"  [{method}]" if method else ""))
-    call.text(f"{'text by':<21}{article.extraction.get('text', '-')}, {len(article.text)} characters")
+    call.text(
+        f"{'text by':<21}{article.extraction.get('text', '-')}, {counted(len(article.text), 'character')}"
+    )
+    for number, line in article.site_lines:
+        call.text(f"{'left out':<21}{line}  [printed around the site's articles; before line {number + 1}]")
     call.text("\n" + article.text)
     for line in version_lines(versions or ()):
         call.text(line)
@@ -74,7 +148,7 @@ def show(call: Call) -> int:
 
 
 def stories(call: Call) -> int:
-    """List stories: articles that tell the same thing."""
+    """List stories: groups of articles that report the same."""
     options = call.options
     with stored(call.settings) as storage:
         found = storage.stories.recent(
@@ -103,24 +177,34 @@ def stories(call: Call) -> int:
     else:
         sites = f" of {options.min_sources} sites" if options.min_sources > 1 else ""
         since = f" and one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
-        call.note(f"no story has {options.min_members} articles{sites}{since}")
+        call.note(f"no story has {counted(options.min_members, 'article')}{sites}{since}")
     return 0
 
 
 def index(call: Call) -> int:
-    """Bring the word index up to date."""
-    with stored(call.settings) as storage:
-        words = storage.texts
-        before, done = words.waiting(), words.index()
-        left = words.waiting()
+    """Update the search index, or rebuild it."""
+    tell = lines(call.note, {})
+    indexed = 0
+
+    def written(so_far: int) -> None:
+        nonlocal indexed
+        indexed = so_far
+        tell("articles", so_far)
+
+    with searching(call.settings) as articles:
+        if not call.options.anew:
+            articles.follow(tell=written)
+        elif not articles.remake(written):
+            raise UserError("another process writes the search index; run it again later")
+        left = articles.waiting()
     if call.json:
-        call.document({"indexed": before - left, "waiting": left})
-    call.note(f"{before - left} articles indexed, {left} wait" + ("" if done else HELD))
+        call.document({"indexed": indexed, "waiting": left})
+    call.note(f"{counted(indexed, 'article')} indexed, {left} left")
     return 0
 
 
 def reindex(call: Call) -> int:
-    """Make the near-duplicate index anew from the stored texts."""
+    """Rebuild the near-duplicate index from the stored texts."""
     with stored(call.settings) as storage:
         if call.options.anew:
             with queued(call.settings) as frontier:
@@ -138,9 +222,11 @@ def reindex(call: Call) -> int:
             kept = index.count()
     if call.json:
         call.document({"indexed": number, "kept": kept, "joined": joined})
-    call.note(f"{number} texts of the last {index.keep / DAY:g} days indexed; the index holds {kept}")
+    call.note(
+        f"{counted(number, 'text')} of the last {index.keep / DAY:g} days indexed; the index holds {kept}"
+    )
     if joined:
-        call.note(f"{joined} articles came into one story with others that they resemble")
+        call.note(f"joined to a story of similar articles: {counted(joined, 'article')}")
     return 0
 
 
@@ -148,7 +234,7 @@ def _find(call: Call, storage: Storage) -> Article:
     url: str = call.options.url
     try:
         article = storage.articles.get(canonicalize(url))
-        if article is None:  # the rule may name query keys that tell no pages apart
+        if article is None:  # a rule may name query keys that do not change the page
             article = storage.articles.get(
                 canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
             )
@@ -159,10 +245,14 @@ def _find(call: Call, storage: Storage) -> Article:
     return article
 
 
+def _title(hit: Hit) -> str:
+    return hit.article.title + (f" (and {hit.copies} more)" if hit.copies else "")
+
+
 def _hit_row(hit: Hit) -> dict[str, Any]:
-    row = hit.article.as_row()
+    row = hit.article.to_dict()
     del row["text"]
-    return {**row, "snippet": hit.snippet, "score": round(hit.score, 4)}
+    return {**row, "snippet": hit.snippet, "score": round(hit.score, 9), "copies": hit.copies}
 
 
 def _story_row(story: Story) -> dict[str, Any]:
@@ -170,7 +260,8 @@ def _story_row(story: Story) -> dict[str, Any]:
         *("url", "source", "title", "published_at", "fetched_at", "language"),
         *("relation", "similarity", "duplicate_of", "derived_from"),
     )
-    members = [{name: value for name, value in one.as_row().items() if name in kept} for one in story.members]
+    rows = [one.to_dict() for one in story.members]
+    members = [{name: value for name, value in row.items() if name in kept} for row in rows]
     first = {"url": story.first.url, "source": story.first.source}
     return {"story": story.story, "first": first, "sources": sorted(story.sources), "members": members}
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from newsbot.backends import stored
+from newsbot.backends import searching, stored
 from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import Article
 from newsbot.operations.exporting import (
     FORMATS,
+    Following,
     Format,
     Writer,
+    WriterType,
     atomic_target,
     export_new,
     format_of,
@@ -27,7 +31,7 @@ from newsbot.urls import canonicalize
 
 
 def chosen(call: Call) -> ArticleFilter:
-    """Return what the arguments of WHICH say. Raises :class:`ArgumentError`."""
+    """Return the filter that the arguments in WHICH describe. Raises :class:`ArgumentError`."""
     options = call.options
     if options.since and options.until and options.since >= options.until:
         raise ArgumentError("--since is not before --until: nothing would match")
@@ -40,30 +44,30 @@ def chosen(call: Call) -> ArticleFilter:
 
 
 def export(call: Call) -> int:
-    """Write articles to a file or to stdout; how many is said on stderr."""
+    """Write articles to a file or to stdout, and their number to stderr."""
     path = None if str(call.options.output) == "-" else call.options.output
     if call.options.new is not None:
         return _export_new(call, path)
     format_ = _export_format(call, path)
-    make_writer = writer_of(format_)  # what is missing is said before a file is touched
+    make_writer = _writer_of(call, format_)  # report a missing package before a file is touched
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
         count = _write(call, writer, storage.articles.iter(chosen(call)))
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": count})
-    call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
+    call.note(f"{counted(count, 'article')} exported" + (f" to {path}" if path else ""))
     return 0
 
 
 def _export_new(call: Call, path: Path | None) -> int:
-    """Write what is new since the last export of the same name to a file of its own."""
+    """Write what is new since the last export of the same name to its own file."""
     options = call.options
     if path is None:
         raise ArgumentError("--new needs -o FILE: its name gets a number, e.g. articles-000001.jsonl")
     if options.since or options.until:
-        raise ArgumentError("--new takes no --since and no --until: it goes on where the last one ended")
+        raise ArgumentError("--new takes neither --since nor --until: it continues where the last one ended")
     format_, where = _export_format(call, path), chosen(call)
-    make_writer = writer_of(format_)
+    make_writer = _writer_of(call, format_)
     kept = {
         "format": format_.name,
         "source": where.source,
@@ -72,9 +76,10 @@ def _export_new(call: Call, path: Path | None) -> int:
     }
     with stored(call.settings) as storage:
 
-        def write(stream: BinaryIO, file: Path, after: float, until: float) -> int:
-            found = storage.articles.changed(where, after=after, until=until)
-            return _write(call, make_writer(stream, name=file.name), found)
+        def write(stream: BinaryIO, file: Path, cursor: str) -> tuple[int, str]:
+            changes = Following(storage.articles, cursor)
+            chosen = (one for one in changes.articles() if _matches(one, where))
+            return _write(call, make_writer(stream, name=file.name), chosen), changes.cursor
 
         written = export_new(storage.notes, options.new, path, kept, write)
     if call.json:
@@ -82,21 +87,23 @@ def _export_new(call: Call, path: Path | None) -> int:
         call.document({"file": file, "format": format_.name, "articles": written.articles})
     if written.finished is not None:
         call.note(f"{written.finished}: was whole already, the last export was broken off after it")
-    call.note(f"{written.articles} articles exported" + (f" to {written.file}" if written.file else ""))
+    call.note(
+        f"{counted(written.articles, 'article')} exported" + (f" to {written.file}" if written.file else "")
+    )
     return 0
 
 
 def feed(call: Call) -> int:
-    """Write the newest articles that a query finds as a feed."""
+    """Write the newest results of a query as a feed."""
     options = call.options
     path = None if str(options.output) == "-" else options.output
     try:
         _ = options.address and canonicalize(options.address)
     except ValueError as error:
         raise ArgumentError(f"--address: {error}") from error
-    with stored(call.settings) as storage:
+    with searching(call.settings) as articles:
         data = feed_of(
-            storage,
+            articles,
             options.query,
             chosen(call),
             kind=options.format,
@@ -109,7 +116,7 @@ def feed(call: Call) -> int:
 
 
 def _write(call: Call, writer: Writer, articles: Iterable[Article]) -> int:
-    """Write those that are wanted, and the end of the file; return how many."""
+    """Write the matching articles and the end of the file. Returns their number."""
     count = 0
     for article in articles:
         if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
@@ -117,6 +124,17 @@ def _write(call: Call, writer: Writer, articles: Iterable[Article]) -> int:
             count += 1
     writer.close()
     return count
+
+
+def _matches(article: Article, where: ArticleFilter) -> bool:
+    return where.source in (None, article.source) and where.language in (None, article.language)
+
+
+def _writer_of(call: Call, format_: Format) -> WriterType:
+    options = {name: True for name in ("raw", "excel") if getattr(call.options, name)}
+    if options and format_.name != "csv":
+        raise ArgumentError(f"--{next(iter(options))} is for CSV, not for {format_.name}")
+    return partial(writer_of(format_), **options)
 
 
 def _export_format(call: Call, path: Path | None) -> Format:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import math
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 
+from scrapy.settings import Settings
+from scrapy.utils.log import configure_logging
+
+from newsbot.backends import open_rules
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.terminal import Column, counted
+from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.importing.importer import HEADINGS, Importer, Progress
+from newsbot.rules.ruleset import ascii_domain
+from newsbot.warc.remote import RemoteFault, news_files
 
+_GOES_ON = "the records before it were imported; the same command continues there"
 _NO_PAGES = (
     "holds no page as a site sent it, so there is nothing to read; what articles export --format warc writes "
     "are texts: import the files of NEWSBOT_WARC_DIR instead"
@@ -15,40 +36,137 @@ _NO_PAGES = (
 
 
 def import_files(call: Call) -> int:
-    """Import WARC files; exit code 1 if one of them could not be read to its end."""
+    """Import WARC files. The exit code is 1 if one of them could not be read to its end."""
     options = call.options
-    source = options.source and options.source.lower()
-    importer = Importer(call.settings, source=source)
-    try:
-        told = [
-            importer.run(path, again=options.again, tell=lambda one: _tell(call, one))
-            for path in options.file
-        ]
-    finally:
-        importer.close()
-    for progress in told:
+    if bool(options.file) == bool(options.cc_news):
+        raise ArgumentError("give WARC files, or --cc-news MONTH, for example --cc-news 2026-11")
+    if options.sample is not None and not options.cc_news:
+        raise ArgumentError("--sample chooses among the files of --cc-news")
+    sites = _sites(call)
+    files = _of_month(call) if options.cc_news else list(map(str, options.file))
+    processes = min(options.processes or (os.cpu_count() or 1 if options.cc_news else 1), len(files))
+    told = []
+    for progress in _imported(call, files, sites, processes):
+        told.append(progress)
+        for line in progress.damaged:
+            call.note(f"{progress.name}: {line}; passed over")
         if progress.fault:
-            call.note(f"{progress.path}: {progress.fault}; what stands before it was imported")
+            rest = _GOES_ON if progress.counts["records"] else "nothing was imported"
+            call.note(f"{progress.name}: {progress.fault}; {rest}")
         elif progress.before:
-            call.note(f"{progress.path}: was imported before, with these figures; --again reads it once more")
-        elif progress.counts["records"] and not progress.counts["pages"]:
-            call.note(f"{progress.path}: {_NO_PAGES}")
-    _show(call, told)
+            call.note(f"{progress.name}: was imported before, with these figures; --again reads it once more")
+        elif not progress.counts["pages"]:
+            what = _NO_PAGES if progress.counts["records"] else "is empty: it holds no record"
+            call.note(f"{progress.name}: {what}")
+    _show(call, sorted(told, key=lambda one: files.index(one.name)))
     return 1 if any(progress.fault for progress in told) else 0
 
 
-def _tell(call: Call, progress: Progress) -> None:
-    counts = progress.counts
-    call.note(f"{progress.path}: {counts['records']} records, {counts['new']} new articles")
+def _sites(call: Call) -> frozenset[str] | None:
+    """Return the sites to import: the named ones, else for CC-NEWS those with a rule, else all."""
+    given = [call.options.source] if call.options.source else (call.options.sites or "").split(",")
+    try:
+        named = frozenset(ascii_domain(site.strip()) for site in given if site.strip())
+    except ValueError as error:
+        raise ArgumentError(f"--sites: {error}") from error
+    if named or not call.options.cc_news:
+        return named or None
+    ruled = frozenset(rule.domain for rule in open_rules(call.settings))
+    if not ruled:
+        raise ArgumentError("there are no rules that say which sites are wanted; name them with --sites")
+    return ruled
+
+
+def _of_month(call: Call) -> list[str]:
+    """Return the addresses of the files of a month, or the part of them that ``--sample`` chooses."""
+    month, base = call.options.cc_news, call.settings["NEWSBOT_CC_NEWS"]
+    if re.fullmatch(r"20[0-9]{2}-(0[1-9]|1[0-2])", month) is None:
+        raise ArgumentError(f"--cc-news: {month!r} is not a month; write for example 2026-11")
+    try:
+        files = news_files(base, month, str(call.settings["USER_AGENT"]), call.note)
+    except RemoteFault as fault:
+        if fault.status in (403, 404):
+            raise UserError(
+                f"{fault}; there are no files of {month} below {base} (NEWSBOT_CC_NEWS)"
+            ) from fault
+        raise UserError(
+            f"{fault}; is {base} the right address (NEWSBOT_CC_NEWS), and can it be reached?"
+        ) from fault
+    if call.options.sample is None:
+        return files
+    chosen = sorted(files, key=_draw)[: math.ceil(len(files) * call.options.sample)]
+    return [file for file in files if file in chosen]
+
+
+def _draw(file: str) -> bytes:
+    """Return a sort key that gives a random order, the same each time."""
+    return hashlib.blake2b(file.rpartition("/")[2].encode(), digest_size=8).digest()
+
+
+def _imported(
+    call: Call, files: Sequence[str], sites: frozenset[str] | None, processes: int
+) -> Iterator[Progress]:
+    """Import files, each in one process, and yield the result of each."""
+    again = call.options.again
+    if processes <= 1:
+        with closing(Importer(call.settings, sites=sites)) as importer:
+            for file in files:
+                yield importer.run(file, again=again, tell=_teller(call.note))
+        return
+    open_rules(call.settings)  # report errors once, not in each process
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process, (call.settings,))
+    try:
+        tasks = [pool.submit(_import_one, call.settings, file, sites, again) for file in files]
+        for task in as_completed(tasks):
+            yield task.result()
+    except BrokenProcessPool as error:
+        raise UserError("a process of the import was killed; the same command continues") from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_process(settings: Settings) -> None:
+    configure_logging(settings)
+    shape_logs(settings)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # stored data stay, and the next command continues
+    parent = parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    """End this process when the command was killed; otherwise the pool would wait for ever."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _import_one(settings: Settings, file: str, sites: frozenset[str] | None, again: bool) -> Progress:
+    """Import a file in its own process."""
+    with closing(Importer(settings, sites=sites)) as importer:
+        return importer.run(file, again=again, tell=_teller(lambda line: print(line, file=sys.stderr)))
+
+
+def _teller(note: Callable[[str], None]) -> Callable[[Progress], None]:
+    def tell(progress: Progress) -> None:
+        counts = progress.counts
+        records, articles = counted(counts["records"], "record"), counted(counts["new"], "new article")
+        note(f"{progress.name}: {records}, {articles}")
+
+    return tell
 
 
 def _show(call: Call, told: Sequence[Progress]) -> None:
+    headings = [
+        name
+        for name in HEADINGS
+        if call.json or name in HEADINGS[:8] or any(one.counts[name] for one in told)
+    ]
     if call.json:
         call.document(
             [
                 {
-                    "file": str(one.path),
-                    **{name.replace(" ", "_"): one.counts[name] for name in HEADINGS},
+                    "file": one.name,
+                    **{name.replace(" ", "_"): one.counts[name] for name in headings},
                     "fault": one.fault or None,
                 }
                 for one in told
@@ -56,6 +174,6 @@ def _show(call: Call, told: Sequence[Progress]) -> None:
         )
         return
     call.table(
-        (Column("file", wide=True), *(Column(name, "right") for name in HEADINGS)),
-        ((one.path, *(one.counts[name] for name in HEADINGS)) for one in told),
+        (Column("file", wide=True), *(Column(name, "right") for name in headings)),
+        ((one.name, *(one.counts[name] for name in headings)) for one in told),
     )

@@ -1,4 +1,4 @@
-"""``scrapy crawl``: what is checked before it begins."""
+"""``scrapy crawl``: the checks before a crawl begins."""
 
 from __future__ import annotations
 
@@ -11,28 +11,44 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
-from newsbot.config.check import check_parts
+from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
+from newsbot.crawl.browser import find_browser
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
+from newsbot.rules.schema import Rule
 
 
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
-    """Check all that a crawl needs: settings, arguments, rules, and that the data can be opened.
+    """Check everything that a crawl needs: settings, arguments, rules, and access to the data.
 
-    Raises :class:`newsbot.errors.UserError` kinds.
+    Raises subclasses of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
     options_from(settings)
     _check_words(words, sorted(get_spider_loader(settings).list()))
     spider: Any = get_spider_loader(settings).load(words[0])
     arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
-    check_scope(settings, backends.open_rules(settings), arguments)
+    rules = backends.open_rules(settings)
+    domains = check_scope(settings, rules, arguments)
+    _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
     if not arguments.dry_run:
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()
         if (archive := open_archive(settings, lambda _: None)) is not None:
             archive.close()
+
+
+def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
+    """Raise :class:`ArgumentError` if pages of these sites need rendering and the browser is missing."""
+    mode = value_of(settings, "NEWSBOT_RENDER")
+    asking = next((rule for rule in rules if rule.render), None)
+    if mode == "auto" or (mode == "rules" and asking is not None):
+        try:
+            find_browser(value_of(settings, "NEWSBOT_BROWSER"))
+        except ArgumentError as error:
+            asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
+            raise ArgumentError(f"{asks}: {error}") from error
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:
@@ -43,7 +59,7 @@ def _check_words(words: list[str], spiders: list[str]) -> None:
     if words[0] not in spiders:
         near = get_close_matches(words[0], spiders, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise ArgumentError(f"'{words[0]}' is no spider{hint} {there_is}")
+        raise ArgumentError(f"'{words[0]}' is not a spider{hint} {there_is}")
     if "--json" in words:
         raise ArgumentError("takes no --json; articles go to -O -:jsonl, stats to -s NEWSBOT_STATS_FILE=FILE")
     if len(words) > 1:

@@ -1,4 +1,4 @@
-"""``scrapy demo``: crawls the bundled small web and compares what was stored with its manifest."""
+"""``scrapy demo``: crawls the bundled small web and compares the stored articles with its manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import Column, counted
 from newsbot.clock import from_iso
 from newsbot.demo.check import COLUMNS, STORY_COLUMNS, Figures, Judged, Report, compare, count_log, judge
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES
@@ -27,18 +27,20 @@ STATE_FILE = "demo.json"
 SITE_FOLDER = "demo-site"
 SHOWN_FAULTS = 10
 STDERR = 2
-"""The descriptor that takes the crawl's own output when stdout is for JSON."""
+"""The descriptor for the crawl's output if stdout is for JSON."""
 CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
 
 
 def demo(call: Call) -> int:
-    """Serve the site, crawl it, compare; 0 only if every article was stored exactly once."""
+    """Serve the site, crawl it, and compare. The exit code is 0 only if every article was stored exactly
+    once."""
     options = call.options
     folder = Path(options.data or tempfile.mkdtemp(prefix="newsbot-demo-")).expanduser().resolve()
     articles, now = _remembered(folder, options.articles)
     with _server(folder, articles, now) as server:
         if not call.json:
-            call.text(f"{articles} articles on {len(server.manifest.homes)} hosts behind {server.address}")
+            hosts = counted(len(server.manifest.homes), "host")
+            call.text(f"{counted(articles, 'article')} on {hosts} behind {server.address}")
         began = time.monotonic()
         code = _crawl(server, folder, as_json=call.json)
         seconds = time.monotonic() - began
@@ -57,7 +59,7 @@ def demo(call: Call) -> int:
 
 
 def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
-    """Return size and present of the demo that ``folder`` holds, or write down those of a new one."""
+    """Return size and time of the demo in ``folder``, or store those of a new one."""
     path = folder / STATE_FILE
     try:
         if path.exists():
@@ -65,7 +67,8 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
             known, now = int(state["articles"]), from_iso(state["now"])
             if articles not in (None, known):
                 raise ArgumentError(
-                    f"{folder} holds a demo of {known} articles; use --articles {known} or another folder"
+                    f"{folder} holds a demo of {counted(known, 'article')}; "
+                    f"use --articles {known} or another folder"
                 )
             return known, now or this_hour()
         articles, now = articles or DEFAULT_ARTICLES, this_hour()
@@ -90,18 +93,18 @@ def _server(folder: Path, articles: int, now: datetime) -> DemoServer:
 
 
 def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
-    """Run the real spider as people do, its output on our terminal; return its exit code."""
+    """Run the real crawl command, with its output on our terminal. Returns its exit code."""
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
-        environment.pop(name, None)  # the demo keeps to itself
-    sys.stdout.flush()  # our lines before the crawl's, also in a pipe
+        environment.pop(name, None)  # the demo uses no servers or proxies of the user
+    sys.stdout.flush()  # print our lines before those of the crawl, also in a pipe
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )
     try:
         return process.wait()
     except KeyboardInterrupt:
-        process.wait()  # it got the same Ctrl-C and is closing
+        process.wait()  # the crawl got the same Ctrl-C and is closing
         raise
 
 
@@ -137,9 +140,9 @@ def _tell(
     call.table([Column("seen by the server"), Column("requests", "right")], kinds)
     call.text()
     call.text(
-        f"useful share {100 * figures.useful_share:.1f} %: {figures.articles} articles among {figures.pages} "
-        "pages sent whole outside feeds, sitemaps and sections; "
-        f"{figures.requests} requests in {seconds:.1f} s"
+        f"useful share {100 * figures.useful_share:.1f} %: {counted(figures.articles, 'article')} among "
+        f"{counted(figures.pages, 'page')} sent whole outside feeds, sitemaps and sections; "
+        f"{counted(figures.requests, 'request')} in {seconds:.1f} s"
     )
     for url in figures.forbidden[:SHOWN_FAULTS]:
         call.text(f"asked for although robots.txt forbids it: {url}")

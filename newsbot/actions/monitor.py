@@ -11,17 +11,17 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call, did_you_mean
-from newsbot.cli.terminal import Column, when
+from newsbot.cli.terminal import Column, counted, when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.monitoring.kept_reports import forget_report, monitored
 from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
 from newsbot.monitoring.report import site_report
 from newsbot.storage.notes import Notes
-from newsbot.urls import canonicalize, fingerprint
+from newsbot.urls import ascii_host, canonicalize, fingerprint
 
 SHOWN = 20
-"""Rows of each table, if nothing else is asked for."""
+"""Default number of rows of each table."""
 
 
 def list_sites(call: Call) -> int:
@@ -34,9 +34,9 @@ def list_sites(call: Call) -> int:
         now = time.time()
         call.table(
             (
-                *(Column("site"), Column("last run", "right"), Column("pages", "right")),
-                *(Column("checked", "right"), Column("broken", "right"), Column("refused", "right")),
-                *(Column("moved", "right"), Column("changes", "right")),
+                *(Column("site"), Column("last run", "right"), Column("pages", "right", spare=1)),
+                *(Column("checked", "right", spare=3), Column("broken", "right"), Column("refused", "right")),
+                *(Column("moved", "right", spare=2), Column("changes", "right")),
             ),
             (_site_row(sites[domain], now) for domain in sorted(sites)),
         )
@@ -51,7 +51,7 @@ def show(call: Call) -> int:
     if options.html is not None and Path(options.html).suffix.lower() != ".html":
         raise ArgumentError(f"--html {options.html}: name a file that ends in .html")
     with stored(call.settings) as storage:
-        domain = _known(storage.notes, options.domain)
+        domain = _known(storage.notes, ascii_host(options.domain))
         limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
         report = site_report(storage, domain, limit=limit)
     if options.html is not None:
@@ -87,17 +87,17 @@ def page(call: Call) -> int:
 
 
 def forget(call: Call) -> int:
-    """Delete what the monitor keeps of a site."""
+    """Delete the monitor's data of a site."""
     with closing(open_storage(call.settings)) as storage:
-        domain = call.options.domain
+        domain = ascii_host(call.options.domain)
         pages = storage.checks.forget(source=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
-        raise UserError(f"{domain}: nothing is kept of it; see: scrapy monitor list")
+        raise UserError(f"{domain}: has no results; see: scrapy monitor list")
     if call.json:
         call.document({"site": domain, "pages": pages})
     else:
-        call.note(f"checks of {pages} pages deleted")
+        call.note(f"checks of {counted(pages, 'page')} deleted")
     return 0
 
 
@@ -155,7 +155,7 @@ def _print(call: Call, report: Mapping[str, Any]) -> None:
 
 
 def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:
-    """Yield the folders of a site, three levels of them, as rows."""
+    """Yield the folders of a site, three levels deep, as rows."""
     yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
     for one in node["below"] if level < 3 else ():
         yield from _tree(one, level + 1)

@@ -1,4 +1,4 @@
-"""``scrapy move``: copy a crawl from the data file to servers, or home from there."""
+"""``scrapy move``: copies a crawl from the data file to servers, or back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = ("sites", "since", "until", "max_articles")
 
 
 def move(call: Call) -> int:
-    """Copy everything (or a sample), compare both sides, and say what came of it."""
+    """Copy everything (or a sample), compare both sides, and print the result."""
     if call.options.to_file is not None:
         return _to_file(call)
     return _to_servers(call)
@@ -40,7 +40,7 @@ def _to_servers(call: Call) -> int:
     path = data_file(call.settings)
     if not path.exists():
         raise DataError(f"{path}: there is no such data file; NEWSBOT_DATA names its folder")
-    # what moves comes from the file; what does not may be on a server already
+    # what is moved comes from the file; the rest may be on a server already
     moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
     embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
@@ -83,25 +83,25 @@ def _to_file(call: Call) -> int:
         max_articles=options.max_articles,
     )
     with closing(Side.open(settings)) as source:
-        _check_sites(source, choice)  # before a file is made
+        _check_sites(source, choice)  # before a file is created
         with closing(Side.open(home)) as target:
             return _move(call, source, target, choice, journal)
 
 
 def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
-    """Return the moment that was meant when the move began: "7d" is another one every time."""
+    """Return the time computed when the move began: "7d" gives another one in every run."""
     return given and datetime.fromisoformat(journal.fixed(name, given[1].isoformat()))
 
 
 def _check_sites(source: Side, choice: Choice) -> None:
-    """Raise :class:`ArgumentError` for a site of which there is nothing."""
+    """Raise :class:`ArgumentError` for a site without pages."""
     assert source.storage is not None
     for site in choice.sites or ():
         if next(source.storage.pages.iter(source=site), None) is None:
             known = sorted(
                 {*source.storage.sites.all(), *(record.source for record in source.storage.sources.all())}
             )
-            raise ArgumentError(f"--sites {site}: there is no page of it{did_you_mean(site, known)}")
+            raise ArgumentError(f"--sites {site}: has no pages{did_you_mean(site, known)}")
 
 
 def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:
@@ -163,7 +163,7 @@ def _answer(call: Call, compared: list[Compared]) -> int:
 
 
 def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
-    """Return where to report how far each kind is: bars on a terminal, lines elsewhere."""
+    """Return a function that reports the progress of each kind: with bars on a terminal, else with lines."""
     console = make_console(sys.stderr)
     if call.json:
         return nullcontext(lambda _kind, _number: None)
@@ -171,7 +171,7 @@ def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
 
 
 def _server(call: Call, setting: str, option: str) -> str:
-    """Return the address given; a flag without one means the setting's. Empty: not asked for."""
+    """Return the given address. A flag without one means the address of the setting. Empty: not given."""
     given: str | None = getattr(call.options, option)
     if given is None:
         return ""
@@ -183,7 +183,7 @@ def _server(call: Call, setting: str, option: str) -> str:
 
 
 def _place(address: str | None) -> str | None:
-    """Return an address without credentials, which may stand before the host and in the options."""
+    """Return an address without credentials, which may be before the host and in the options."""
     if not address:
         return None
     scheme, _, rest = address.partition("?")[0].partition("://")
@@ -191,6 +191,6 @@ def _place(address: str | None) -> str | None:
 
 
 def _mapping(settings: SettingsLike) -> Any:
-    """Scrapy's settings are a mapping as far as reading goes."""
+    """Return Scrapy's settings, which can be read like a mapping."""
     assert isinstance(settings, Mapping)
     return settings

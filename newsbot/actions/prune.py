@@ -1,4 +1,4 @@
-"""``scrapy prune``: delete what is older than the settings keep."""
+"""``scrapy prune``: deletes data that are older than the settings allow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHAT = {
 
 
 def prune(call: Call) -> int:
-    """Show what is old, or (with ``--yes``) delete it."""
+    """Show the number of old data, or delete them (``--yes``)."""
     counts = _prune(call, _moments(call))
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
@@ -32,7 +32,8 @@ def prune(call: Call) -> int:
 
 
 def _moments(call: Call) -> dict[str, float]:
-    """Return since when (POSIX seconds) each kind is kept; kinds that are kept for ever are left out."""
+    """Return the time (POSIX seconds) before which each kind is old. Kinds that are kept for ever are left
+    out."""
     now = time.time()
     found = {}
     for what, setting in WHAT.items():
@@ -43,7 +44,7 @@ def _moments(call: Call) -> dict[str, float]:
 
 
 def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
-    """Return how much is old of each kind; with ``--yes`` it is deleted."""
+    """Return the number of old data of each kind. With ``--yes`` they are deleted."""
     delete: bool = call.options.yes
     counts = dict.fromkeys(moments, 0)
     if "raw" in moments:

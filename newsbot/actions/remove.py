@@ -1,4 +1,4 @@
-"""``scrapy remove``: deletes a URL or a domain with all that was kept of it, and keeps it out."""
+"""``scrapy remove``: deletes a URL or a domain with all its data, and keeps it out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newsbot.urls import host_key
 
 
 def take_out(call: Call) -> int:
-    """Show what there is, or (with ``--yes``) delete it."""
+    """Show the data of a URL or domain, or delete them (``--yes``)."""
     options = call.options
     if options.list:
         return _list(call)
@@ -72,7 +72,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 def _allow(call: Call, storage: Storage) -> int:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
-        raise UserError(f"{unknown[0]}: is not kept out; see: scrapy remove --list")
+        raise UserError(f"{unknown[0]}: is not blocked; see: scrapy remove --list")
     call.note("may be collected again from now on")
     return 0
 
@@ -86,5 +86,5 @@ def _list(call: Call) -> int:
     elif rows:
         call.table((Column("since"), Column("what", wide=True), Column("reason", wide=True)), rows)
     else:
-        call.note("nothing is kept out")
+        call.note("nothing is blocked")
     return 0

@@ -1,4 +1,4 @@
-"""``scrapy rules check|show``: checks rule files, shows what they say of a site or a URL."""
+"""``scrapy rules check|show|export``: checks and shows rule files, and writes their feeds as OPML."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from newsbot.backends import rules_folder, stored
+from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import Column, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Link, Where
+from newsbot.operations.exporting.increment import atomic_target
+from newsbot.operations.exporting.opml import as_opml
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules.hints import find_hints
-from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
+from newsbot.rules.load import Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
 from newsbot.sites.statistics import percent
@@ -35,12 +37,12 @@ def check(call: Call) -> int:
         call.text(f"Hint: {hint}")
     if loaded.problems:
         raise RulesError(loaded.problems)
-    call.text("1 rule is fine" if fine == 1 else f"{fine} rules are fine")
+    call.text(f"{counted(fine, 'rule')} {'is' if fine == 1 else 'are'} fine")
     return 0
 
 
 def show(call: Call) -> int:
-    """Show all rules, one rule with its defaults, or what the rules say of a URL."""
+    """Show all rules, one rule with its defaults, or the verdict of the rules on a URL."""
     loaded = read_folder(rules_folder(call.settings))
     if loaded.problems:
         raise RulesError(loaded.problems)
@@ -54,14 +56,25 @@ def show(call: Call) -> int:
     return 0
 
 
+def export_opml(call: Call) -> int:
+    """Write the feeds of all sites as OPML."""
+    rules = open_rules(call.settings)
+    try:
+        with stored(call.settings) as storage:
+            body = as_opml(rules, storage.sources)
+    except DataUnavailable:
+        body = as_opml(rules, None)  # nothing was crawled yet: only the rules name feeds
+    with atomic_target(call.options.output) as target:
+        target.write(body)
+    return 0
+
+
 def _read(call: Call) -> Loaded:
     folder = rules_folder(call.settings)
     files: list[Path] = call.options.files
     if not files:
         return read_folder(folder)
-    beside = files[0].parent / DEFAULTS
-    defaults = beside if beside.is_file() else folder / DEFAULTS
-    return read_files(files, defaults if defaults.is_file() else None)
+    return read_files(files, files[0].parent, folder)
 
 
 def _rows(problems: list[Problem]) -> list[dict[str, Any]]:
@@ -75,7 +88,7 @@ def _rule_of(loaded: Loaded, url: str, target: str) -> Rule:
     try:
         return loaded.rules.for_url(url)
     except ValueError as error:
-        raise ArgumentError(f"{target!r} is no URL and no domain; write for example example.org") from error
+        raise ArgumentError(f"{target!r} is neither URL nor domain; write for example example.org") from error
 
 
 def _show_all(call: Call, loaded: Loaded) -> None:
@@ -85,12 +98,10 @@ def _show_all(call: Call, loaded: Loaded) -> None:
         return
     columns = [
         Column("domain"),
-        Column("language"),
-        *(
-            Column(name, align="right")
-            for name in ("feeds", "sitemaps", "sections", "article", "deny", "delay")
-        ),
-        Column("file"),
+        Column("language", spare=2),
+        *(Column(name, "right") for name in ("feeds", "sitemaps", "sections")),
+        *(Column(name, "right", spare=3) for name in ("article", "deny", "delay")),
+        Column("file", spare=1),
     ]
     call.table(
         columns,
@@ -126,19 +137,27 @@ def _show_url(call: Call, loaded: Loaded, url: str) -> None:
     call.text(f"a link to it in the body of a page: {what} ({judged['reason']})")
     if judged["learned"] is not None:
         call.text(f"learned from the site's addresses: an article with {percent(judged['learned'])}")
-    call.text()
-    _show_rule(call, loaded, rule)
+    if call.options.all:
+        call.text()
+        _show_rule(call, loaded, rule)
+        return
+    own = next((file for file in loaded.files if file.values.get("domain") == rule.domain), None)
+    if own is None:
+        call.text(f"{rule.domain} has no rule; the defaults apply")
+    else:
+        call.text(f"rule: {own.file} (keys: {', '.join(own.values)})")
+    call.text("--all shows every value that applies, and where it is written")
 
 
 def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
-    """Return what would become of a plain link now; ``learned`` is None where nothing was learned."""
+    """Return how a plain link would be judged now. ``learned`` is None if nothing was learned."""
     learned = None
     if learns(rule):
         try:
             with stored(call.settings) as storage:
                 learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
-            learned = None  # nothing was crawled yet: rules can be shown all the same
+            learned = None  # nothing was crawled yet: the rules can still be shown
     link = Link(url=url, where=Where.BODY)
     judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
     return {
@@ -156,7 +175,7 @@ def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
         call.document({"file": rule.file, "rule": _as_json(values)})
         return
     if loaded.rules.get(rule.domain) is None:
-        call.text(f"{rule.domain} has no rule; the defaults hold")
+        call.text(f"{rule.domain} has no rule; the defaults apply")
     call.table(
         [Column("key"), Column("where"), Column("value", wide=True)],
         [(value.key, where, text) for value in values for where, text in _lines(value)],
@@ -168,7 +187,7 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
 
 
 def _lines(value: Value) -> list[tuple[str, str]]:
-    """Where and what: the lines that show one value; none for a key that says nothing."""
+    """Return the lines that show one value, as place and text. An empty value has none."""
     found = value.value
     if value.key in ("article", "section", "deny"):
         return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]
@@ -194,4 +213,4 @@ _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
     "delay": lambda found: [duration(found)],
     "layouts": lambda found: [_layout(item) for item in found],
 }
-"""How values are written that are not written as they stand."""
+"""The keys whose values need a special form."""

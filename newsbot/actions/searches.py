@@ -11,14 +11,14 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, when
+from newsbot.cli.terminal import Column, counted, when
 from newsbot.clock import iso, utc
 from newsbot.errors import UserError
 from newsbot.storage.spider_results import Searches, SearchResult
 
 
 def list_searches(call: Call) -> int:
-    """List all searches that found something."""
+    """List all searches that have results."""
     with stored(call.settings) as storage:
         searches = storage.searches.all()
     if call.json:
@@ -54,7 +54,7 @@ def show(call: Call) -> int:
 
 
 def forget(call: Call) -> int:
-    """Delete what a search found."""
+    """Delete the results of a search."""
     with closing(open_storage(call.settings)) as storage:
         found = storage.searches
         name = _known(found, call.options.name)
@@ -62,7 +62,7 @@ def forget(call: Call) -> int:
     if call.json:
         call.document({"search": name, "results": count})
     else:
-        call.note(f"{count} results deleted")
+        call.note(f"{counted(count, 'result')} deleted")
     return 0
 
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import time
+
 from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20
-"""Lines after which a file without a single line of an access log is said to be none."""
+"""Number of lines after which a file without any access log line is refused."""
 
 
 def run(call: Call) -> int:
     """Follow the log until Ctrl-C, or read it once."""
     options = call.options
     notifier = None if options.dry_run else _notifier(call)
-    reader = LogReader()
+    reader = LogReader(since=0.0 if options.once else time.time())
     told = number = 0
     try:
         for number, (line, old) in enumerate(lines(options.log, follow=not options.once), start=1):
             path = reader.news(line, learning=old and not options.once)
             if reader.bad_lines == number == MOSTLY:
-                raise ArgumentError(f"{options.log}: its lines are none of an access log of nginx or Apache")
+                raise ArgumentError(f"{options.log}: has no access log lines of nginx or Apache")
             if path is None:
                 continue
             told += 1
@@ -32,7 +35,9 @@ def run(call: Call) -> int:
     finally:
         if notifier is not None:
             notifier.close()
-    call.note(f"{number} lines read, {told} changes {'found' if notifier is None else 'told'}")
+    call.note(
+        f"{counted(number, 'line')} read, {counted(told, 'change')} {'found' if notifier is None else 'told'}"
+    )
     return 0
 
 

@@ -17,7 +17,7 @@ def run(call: Call) -> int:
     introduce(settings)
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):
-        raise ArgumentError(f"--public-url {public_url!r} is no address; write https://news.example.org")
+        raise ArgumentError(f"--public-url {public_url!r} is not an address; write https://news.example.org")
     options = Options(
         host=call.options.host,
         port=call.options.port,
@@ -29,7 +29,11 @@ def run(call: Call) -> int:
         per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
         per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
     )
-    if not public_url:
-        call.note("no --public-url: hubs cannot reach us, nothing is subscribed to")
-    asyncio.run(serve(settings, options, lambda address: call.note(f"listening on {address}")))
+
+    def ready(address: str) -> None:
+        call.note(f"listening on {address}")
+        if not public_url:
+            call.note("no --public-url: hubs cannot reach us, nothing is subscribed to")
+
+    asyncio.run(serve(settings, options, ready))
     return 0

@@ -9,47 +9,45 @@ from dataclasses import asdict
 from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
-from newsbot.cli.command import Call, did_you_mean
-from newsbot.cli.terminal import Column, when
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted, when
 from newsbot.clock import iso, utc
-from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
-from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
+from newsbot.operations.source_report import Site, chosen_site, health_text, sites_of
 from newsbot.push.trust import Notifier, notifiers
-from newsbot.rules import RuleSet
-from newsbot.sites.health import Health, alarms, health
+from newsbot.sites.health import Health, alarms, health, next_due
 from newsbot.sites.statistics import percent, share
 from newsbot.storage.articles import RepeatedText
-from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord
 
 LISTED = 1000
-"""URLs set aside that are looked at, the latest ones."""
+"""Maximum number of URLs set aside that are read, the latest ones."""
 SHOWN_ASIDE = 5
+SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Texts that came under many URLs."""
+"""Maximum number of repeated texts that are shown."""
 MOST_REPEATED = 100
 OF_ALL_SITES = 100_000
-"""So many are looked through for those of one site, whose own may be far down."""
+"""Maximum number of entries that are searched for those of one site."""
 
 SITE_COLUMNS = (
     Column("site"),
     Column("articles", "right"),
-    Column("useful", "right"),
-    Column("last article", "right"),
-    Column("duplicates", "right"),
-    Column("unchanged", "right"),
+    Column("useful", "right", spare=2),
+    Column("last article", "right", spare=1),
+    Column("duplicates", "right", spare=3),
+    Column("unchanged", "right", spare=4),
     Column("errors", "right"),
     Column("last error", wide=True),
     Column("sources", wide=True),
 )
 SOURCE_COLUMNS = (
     Column("kind"),
-    Column("polls", "right"),
-    Column("unchanged", "right"),
-    Column("new links", "right"),
-    Column("last new", "right"),
-    Column("last poll", "right"),
+    Column("polls", "right", spare=3),
+    Column("unchanged", "right", spare=5),
+    Column("new links", "right", spare=4),
+    Column("last new", "right", spare=1),
+    Column("last poll", "right", spare=2),
     Column("next poll", "right"),
     Column("health", wide=True),
     Column("source", wide=True),
@@ -58,26 +56,30 @@ SOURCE_COLUMNS = (
 NOTIFIER_COLUMNS = (
     Column("notifier"),
     Column("notices", "right"),
-    Column("precision", "right"),
-    Column("recall", "right"),
-    Column("believed", "right"),
+    Column("precision", "right", spare=2),
+    Column("recall", "right", spare=3),
+    Column("believed", "right", spare=1),
     Column("last", "right"),
 )
 
 
 def sources(call: Call) -> int:
-    """Print sites, sources and, of all sites, who tells of changes."""
+    """Print sites and sources, and for all sites the senders of notices."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
-        sites = list(sites_of(storage, rules, _chosen(call.options.domain, storage, rules)))
+        asked = call.options.domain
+        sites = list(sites_of(storage, rules, chosen_site(asked, storage, rules) if asked else None))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(storage.notes)
-        told_by = [] if call.options.domain else notifiers(storage.notes, now)
+        told_by = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
+    known = len(sites)
+    if call.options.failing:
+        sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
@@ -86,7 +88,12 @@ def sources(call: Call) -> int:
         call.document(
             {
                 "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
-                "sources": [_source_document(one, now) for site in sites for one in site.sources],
+                "sources": [
+                    _source_document(one, now)
+                    for site in sites
+                    for one in site.sources
+                    if _fails(one) or not call.options.failing
+                ],
                 "aside": [
                     {"url": entry.url, "source": entry.data.get("source"), "reason": entry.data.get(ASIDE)}
                     for entry in aside
@@ -97,57 +104,80 @@ def sources(call: Call) -> int:
             }
         )
         return 0
+    if call.options.failing and not sites:
+        call.note(f"nothing fails: {counted(known, 'site')} looked at")
+        return 0
+    sites, unread = _parted(sites)
+    sites.sort(key=lambda site: (site.domain not in fallen, -sum(map(_fails, site.sources)), site.domain))
     call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
     call.text()
-    shown = [one for site in sites for one in site.sources if call.options.domain or one.url in site.named]
+    all_sources = [one for site in sites for one in site.sources]
+    if call.options.failing:
+        shown = [one for one in all_sources if _fails(one)]
+    else:
+        named = {url for site in sites for url in site.named}
+        shown = [one for one in all_sources if call.options.domain or one.url in named]
+        shown.sort(key=lambda one: not _fails(one))
     call.table(SOURCE_COLUMNS, (_source_row(one, now) for one in shown))
-    left_out = sum(len(site.sources) for site in sites) - len(shown)
-    if left_out:
-        call.note(
-            f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
-        )
+    left_out = len(all_sources) - len(shown)
+    if left_out and not call.options.failing:
+        call.note(f"{counted(left_out, 'section')} found on pages left out; scrapy sources DOMAIN shows all")
     if told_by:
         call.text()
         call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in told_by))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
-    for line in (*alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
+    ahead = None if call.options.failing else next_due(all_sources, now)
+    due = [] if ahead is None else [f"{ahead}; to poll now: scrapy add --due SITE"]
+    for line in (*unread, *due, *alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
     return 0
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
-    """Yield what people should know of URLs that are not fetched any more; ``aside`` are the latest ones."""
+    """Yield lines about URLs that are no longer fetched. ``aside`` are the latest ones."""
     if not number:
         return
-    urls = "1 URL is" if number == 1 else f"{number} URLs are"
-    yield f"{urls} set aside; scrapy why URL tells the reason, scrapy add URL queues it again:"
+    urls = counted(number, "URL")
+    yield f"{urls} set aside; scrapy why URL gives the reason, scrapy add URL queues it again:"
     for entry in aside[:SHOWN_ASIDE]:
         yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
     if number > SHOWN_ASIDE:
-        yield f"  and {number - SHOWN_ASIDE} older ones; --json lists up to {LISTED}"
+        yield f"  and {counted(number - SHOWN_ASIDE, 'older one')}; --json lists up to {LISTED}"
 
 
 def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
-    """Yield an alarm for each text that many URLs of a site gave, at most so many."""
+    """Yield a line for each text that many URLs of a site gave, up to :data:`SHOWN_REPEATED`."""
     for one in repeated[:SHOWN_REPEATED]:
         yield (
-            f"{one.source}: {one.urls} URLs gave one text, kept as {one.canonical_url}: a wall of cookies or"
-            " log-in, or addresses that differ in nothing (drop_query)? scrapy articles show URL shows it"
+            f"{one.source}: {counted(one.urls, 'URL')} gave one text, kept as {one.canonical_url}: "
+            "a wall of cookies or log-in, or addresses that differ in nothing (drop_query)? "
+            "scrapy articles show URL shows it"
         )
     if len(repeated) > SHOWN_REPEATED:
-        yield f"  and {len(repeated) - SHOWN_REPEATED} further texts; --json lists up to {MOST_REPEATED}"
+        more = counted(len(repeated) - SHOWN_REPEATED, "further text")
+        yield f"  and {more}; --json lists up to {MOST_REPEATED}"
 
 
-def _chosen(domain: str | None, storage: Storage, rules: RuleSet) -> str | None:
-    if not domain:
-        return None
-    rule = rules.get(domain)
-    chosen = rule.domain if rule else domain.lower()
-    known = known_sites(storage, rules)
-    if chosen not in known:
-        hint = did_you_mean(chosen, known)
-        raise ArgumentError(f"{domain!r} is no site of the rules or the data{hint}")
-    return chosen
+def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
+    """Return the sites to show, and a line about those that were never read (none if all were not)."""
+    read = [site for site in sites if _is_read(site)]
+    unread = [site.domain for site in sites if not _is_read(site)]
+    if not read or not unread:
+        return sites, []
+    names = ", ".join([*unread[:SHOWN_UNREAD], *(["…"] if len(unread) > SHOWN_UNREAD else [])])
+    return read, [f"{counted(len(unread), 'site')} not read yet, left out: {names}; --json lists all"]
+
+
+def _is_read(site: Site) -> bool:
+    """Return False for a site of which nothing was fetched or tried."""
+    return bool(
+        site.articles or site.record.counters or any(one.polls or one.failures for one in site.sources)
+    )
+
+
+def _fails(one: SourceRecord) -> bool:
+    """Return True if the last poll of the source failed."""
+    return one.failures > 0
 
 
 def _site_row(site: Site, now: float) -> tuple[object, ...]:

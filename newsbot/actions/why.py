@@ -1,4 +1,4 @@
-"""``scrapy why URL``: where a URL was found, how it was judged, fetched, stored or dropped, when due."""
+"""``scrapy why URL``: how a URL was found, judged, fetched, stored or dropped, and when it is due."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.operations.explain import explain
 from newsbot.operations.explain_text import document, lines
+from newsbot.urls import meant
 
 
 def why(call: Call) -> int:
-    """Tell the story of a URL, also of one never seen."""
+    """Explain a URL, even if it was never seen."""
     now = time.time()
     with ExitStack() as stack:
         storage = frontier = None
@@ -23,7 +24,7 @@ def why(call: Call) -> int:
         try:
             story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
         except ValueError as error:
-            raise ArgumentError(str(error)) from error
+            raise ArgumentError(f"{error}{meant(call.options.url)}") from error
     if call.json:
         call.document(document(story))
     else:

@@ -1,10 +1,11 @@
-"""Alerts: rules over what is measured, and ways to send what is wrong to people; docs/monitoring.md.
+"""Alerts: rules that find problems in measurements, and outputs that report them (docs/monitoring.md).
 
 Files in reading order:
 
-* ``rules``: what is wrong, by thresholds; pure functions
-* ``measurements``: reads from the data what the rules look at
+* ``rules``: the alert rules and their thresholds; pure functions
+* ``measurements``: reads the input of the rules from the data
 * ``state``: which alerts are open and which were sent
+* ``saved``: saved searches, and notices of their new articles
 * ``outputs``: log, webhook, e-mail, command
-* ``watch``: one round of all of it
+* ``watch``: one round: measure, apply the rules, send
 """

@@ -1,4 +1,4 @@
-"""Reads from the data, all at once, what the alert rules look at."""
+"""Reads the input of the alert rules from the data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TOTALS = ("alerts_totals", "all")
 """Kind and key of the note with the totals of the last days."""
 HOUR, DAY = 3600.0, 86400.0
 KEPT_HOURS = 8 * 24
-"""Of totals."""
+"""Hours for which totals are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Pages outside feeds, sitemaps and sections, and those with an article, of all sites, until a moment."""
+    """Counts of all sites up to a moment: pages (no feeds, sitemaps, sections) and those with an article."""
 
     at: float
     pages: float
@@ -33,25 +33,25 @@ class Total:
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """One look at everything. Times are POSIX seconds."""
+    """All measurements of one round. Times are POSIX seconds."""
 
     now: float
     sources: Mapping[str, list[SourceRecord]] = field(default_factory=dict)
     """By site."""
     sites: Mapping[str, SiteRecord] = field(default_factory=dict)
     pages: Mapping[str, Pages] = field(default_factory=dict)
-    """What the last pages of each site were."""
+    """Outcomes of the last pages by site."""
     totals: list[Total] = field(default_factory=list)
-    """One an hour, the oldest first, the present ones last."""
+    """One per hour, oldest first; the current one is last."""
     pending: int = 0
     workers: int = 0
     """Workers that hold leases."""
     disk_free: float | None = None
-    """Bytes on the disk of the data folder."""
+    """Free bytes on the disk of the data folder."""
 
 
 def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
-    """Look at everything; ``folder`` is that of the data. Raises :class:`newsbot.errors.DataError`."""
+    """Return all measurements; ``folder`` is the data folder. Raises :class:`newsbot.errors.DataError`."""
     notes = storage.notes
     sources: dict[str, list[SourceRecord]] = defaultdict(list)
     for record in storage.sources.all():
@@ -70,7 +70,7 @@ def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: floa
 
 
 def keep_totals(notes: Notes, measured: Measured) -> None:
-    """Keep the present totals, one an hour. Raises :class:`newsbot.errors.DataError`."""
+    """Store the current totals, one per hour. Raises :class:`newsbot.errors.DataError`."""
     *kept, latest = measured.totals
     if kept and latest.at - kept[-1].at < HOUR:
         return
@@ -82,7 +82,7 @@ def _kept(notes: Notes) -> list[Total]:
     rows: Any = notes.all(TOTALS[0]).get(TOTALS[1], {}).get("rows", [])
     try:
         return [Total(float(at), float(pages), float(articles)) for at, pages, articles in rows]
-    except (TypeError, ValueError):  # of another version: it is collected anew
+    except (TypeError, ValueError):  # a note of another version: start again
         return []
 
 

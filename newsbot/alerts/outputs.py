@@ -1,8 +1,8 @@
-"""Sends alerts: to the log, a webhook, by e-mail or a command. All addresses are the operator's own settings.
+"""Sends alerts to the log, a webhook, by e-mail or to a command.
 
-They may therefore be private ones: a chat server on the own network is what many have. Nothing that a page
-said is asked for: a webhook that redirects is not followed. No password and no path of a webhook (which often
-is its secret) gets into logs or errors.
+All addresses come from the settings of the operator, so private ones are allowed: many have a chat server in
+their own network. Redirects of a webhook are not followed. Passwords and the path of a webhook (often its
+secret) never appear in logs or errors.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from newsbot.alerts.rules import Message
+from newsbot.alerts.saved import Found
 from newsbot.cli.terminal import clean, one_line
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError
@@ -33,43 +34,38 @@ PATIENCE = 15.0
 """Seconds for a webhook's or a mail server's answer."""
 COMMAND_PATIENCE = 60.0
 AT_ONCE = 50
-"""Messages in one call; the others follow in the next round."""
+"""The most messages in one call. The others follow in the next round."""
 
 
 class OutputError(Exception):
-    """A message could not be told; the text says why, without secrets."""
+    """A message could not be sent. The text says why, without secrets."""
 
 
 class Output(Protocol):
-    """One way to tell."""
+    """A destination of messages."""
 
     @property
     def name(self) -> str:
-        """A word that stays: what was told is noted under it."""
+        """A name that does not change: sent messages are recorded under it."""
 
-    def send(self, messages: Sequence[Message]) -> None:
-        """Tell them all. Raises :class:`OutputError`; then all are told again."""
+    def send(self, messages: Sequence[Message | Found]) -> None:
+        """Send all messages. Raises :class:`OutputError`; then all are sent again later."""
 
 
 class LogOutput:
-    """Tells in the log, at WARNING."""
+    """Logs messages at level WARNING."""
 
     name = "log"
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
         for message in messages:
-            alert = message.alert
-            logger.warning(
-                "alert event=%s rule=%s subject=%s what=%s cause=%s todo=%s",
-                *(message.event, alert.rule, alert.subject),
-                *map(repr, map(one_line, (alert.what, alert.cause, alert.todo))),
-            )
+            logger.warning("alert %s", message.line)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_given: Any, **_more: Any) -> None:
-        """Follow nothing: the answer is then an error of its status."""
+        """Do not follow redirects; urllib then raises an error with the status."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,7 +76,7 @@ class Webhook:
     user_agent: str = "newsbot"
     name: str = "webhook"
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
         body = json.dumps(
             {"text": _joined(messages), "alerts": [one.plain() for one in messages]}, ensure_ascii=False
@@ -104,7 +100,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mail:
-    """Sends one plain letter for all messages; Scrapy's MAIL_ settings name the server."""
+    """Sends all messages in one plain-text e-mail. Scrapy's MAIL_ settings name the server."""
 
     to: tuple[str, ...]
     sender: str
@@ -113,11 +109,11 @@ class Mail:
     user: str = ""
     password: str = ""
     tls: bool = False
-    """STARTTLS."""
+    """Whether to use STARTTLS."""
     ssl: bool = False
     name: str = "mail"
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
         letter = EmailMessage()
         first = messages[0].title
@@ -147,12 +143,12 @@ class Mail:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Command:
-    """Starts a program, without a shell; it reads a JSON list of messages on stdin."""
+    """Runs a program without a shell. It gets a JSON list of messages on stdin."""
 
     words: tuple[str, ...]
     name: str = "command"
 
-    def send(self, messages: Sequence[Message]) -> None:
+    def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
         told = json.dumps([one.plain() | {"text": one.text} for one in messages])
         try:
@@ -173,7 +169,7 @@ class Command:
 
 
 def outputs_from(settings: SettingsLike) -> list[Output]:
-    """Return the outputs that the settings name, the log first. Raises :class:`ArgumentError`."""
+    """Return the outputs of the settings, the log first. Raises :class:`ArgumentError`."""
     found: list[Output] = [LogOutput()]
     if url := str(settings.get("NEWSBOT_ALERT_WEBHOOK") or "").strip():
         found.append(Webhook(_checked(url), str(settings.get("USER_AGENT") or "newsbot")))
@@ -196,7 +192,9 @@ def _checked(url: str) -> str:
     except ValueError:
         fine = False
     if not fine or not url.isascii() or any(char.isspace() for char in url):
-        raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: is no address; write https://chat.example.org/hooks/…")
+        raise ArgumentError(
+            "NEWSBOT_ALERT_WEBHOOK: is not an address; write https://chat.example.org/hooks/…"
+        )
     return url
 
 
@@ -208,7 +206,7 @@ def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
     except (TypeError, ValueError):
         port = 0
     if not 0 < port < 65_536:
-        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is no port")
+        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is not a port")
     return Mail(
         to=to,
         sender=str(settings.get("MAIL_FROM") or to[0]),
@@ -230,5 +228,5 @@ def _is_on(given: Any) -> bool:
     return str(given or "").lower() in ("1", "true", "yes")
 
 
-def _joined(messages: Sequence[Message]) -> str:
+def _joined(messages: Sequence[Message | Found]) -> str:
     return clean("\n\n".join(one.text for one in messages))

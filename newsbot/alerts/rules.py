@@ -1,4 +1,4 @@
-"""The alert rules: pure functions from measurements to alerts, with their thresholds beside them."""
+"""The alert rules: pure functions from measurements to alerts, with their thresholds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from newsbot.alerts.measurements import DAY, Measured, Total
+from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import iso, utc
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
@@ -19,17 +20,17 @@ from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
 SHORTEST = 6 * HOUR
-"""Seconds; a shorter silence is none."""
+"""Seconds; shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
-"""Hours; a longer silence needs no exact number."""
+"""Hours; expected items are not counted beyond them."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""What must have been seen of a source before anything is said of its rhythm (as far as it is remembered)."""
+"""Remembered hours and items that a row of a source needs before its rhythm is used."""
 FEWEST_ITEMS = 15.0
-"""That are remembered (a week counts half): slower sources have no rhythm to speak of."""
+"""The fewest remembered items (weight halves in a week). Slower sources have no usable rhythm."""
 
 
 def expected_items(record: SourceRecord) -> float:
-    """Return how many items, in units of their spread, were expected in the silence of a source, if any."""
+    """Return how many items, in units of their spread, were expected during the silence of a source."""
     heard, polled = record.last_new, record.last_poll
     if heard is None or polled is None or record.failures or polled - heard < SHORTEST:
         return 0.0
@@ -40,7 +41,7 @@ def expected_items(record: SourceRecord) -> float:
 
 
 def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
-    """Return the same of a row: ``heard`` is when its last item came, ``polled`` when it was asked last."""
+    """Return the same for a row: ``heard`` is the time of the last item, ``polled`` of the last poll."""
     if polled - heard < SHORTEST:
         return 0.0
     rows, since = np.array([row]), np.array([heard])
@@ -55,9 +56,9 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
 
 
 def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
-    """Return the level as it was before the silence, which has made the source look slow; 0: little is known.
+    """Return the level before the silence, during which the estimate fell; 0 if too little is known.
 
-    Each poll since then forgot by the same law, so that what it was can be told from what is left.
+    Each poll since then has decayed the estimate by the same law, so the decay can be reversed.
     """
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
@@ -67,7 +68,7 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
 
 
 def hourly(record: SourceRecord) -> float:
-    """Return the rate in items an hour as it was before the present silence; 0: nothing was learned."""
+    """Return the rate in items an hour before the current silence; 0 if nothing was learned."""
     rhythm = _rhythm(record)
     if rhythm is None:
         return 0.0
@@ -78,7 +79,7 @@ def _rhythm(record: SourceRecord) -> Rhythm | None:
     rhythm = Rhythm(1)
     try:
         rhythm.take_note(0, record.rhythm)
-    except (ValueError, TypeError):  # of another version, or damaged
+    except (ValueError, TypeError):  # a damaged note, or one of another version
         return None
     known = float(rhythm.hours[0]) >= KNOWN_HOURS and record.new_links >= KNOWN_ITEMS
     return rhythm if known else None
@@ -89,17 +90,17 @@ Event = Literal["began", "over", "test"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One thing that is wrong, in words for people. Times are POSIX seconds."""
+    """One problem, described for people. Times are POSIX seconds."""
 
     rule: str
     subject: str
-    """What it is about: a site, or ``crawl``, ``disk``."""
+    """A site, or ``crawl``, ``disk``."""
     what: str
     cause: str
-    """The likely one."""
+    """The likely cause."""
     todo: str
     since: float | None = None
-    """Since when, as far as it is known."""
+    """When it began, if known."""
 
     @property
     def key(self) -> str:
@@ -109,14 +110,14 @@ class Alert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An alert that began, or is over."""
+    """The beginning or the end of an alert."""
 
     event: Event
     alert: Alert
     at: float
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, times as ISO 8601."""
+        """Return a dict for JSON with times in ISO 8601."""
         found: dict[str, Any] = asdict(self.alert)
         since = self.alert.since
         return found | {
@@ -132,8 +133,16 @@ class Message:
         return f"{word}: {self.alert.subject}: {self.alert.rule}"
 
     @property
+    def line(self) -> str:
+        """The text for the log, in one line."""
+        alert = self.alert
+        words = (("what", alert.what), ("cause", alert.cause), ("todo", alert.todo))
+        told = " ".join(f"{name}={one_line(word)!r}" for name, word in words)
+        return f"event={self.event} rule={alert.rule} subject={alert.subject} {told}"
+
+    @property
     def text(self) -> str:
-        """All of it in a few lines."""
+        """The whole message in a few lines."""
         alert = self.alert
         since = "" if alert.since is None else f"\nsince: {iso(utc(alert.since))}"
         if self.event == "over":
@@ -142,7 +151,7 @@ class Message:
 
 
 def alert_from(plain: Mapping[str, Any]) -> Alert | None:
-    """Return the alert of a note; None if it is none."""
+    """Return the alert in a note; None if the note is invalid."""
     words = {name: plain.get(name) for name in ("rule", "subject", "what", "cause", "todo")}
     if not all(isinstance(word, str) for word in words.values()):
         return None
@@ -154,30 +163,30 @@ def alert_from(plain: Mapping[str, Any]) -> Alert | None:
 
 REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"})
 FAILED_POLLS = 3
-"""In a row, of every source of a site, before the site is called failing."""
+"""Failed polls in a row of every source of a site from which the site counts as failing."""
 FAILING_FOR = 3600.0
 """Seconds."""
 REFUSED_SHARE = 0.5
-"""Of the last pages of a site."""
+"""Share of the last pages of a site from which the site counts as refusing."""
 STORM_SITES, STORM_SHARE = 5, 0.25
-"""So many sites, and so large a share of all, that refuse at once: one alert for all of them."""
+"""If at least so many sites and this share of all sites refuse, one alert is raised for all of them."""
 FRESH = 3 * DAY
-"""Seconds; a refusal that is older says nothing of today."""
+"""Seconds; older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share of the last day against that of the week before."""
+"""The useful share fell if its ratio to that of the week before is below this."""
 FEWEST_PAGES = 200
-"""On each side, without which nothing is said."""
+"""The fewest pages in each of both periods; with fewer, they are not compared."""
 LATE_SHARE = 0.1
-"""Of sources that are polled at all."""
+"""Share of polled sources that are late."""
 NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What operators choose."""
+    """Limits from the settings."""
 
     lag: float = 6 * 3600.0
-    """Seconds that polls may be late."""
+    """Seconds by which polls may be late."""
     disk: float = 1024.0
     """MiB that must be free."""
     off: frozenset[str] = frozenset()
@@ -185,7 +194,7 @@ class Limits:
 
 
 def find(measured: Measured, limits: Limits) -> list[Alert]:
-    """Return what is wrong, the rules in their order."""
+    """Return the alerts of all rules, in the order of the rules."""
     return [
         alert
         for name, rule in RULES.items()
@@ -195,10 +204,10 @@ def find(measured: Measured, limits: Limits) -> list[Alert]:
 
 
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites most of whose usual items come from sources that are silent for longer than they ever are."""
+    """Sites whose main sources, by usual items, are silent for unusually long."""
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
-        if not quiet:  # nearly always: the rest costs something
+        if not quiet:  # nearly always; the rest is expensive
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
@@ -216,7 +225,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites none of whose sources answers any more."""
+    """Sites of which no source answers any more."""
     for site, records in measured.sources.items():
         polled = [one for one in records if one.last_poll is not None or one.failures]
         since = [one.failing_since for one in polled if one.failing_since is not None]
@@ -227,7 +236,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         causes = Counter(one.last_error or "unknown" for one in polled)
         cause = causes.most_common(1)[0][0]
         if cause in REFUSALS:
-            continue  # the rule "refused" has it
+            continue  # reported by the rule "refused"
         yield Alert(
             rule="failing",
             subject=site,
@@ -239,7 +248,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites whose pages stopped being articles."""
+    """Sites whose pages no longer give articles."""
     for site, pages in measured.pages.items():
         alarm = pages.alarm()
         if alarm is None or _refused_share(measured, site) >= REFUSED_SHARE:
@@ -279,7 +288,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """The useful share of all downloads fell, from the week before to the last day."""
+    """The useful share of all downloads fell from the week before to the last day."""
     latest = measured.totals[-1] if measured.totals else None
     day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
     first = measured.totals[0] if measured.totals else None
@@ -299,7 +308,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
-    """Polls are late: nobody crawls, or the workers are too few."""
+    """Polls are late: no crawl runs, or there are too few workers."""
     alive = [
         one for records in measured.sources.values() for one in records
         if one.next_due is not None and one.failures < DEAD_AFTER
@@ -311,10 +320,11 @@ def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
     yield Alert(
         rule="lag",
         subject="crawl",
-        what=f"{len(late)} of {len(alive)} sources are more than {limits.lag / 3600:g} h late, "
-        f"{measured.pending} URLs wait",
+        what=f"more than {limits.lag / 3600:g} h late: {len(late)} of {counted(len(alive), 'source')}; "
+        f"queue: {counted(measured.pending, 'URL')}",
         since=late[0] + limits.lag,
-        cause="no crawl is running" if idle else f"{measured.workers} workers cannot keep up, or hosts rest",
+        cause="no crawl is running" if idle
+        else f"{counted(measured.workers, 'worker')} at work: too few, or hosts rest",
         todo="start one: scrapy crawl news -a mode=continuous" if idle
         else "start more workers; raise NEWSBOT_POLL_BUDGET only if they idle; scrapy sources",
     )  # fmt: skip
@@ -340,7 +350,7 @@ RULES: dict[str, Rule] = {
 }
 _CAUSES = {
     "dns": "the name of the site does not resolve: it has moved, or our DNS is away",
-    "tls": "the certificate of the site is out of date",
+    "tls": "the certificate of the site is not valid (if it is to be read all the same: rule key tls)",
     "robots": "robots.txt forbids what it allowed",
     "http_404": "the addresses of its feeds changed",
     "http_410": "the addresses of its feeds changed",
@@ -358,7 +368,7 @@ def _is_refused(measured: Measured, site: str) -> bool:
 
 
 def _refused_share(measured: Measured, site: str) -> float:
-    """Return the share of the last pages that were refused, or 1 where each source is."""
+    """Return the share of the last pages that were refused; 1 if every source refuses."""
     polled = [one for one in measured.sources.get(site, []) if one.last_poll is not None or one.failures]
     if polled and all(one.failures >= FAILED_POLLS and one.last_error in REFUSALS for one in polled):
         return 1.0

@@ -1,8 +1,8 @@
-"""Keeps in notes which alerts are open and which were sent: each is sent once, and its end is sent once.
+"""Records open and sent alerts as notes. The beginning and the end of each alert are sent once.
 
-An alert is over when :data:`CALM_ROUNDS` rounds in a row did not find it. What one output could not take is
-offered to it again in the next round, and to no other. One process tells at a time: who has the lock, a note
-that is swapped; it passes on when its holder was silent for too long.
+An alert is over when :data:`CALM_ROUNDS` rounds in a row did not find it. If an output fails, only this
+output gets the message again in the next round. One process sends at a time: it holds a lock, which is a note
+that is swapped. The lock expires if its holder does not renew it.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
 CALM_ROUNDS = 2
 GIVE_UP = 86400.0
-"""Seconds after which an end that could not be told is told no more."""
+"""Seconds after which the unsent end of an alert is dropped."""
 MAX_ALERTS = 1000
-"""Kept at a time; more are left for later rounds."""
+"""The most alerts that are kept. Further ones wait for later rounds."""
 MAX_TEXT = 2000
 """Characters of each text of an alert."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """One alert, from its first round to its end. Times are POSIX seconds."""
+    """One alert from its first round to its end. Times are POSIX seconds."""
 
     alert: Alert
     first: float
     last: float
     missing: int = 0
-    """Rounds in a row that did not find it."""
+    """Number of rounds in a row that did not find it."""
     over: float | None = None
     told: dict[str, float] = field(default_factory=dict)
-    """By output, when its beginning was told."""
+    """When its beginning was sent, by output."""
     told_over: dict[str, float] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as a note."""
+        """Return a dict for a note."""
         return asdict(self)
 
 
 def entry_from(plain: Mapping[str, Any]) -> Entry | None:
-    """Return the entry of a note; None for what is none: it is found anew."""
+    """Return the entry in a note; None if the note is invalid. The alert is then found again."""
     try:
         alert = alert_from(plain["alert"])
         if alert is None:
@@ -64,13 +64,13 @@ def entry_from(plain: Mapping[str, Any]) -> Entry | None:
 
 
 def entries(notes: Notes) -> dict[str, Entry]:
-    """Return what is kept, by key. Raises :class:`newsbot.errors.DataError`."""
+    """Return all entries by key. Raises :class:`newsbot.errors.DataError`."""
     read = {key: entry_from(plain) for key, plain in notes.all(KIND).items()}
     return {key: entry for key, entry in read.items() if entry is not None}
 
 
 def current(notes: Notes) -> list[Entry]:
-    """Return the alerts that are not over, the latest first: for pages and commands."""
+    """Return the open alerts, latest first, for pages and commands."""
     found = [entry for entry in entries(notes).values() if entry.over is None]
     return sorted(found, key=lambda entry: (-entry.first, entry.alert.key))
 
@@ -99,7 +99,7 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
 
 
 def messages_for(output: str, book: Mapping[str, Entry]) -> list[Message]:
-    """Return what an output is still to be told, the oldest first."""
+    """Return the messages that an output has not taken, oldest first."""
     found = []
     for entry in sorted(book.values(), key=lambda one: (one.first, one.alert.key)):
         if entry.over is None and output not in entry.told:
@@ -110,14 +110,14 @@ def messages_for(output: str, book: Mapping[str, Entry]) -> list[Message]:
 
 
 def note_told(book: Mapping[str, Entry], output: str, messages: Iterable[Message], now: float) -> None:
-    """Note that an output took these messages."""
+    """Record that an output took these messages."""
     for message in messages:
         entry = book[message.alert.key]
         (entry.told if message.event == "began" else entry.told_over)[output] = now
 
 
 def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], now: float) -> None:
-    """Keep the book; ``before`` are the notes as they are. Raises :class:`newsbot.errors.DataError`."""
+    """Store the entries; ``before`` are the stored notes. Raises :class:`newsbot.errors.DataError`."""
     done = set(_done(book, now))
     for key, entry in book.items():
         if key not in done and before.get(key) != entry.plain():
@@ -128,28 +128,28 @@ def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], no
 
 
 def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
-    """Take or keep the right to tell, for so long; False while another process has it.
+    """Take or renew the lock for ``seconds``; return False while another process holds it.
 
     Raises :class:`newsbot.errors.DataError`.
     """
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
-        # one that ends later than any holder may ask for is of a clock that went wrong
+        # a lock that ends later than any holder may request comes from a wrong clock: ignore it
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
     return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
 
 
 def drop_lock(notes: Notes, owner: str) -> None:
-    """Give the right back, if we have it. Raises :class:`newsbot.errors.DataError`."""
+    """Release the lock if this process holds it. Raises :class:`newsbot.errors.DataError`."""
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") == owner:
         notes.swap(*LOCK, held, {"owner": "", "until": 0})
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:
-    """Yield the keys of what is over and told."""
+    """Yield the keys of alerts whose end was sent or dropped."""
     for key, entry in book.items():
         if entry.over is not None and (set(entry.told) <= set(entry.told_over) or now - entry.over > GIVE_UP):
             yield key

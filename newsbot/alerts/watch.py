@@ -1,5 +1,6 @@
-"""One round of alerts: measure, apply the rules, send. It runs in a crawl, in ``scrapy serve`` or by ``scrapy
-alerts``.
+"""One round of alerts: measure, apply the rules, send.
+
+Rounds run in a crawl, in ``scrapy serve`` and in ``scrapy alerts``.
 """
 
 from __future__ import annotations
@@ -10,41 +11,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from newsbot import backends
+from newsbot.alerts import saved
 from newsbot.alerts import state as book
 from newsbot.alerts.measurements import keep_totals, measure
 from newsbot.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
 from newsbot.alerts.rules import RULES, Alert, Limits, Message, find
+from newsbot.alerts.saved import Found
 from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
+from newsbot.search.query import Tagged
 from newsbot.storage.base import Storage
 
 logger = logging.getLogger(__name__)
 
 EVERY = 300.0
-"""Seconds between two rounds, where no setting says more."""
+"""Seconds between two rounds, unless a setting says otherwise."""
 
 
 @dataclass(slots=True)
 class Delivery:
-    """What an output is to be told, and whether it took it."""
+    """The messages for an output, and whether it took them."""
 
     output: Output
-    messages: list[Message]
+    messages: list[Message | Found]
     done: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the settings say of alerts."""
+    """The settings of alerts."""
 
     outputs: tuple[Output, ...]
     limits: Limits
     every: float
-    """Seconds; 0: never."""
+    """Seconds between rounds; 0: never."""
     folder: Path | None
     """The data folder, whose disk is watched."""
+    tagged: Tagged
+    """Returns the sites of a tag, for queries of saved searches."""
 
 
 def options_from(settings: SettingsLike) -> Options:
@@ -53,7 +59,8 @@ def options_from(settings: SettingsLike) -> Options:
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:
         if word not in RULES:
-            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is no rule of alerts ({', '.join(RULES)})")
+            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not a rule of alerts ({', '.join(RULES)})")
+    present = backends.present_rules(settings)
     return Options(
         outputs=tuple(outputs_from(settings)),
         limits=Limits(
@@ -63,6 +70,7 @@ def options_from(settings: SettingsLike) -> Options:
         ),
         every=float(settings.get("NEWSBOT_ALERT_EVERY", EVERY)),
         folder=backends.data_folder(settings),
+        tagged=lambda tag: present.get().tagged(tag),
     )
 
 
@@ -78,12 +86,12 @@ class Watch:
         self._book: dict[str, book.Entry] = {}
 
     def found(self) -> list[Alert]:
-        """Return what is wrong now; nothing is kept. Raises :class:`newsbot.errors.DataError`."""
+        """Return the current alerts without storing anything. Raises :class:`newsbot.errors.DataError`."""
         measured = measure(self._storage, self._frontier, self._options.folder, self._clock())
         return find(measured, self._options.limits)
 
     def look(self) -> list[Delivery]:
-        """Return what is to be told; nothing while another process tells.
+        """Return the messages to send; an empty list while another process holds the lock.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -94,31 +102,38 @@ class Watch:
         keep_totals(self._notes, measured)
         kept = book.entries(self._notes)
         self._book = book.updated(kept, find(measured, self._options.limits), now)
-        deliveries = [
-            Delivery(output, book.messages_for(output.name, self._book)[:AT_ONCE])
-            for output in self._options.outputs
-        ]
-        # the telling may last: what was seen is kept before
+        saved.look(self._storage, self._options.tagged, now)
+        deliveries = []
+        for output in self._options.outputs:
+            messages: list[Message | Found] = [
+                *book.messages_for(output.name, self._book),
+                *saved.messages_for(output.name, self._storage),
+            ]
+            deliveries.append(Delivery(output, messages[:AT_ONCE]))
+        # sending may take long: store the entries before
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
     def note(self, deliveries: Sequence[Delivery]) -> None:
-        """Note what was told. Raises :class:`newsbot.errors.DataError`: then it is told once more."""
-        if not deliveries:  # perhaps because another process tells: the book is its
+        """Record what was sent. Raises :class:`newsbot.errors.DataError`; then it is sent once more."""
+        if not deliveries:  # another process may hold the lock and own the entries
             return
         now = self._clock()
-        for one in deliveries:
-            if one.done:
-                book.note_told(self._book, one.output.name, one.messages, now)
+        told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]
+        for name, message in told:
+            if isinstance(message, Message):
+                book.note_told(self._book, name, [message], now)
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
+        found = [(name, message) for name, message in told if isinstance(message, Found)]
+        saved.note_told(self._notes, found, [one.name for one in self._options.outputs], now)
 
     def leave(self) -> None:
-        """Let another process tell. Raises :class:`newsbot.errors.DataError`."""
+        """Release the lock. Raises :class:`newsbot.errors.DataError`."""
         book.drop_lock(self._notes, self._owner)
 
 
 def tell(deliveries: Sequence[Delivery]) -> list[str]:
-    """Send what is to be told; return what went wrong, a line each. Waits for answers: not in a reactor."""
+    """Send messages; return a line for each failure. It blocks, so do not call it in a reactor thread."""
     faults = []
     for one in deliveries:
         try:

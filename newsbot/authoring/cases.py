@@ -1,7 +1,7 @@
-"""Saved pages of sites with the fields expected of them: ``<domain>/<case>/`` with page, item and meta.
+"""Saved pages of sites with their expected fields: ``<domain>/<case>/`` with page, item and meta.
 
-``page.html`` is the body as it came, ``meta.json`` has ``url`` and ``fetched_at``, ``expected.json`` the
-fields that are compared.
+``page.html`` is the response body, ``meta.json`` has ``url`` and ``fetched_at``, and ``expected.json`` has
+the fields that are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from newsbot.backends import open_rules, rules_folder
 from newsbot.cli.command import FAULT, Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import Column, counted
 from newsbot.clock import from_iso
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.extraction import read_page
@@ -24,13 +24,13 @@ FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
     "image", "canonical_url",
 )  # fmt: skip
-"""Fields that a new case expects."""
+"""Fields in the expectations of a new case."""
 MAX_PAGE = 20 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field of one case that was read otherwise."""
+    """One field of one case whose value differs."""
 
     field: str
     expected: Any
@@ -51,7 +51,9 @@ class Case:
         try:
             with (self.folder / "page.html").open("rb") as stream:
                 body = stream.read(MAX_PAGE)
-            got = read_page(body, str(meta["url"]), rule=rule, now=from_iso(meta.get("fetched_at"))).as_row()
+            got = read_page(
+                body, str(meta["url"]), rule=rule, now=from_iso(meta.get("fetched_at")), vouched=True
+            ).to_dict()
         except OSError as error:
             raise ArgumentError(f"{self.folder / 'page.html'}: cannot be read ({error.strerror})") from error
         except KeyError as error:
@@ -71,12 +73,12 @@ class Case:
         except (OSError, ValueError) as error:
             raise ArgumentError(f"{path}: cannot be read as JSON ({error})") from error
         if not isinstance(value, dict):
-            raise ArgumentError(f"{path}: is no JSON object")
+            raise ArgumentError(f"{path}: is not a JSON object")
         return value
 
 
 def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
-    """Give the cases of a folder, or of some domains. Raises :class:`ArgumentError` if a domain has none."""
+    """Yield the cases of a folder, or of some domains. Raises :class:`ArgumentError` if a domain has none."""
     for domain in domains:
         if not (folder / domain).is_dir():
             raise ArgumentError(
@@ -95,9 +97,13 @@ def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
 
 
 def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) -> Path:
-    """Save a page with what ``rule`` reads from it alone, without its feed. Returns ``place``, its folder."""
+    """Save a page with the fields that ``rule`` reads from it alone, without its feed; return the folder
+    ``place``.
+    """
     place.mkdir(parents=True, exist_ok=True)
-    item = read_page(page, sample["url"], rule=rule, now=from_iso(sample["fetched_at"])).as_row()
+    item = read_page(
+        page, sample["url"], rule=rule, now=from_iso(sample["fetched_at"]), vouched=True
+    ).to_dict()
     expected = {field: item[field] for field in FIELDS if item.get(field)}
     (place / "page.html").write_bytes(page)
     for file, value in (
@@ -128,7 +134,7 @@ def test_rules(call: Call) -> int:
         names = ("domain", "case", "field", "expected", "got")
         columns = [Column(name, wide=name in names[3:]) for name in names]
         call.table(columns, [[_short(row[name]) for name in names] for row in rows])
-    call.text(f"{number} saved pages, {len(rows)} fields differ")
+    call.text(f"{counted(number, 'saved page')}; fields that differ: {len(rows)}")
     return FAULT if rows else 0
 
 

@@ -1,15 +1,15 @@
-"""``scrapy rules import``: makes rule files from what other projects know of sites."""
+"""``scrapy rules import``: makes rule files from the site lists of other projects."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
@@ -18,6 +18,7 @@ from newsbot.authoring.learn import quoted
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.rules.import_ftr import MAX_BYTES, import_ftr
 from newsbot.urls import canonicalize, host_key, site_of
@@ -25,19 +26,23 @@ from newsbot.urls import canonicalize, host_key, site_of
 MAX_LIST_BYTES = 20 * 2**20
 MAX_SITES = 20_000
 MAX_FEEDS = 100
+MAX_TAGS = 8
+MAX_TAG = 40
+_NO_TAG = re.compile(r"\W+")
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
 _COMMA = re.compile(r",(\s*[}\]])")
 _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
-"""``feed://example.org/rss`` and ``feed:https://example.org/rss``, as readers of other days wrote them."""
+"""``feed://example.org/rss`` and ``feed:https://example.org/rss``, an old form of feed URLs."""
 
 
 @dataclass(slots=True)
 class Sites:
-    """Sites with what their list says of each."""
+    """Sites with the data that a list has for each."""
 
     feeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Domain -> feeds."""
     seeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    tags: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     left_out: list[str] = field(default_factory=list)
 
     @property
@@ -51,6 +56,8 @@ class Sites:
         for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
             if urls:
                 lines += [f"{key}:", *(f"  - {quoted(url)}" for url in urls)]
+        if self.tags.get(domain):
+            lines += ["tags:", *(f"  - {quoted(tag)}" for tag in self.tags[domain])]
         return "\n".join(lines) + "\n"
 
 
@@ -60,28 +67,45 @@ def read_opml(data: bytes) -> Sites:
     try:
         root = fromstring(_bounded(data))
     except (ParseError, DefusedXmlException, ValueError) as error:
-        raise ValueError(f"is no well-formed OPML ({error})") from error
+        raise ValueError(f"is not well-formed OPML ({error})") from error
     if not root.tag.lower().endswith("opml"):
-        raise ValueError(f"is no OPML: the file begins with <{root.tag}>")
-    for outline in root.iter():
+        raise ValueError(f"is not OPML: the file begins with <{root.tag}>")
+    for outline, tags in _outlines(root):
         feed = outline.get("xmlUrl") or outline.get("xmlurl")
         if feed:
-            _add(sites, sites.feeds, _FEED_SCHEME.sub(_of_feed, feed), home_page=outline.get("htmlUrl"))
+            address = _FEED_SCHEME.sub(_of_feed, feed)
+            domain = _add(sites, sites.feeds, address, home_page=outline.get("htmlUrl"))
+            if domain is not None and tags:
+                sites.tags[domain] = list(dict.fromkeys([*sites.tags[domain], *tags]))[:MAX_TAGS]
+    if not sites.feeds and not sites.left_out:
+        raise ValueError("names no feed: no outline has an xmlUrl")
     return sites
+
+
+def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
+    """Yield all elements, each with the names of the folders that it is in, as tags."""
+    waiting: list[tuple[Element, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        element, tags = waiting.pop()
+        yield element, tags
+        name = (element.get("text") or element.get("title") or "").lower()
+        tag = _NO_TAG.sub("-", name).strip("-_")[:MAX_TAG].strip("-_")
+        inner = (*tags, tag) if tag and len(tags) < MAX_TAGS else tags
+        waiting += [(child, inner) for child in reversed(element)]
 
 
 def read_news_please(data: bytes) -> Sites:
     """Read a ``sitelist.hjson`` of news-please: ``base_urls``, each with a ``url`` or several.
 
-    Raises ``ValueError`` if it is none. Of HJSON's freedoms comments, keys without quotes, missing commas and
-    commas too many are understood.
+    Raises ``ValueError`` if it is not one. Of HJSON's syntax, comments, keys without quotes, missing commas
+    and superfluous commas are supported.
     """
     text = _COMMA.sub(r"\1", _COMMENT.sub("", _bounded(data).decode("utf-8-sig", "replace")))
     try:
         document = json.loads(_with_quoted_keys(text))
         entries = document["base_urls"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError("is no site list of news-please: no 'base_urls' in it") from error
+        raise ValueError("is not a site list of news-please: no 'base_urls' in it") from error
     sites = Sites()
     for entry in entries if isinstance(entries, list) else ():
         urls = entry.get("url") if isinstance(entry, dict) else entry
@@ -98,7 +122,7 @@ def _bounded(data: bytes) -> bytes:
 
 
 def _with_quoted_keys(text: str) -> str:
-    """HJSON lets keys go without quotes, and line ends stand for commas."""
+    """Convert HJSON to JSON: quote the keys, and insert commas at line ends."""
     text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
     return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
 
@@ -112,7 +136,7 @@ def _of_feed(scheme: re.Match[str]) -> str:
 
 
 def _host_of(home_page: str | None) -> str | None:
-    """Return the host of a home page, None where none can be read: the feed may still be good."""
+    """Return the host of a home page; None if it has none, because the feed may still be valid."""
     for address in (home_page or "", f"http://{(home_page or '').strip()}"):
         with suppress(ValueError):
             if "." in (host := host_key(address)):
@@ -120,19 +144,24 @@ def _host_of(home_page: str | None) -> str | None:
     return None
 
 
-def _add(sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None) -> None:
+def _add(
+    sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None
+) -> str | None:
+    """Add a URL; return its domain, or None if it was left out."""
     try:
         address = str(url).strip()
         canonicalize(address)
         domain = site_of(_host_of(home_page) or host_key(address))
     except ValueError as error:
         sites.left_out.append(f"{str(url)[:100]}: {error}")
-        return
+        return None
     known = home[domain] if domain in home or len(sites.domains) < MAX_SITES else None
     if known is None or len(known) >= MAX_FEEDS:
         sites.left_out.append(f"{address[:100]}: too many")
-    elif address not in known:
+        return None
+    if address not in known:
         known.append(address)
+    return domain
 
 
 MAX_FILES = 20_000
@@ -143,6 +172,7 @@ def from_ftr(call: Call) -> int:
     """Import site files of ftr-site-config: a file, or a folder of them."""
     path: Path = call.options.path
     made: list[tuple[str, str]] = []
+    kept: Counter[str] = Counter()
     taken: dict[str, str] = {}
     told: list[tuple[str, int, str]] = []
     for file in _ftr_files(path):
@@ -159,7 +189,8 @@ def from_ftr(call: Call) -> int:
             told.append((file.name, 0, f"left out, {first} has the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
-    return _write(call, made, told)
+            kept[file.name] = found.kept
+    return _write(call, made, told, kept)
 
 
 def from_opml(call: Call) -> int:
@@ -179,7 +210,8 @@ def _from_list(call: Call, read: Callable[[bytes], Sites]) -> int:
     except ValueError as error:
         raise ArgumentError(f"{path}: {error}") from error
     made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
-    return _write(call, made, [(path.name, 0, reason) for reason in sites.left_out])
+    kept = Counter({path.name: sum(map(len, (*sites.feeds.values(), *sites.seeds.values())))})
+    return _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
 
 
 def _read(path: Path) -> bytes:
@@ -208,8 +240,13 @@ def _exactness(file: Path) -> tuple[str, int]:
     return name, len(file.name) - len(name) + file.name.startswith(".") * len("www.")
 
 
-def _write(call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]]) -> int:
-    """Write the rules; those that are there already stay as they are."""
+def _write(
+    call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]], taken: Counter[str]
+) -> int:
+    """Write the rules; existing ones are not changed.
+
+    ``told`` lists what was left out, by file and line. ``taken`` counts the imported items of each file.
+    """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
     written: list[str] = []
     kept: list[str] = []
@@ -223,16 +260,23 @@ def _write(call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, in
             written.append(domain)
         except RulesError as error:
             told += [(domain, problem.line, problem.text) for problem in error.problems]
+    lost = Counter(file for file, _, _ in told)
     if call.json:
         rows = [{"file": file, "line": line, "text": text} for file, line, text in told]
-        call.document({"written": written, "kept": kept, "left_out": rows})
+        files = [
+            {"file": file, "kept": taken[file], "left_out": lost[file]} for file in sorted({*taken, *lost})
+        ]
+        call.document({"written": written, "kept": kept, "files": files, "left_out": rows})
         return 0
     for file, line, text in told[:_SHOWN]:
         call.note(f"{file}:{line}: {text}" if line else f"{file}: {text}")
     if len(told) > _SHOWN:
         call.note(f"… and {len(told) - _SHOWN} more (--json shows all)")
+    if lost:
+        columns = (Column("file", wide=True), Column("kept", "right"), Column("left out", "right"))
+        call.table(columns, ((file, taken[file], count) for file, count in lost.most_common(_SHOWN)))
     call.text(
-        f"{len(written)} rules written to {folder}, {len(kept)} were there and stay as they are, "
-        f"{len(told)} things were left out"
+        f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} kept as already there; "
+        f"{counted(sum(taken.values()), 'thing')} carried over, {len(told)} left out"
     )
     return 0

@@ -13,6 +13,7 @@ from typing import Any
 from newsbot.authoring.writing import add_key, rule_path
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord, Where
 from newsbot.ranking.url_learning import kept
@@ -24,7 +25,7 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 
 MAX_PAGES = 5000
-"""Page records that are looked at."""
+"""Page records that are read."""
 FOLDS = 5
 _DECLARED = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
@@ -33,7 +34,7 @@ Labelled = list[tuple[str, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Precision and recall on links held out; None where nothing was chosen, or nothing was there."""
+    """Precision and recall on held-out links; None if nothing was selected, or there was nothing to find."""
 
     precision: float | None
     recall: float | None
@@ -45,13 +46,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was learned of a site, and how well it holds."""
+    """The learned rule of a site, and its quality."""
 
     rule: LearnedRule
     whole: Score
-    """Of what the crawler does: trees over the prior."""
+    """The score of the rule as the crawler uses it: trees over the prior."""
     patterns: Score
-    """Of the patterns alone, as they stand in a rule file."""
+    """The score of the patterns alone, as in a rule file."""
 
     def plain(self) -> dict[str, Any]:
         """Return it for ``--json``."""
@@ -68,7 +69,7 @@ class Learned:
 
 
 def examples_of(storage: Storage, domain: str) -> Labelled:
-    """Return what is known of a site's addresses: from earlier crawls' links and from fetched pages."""
+    """Return the labelled URLs of a site: from the links of earlier crawls and from fetched pages."""
     examples, _ = kept(storage.notes, domain)
     labels = dict(examples.labelled())
     for number, page in enumerate(storage.pages.iter(source=domain, kind=Kind.ARTICLE)):
@@ -90,7 +91,7 @@ def _label(page: PageRecord) -> bool | None:
 
 
 def judge_learning(labelled: Labelled) -> Learned:
-    """Learn from all, and tell how well that holds: each fifth is judged by what the others taught."""
+    """Learn from all URLs, and measure the quality by five-fold cross-validation."""
     shuffled = sorted(labelled)
     random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)
     verdicts: list[tuple[bool, bool, bool]] = []
@@ -119,10 +120,11 @@ def _score(verdicts: Sequence[tuple[bool, bool]]) -> Score:
 
 
 def as_lines(learned: Learned) -> list[str]:
-    """Return the ``article`` key of a rule file, each pattern with what speaks for it."""
+    """Return the ``article`` key of a rule file, each pattern with its evidence."""
     lines = ["article:"]
     for one in learned.rule.patterns:
-        lines.append(f"  # {one.articles} known articles, {one.others} other pages; {one.examples[0][:80]}")
+        evidence = f"{counted(one.articles, 'known article')}, {counted(one.others, 'other page')}"
+        lines.append(f"  # {evidence}; {one.examples[0][:80]}")
         lines.append(f"  - {quoted(one.text)}")
     return lines
 
@@ -142,7 +144,7 @@ def learn_site(call: Call) -> int:
     others = len(labelled) - articles
     if min(articles, others) < MIN_EXAMPLES:
         raise ArgumentError(
-            f"{rule.domain}: {articles} addresses of articles and {others} of other pages are known, "
+            f"{rule.domain}: known addresses: {articles} of articles, {others} of other pages; "
             f"{MIN_EXAMPLES} of each are needed; crawl the site first: "
             f"scrapy crawl news -a url=https://{rule.domain}/"
         )
@@ -150,13 +152,14 @@ def learn_site(call: Call) -> int:
     if call.json:
         call.document({"domain": rule.domain, **learned.plain()})
     else:
-        call.text(f"# learned from {articles} articles and {others} other pages")
+        call.text(f"# learned from {counted(articles, 'article')} and {counted(others, 'other page')}")
         for name, score in (("the crawler's judgement", learned.whole), ("these patterns", learned.patterns)):
             call.text(
                 f"# on links held out, {name}: precision {percent(score.precision)}, "
                 f"recall {percent(score.recall)}"
             )
-        call.text("\n".join(as_lines(learned)) if learned.rule.patterns else "# no pattern is good enough")
+        lines = as_lines(learned) if learned.rule.patterns else ["# no pattern is good enough"]
+        call.text("\n".join(lines), whole=True)
     if call.options.write:
         if not learned.rule.patterns:
             raise ArgumentError(f"{rule.domain}: no pattern is good enough to be written")

@@ -21,6 +21,7 @@ from newsbot.authoring.selector_proposals import Sample, propose
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Kind
 from newsbot.rules.examples import MIN_EXAMPLES
@@ -31,10 +32,10 @@ from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
-ARTICLES = 30
-SECONDS = 300
+ARTICLES, SECONDS = 30, 300
+"""Defaults of the command."""
 STDERR = 2
-"""The descriptor that takes the crawl's own output: stdout is for the rule."""
+"""The file descriptor for the crawl's own output: stdout is for the rule."""
 _MAX_SECTIONS = 10
 _MAX_DELAY = 30.0
 _KEYS = ((Kind.FEED, "feeds"), (Kind.SITEMAP, "sitemaps"), (Kind.SECTION, "sections"))
@@ -42,7 +43,7 @@ _KEYS = ((Kind.FEED, "feeds"), (Kind.SITEMAP, "sitemaps"), (Kind.SECTION, "secti
 
 @dataclass(slots=True)
 class Seen:
-    """What a crawl of some articles showed of a site."""
+    """The results of a small crawl of a site."""
 
     articles: int = 0
     language: str | None = None
@@ -62,11 +63,10 @@ def new(call: Call) -> int:
     if path.exists() and not call.options.print_only:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would say")
     domain = path.stem
-    call.note(
-        f"{domain}: a small crawl beside your data, up to {call.options.articles} articles, {SECONDS} s"
-    )
+    most = counted(call.options.articles, "article")
+    call.note(f"{domain}: a small crawl beside your data, up to {most}, {call.options.seconds} s")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
-        code = _crawl(Path(place), domain, path.parent / DEFAULTS, call.options.articles)
+        code = _crawl(Path(place), domain, path.parent / DEFAULTS, call)
         seen = _look(Path(place), domain)
         if not seen.articles:
             raise DataUnavailable(
@@ -79,20 +79,27 @@ def new(call: Call) -> int:
             write_new(path, text)
             case = _save(seen, path, call.options.fixtures or path.parent.parent / "tests" / "sites")
     if call.json:
-        call.document(
-            {"file": str(path), "rule": text, "case": case and str(case), "articles": seen.articles}
-        )
+        written = {"file": str(path), "rule": text, "case": case and str(case)}
+        call.document({**written, "articles": seen.articles, **_found(seen)})
         return 0
-    call.text(text)
+    call.text(text, whole=True)
     if case is not None:
         call.note(f"written to {path}; a saved page to test it by: {case}")
         call.note(f"try it: scrapy rules test {domain}; scrapy crawl news -a sites={domain}")
     return 0
 
 
+def _found(seen: Seen) -> dict[str, Any]:
+    """Return for ``--json`` what a person needs to judge the rule: the sources, and some of the articles."""
+    sources = [{"kind": one.kind.value, "url": one.url, "new_links": one.new_links} for one in seen.sources]
+    names = ("url", "title", "published_at")
+    samples = [{name: item.get(name) for name in names} for _, item in seen.samples]
+    return {"sources": sources, "samples": samples}
+
+
 def as_rule(domain: str, seen: Seen) -> str:
     """Return the rule file, with comments that say where each line came from."""
-    lines = [f"# made from {seen.articles} articles of the live site", f"domain: {domain}"]
+    lines = [f"# made from {counted(seen.articles, 'article')} of the live site", f"domain: {domain}"]
     if seen.language:
         lines.append(f"language: {quoted(seen.language)}  # of most articles")
     for kind, key in _KEYS:
@@ -115,7 +122,7 @@ def as_rule(domain: str, seen: Seen) -> str:
     proposed = propose(seen.samples)
     if proposed:
         lines += [
-            f"# These hold on {len(seen.samples)} pages. The generic method reads them without;",
+            f"# These hold on {counted(len(seen.samples), 'page')}. The generic method reads them without;",
             "# take the marks off if a field comes out wrong.",
             "# extract:",
             *(f"#   {name}: {quoted(selector)}" for name, selector in proposed.items()),
@@ -129,7 +136,7 @@ def _why_none(seen: Seen, code: int) -> str:
     return f"last fault: {seen.fault}" if seen.fault else "no page of it looked like one"
 
 
-def _crawl(place: Path, domain: str, defaults: Path, articles: int) -> int:
+def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
     rules = place / "rules"
     rules.mkdir()
     (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n", encoding="utf-8")
@@ -140,8 +147,9 @@ def _crawl(place: Path, domain: str, defaults: Path, articles: int) -> int:
         environment.pop(name, None)  # what is tried out stays here
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
-        *("-a", f"max_articles={articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
-        *("-s", f"CLOSESPIDER_TIMEOUT={SECONDS}", "-s", "NEWSBOT_TRIAL=1"),
+        *("-a", f"max_articles={call.options.articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
+        *("-s", f"CLOSESPIDER_TIMEOUT={call.options.seconds}", "-s", "NEWSBOT_TRIAL=1"),
+        *("-s", f"NEWSBOT_ALLOW_PRIVATE={int(call.settings.getbool('NEWSBOT_ALLOW_PRIVATE'))}"),
     ]
     return subprocess.run(command, env=environment, check=False, stdout=STDERR).returncode  # noqa: S603  # our own
 
@@ -175,7 +183,7 @@ def _look(place: Path, domain: str) -> Seen:
 
 
 def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
-    """Return feeds and sitemaps that hold links, and sections that led to new ones."""
+    """Return feeds and sitemaps with links, and sections that led to new ones."""
     found = [one for one in storage.sources.all(domain) if one.polls and not one.failures]
     names = {one.url: fingerprint(canonicalize(one.url)) for one in found}
     pages = storage.pages.get(list(names.values()))
@@ -189,9 +197,8 @@ def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
 
 
 def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
-    """Save the first page that the new rule reads; None if there is none."""
-    defaults = path.parent / DEFAULTS
-    (rule,) = read_files([path], defaults if defaults.is_file() else None).rules
+    """Save the first page that the new rule can read; None if there is none."""
+    (rule,) = read_files([path], path.parent).rules
     for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
         try:
             return write_case(folder / path.stem / "first", page, meta, rule)

@@ -1,4 +1,4 @@
-"""Proposes selectors for a site from some of its pages: what is in the same place on each of them."""
+"""Proposes selectors for a site from some of its pages: elements at the same place on each of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ Sample = tuple[bytes, dict[str, Any]]
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
 _FIRST = 50
 _ENOUGH = 0.8
-"""The share of an article's paragraphs that its element must hold."""
+"""Least share of an article's paragraphs that its element must contain."""
 _MAX_ELEMENTS = 3000
 
 
 def propose(samples: Sequence[Sample]) -> dict[str, str]:
-    """Return a CSS selector for title and text, where one holds on all pages; one page proves nothing."""
+    """Return CSS selectors for title and text that are valid on all pages. One page is not enough
+    evidence.
+    """
     trees = []
     for page, item in samples:
         try:

@@ -1,4 +1,4 @@
-"""Writes rule files: never over what a person wrote, never a file that cannot be read back."""
+"""Writes rule files: never over a person's file, and never a file that cannot be read back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from newsbot.rules.ruleset import ascii_domain
 
 
 def rule_path(folder: Path | Traversable, domain: str) -> Path:
-    """Return where the rule of a domain lies. Raises :class:`ArgumentError` for no domain or no folder."""
+    """Return the path of a domain's rule. Raises :class:`ArgumentError` for a bad domain or a missing
+    folder.
+    """
     try:
         name = ascii_domain(domain)
     except ValueError as error:
@@ -22,7 +24,9 @@ def rule_path(folder: Path | Traversable, domain: str) -> Path:
 
 
 def write_new(path: Path, text: str, *, replace: bool = False) -> None:
-    """Write a rule file. Raises :class:`ArgumentError` if it is there already, RulesError if it is bad."""
+    """Write a rule file. Raises :class:`ArgumentError` if it exists already, RulesError if it is not
+    valid.
+    """
     if path.exists() and not replace:
         raise ArgumentError(f"{path} exists; edit it, or move it away first")
     data = text.encode()
@@ -39,7 +43,7 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
 
 
 def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
-    """Add a key to a rule file, or make the file. Raises :class:`ArgumentError` if it has the key already."""
+    """Add a key to a rule file, or create the file. Raises :class:`ArgumentError` if the key exists."""
     if not path.exists():
         write_new(path, "\n".join([f"domain: {domain}", *lines]) + "\n")
         return

@@ -14,9 +14,9 @@ A command is a module of :mod:`newsbot.commands` with a class that names its act
         )
 
 A command without subcommands has one action whose name is empty. An action is called with a
-:class:`Call` and returns its exit code (None is 0). Exit codes: 0 done, 1 a fault that somebody can
-put right (:class:`newsbot.errors.UserError`), 2 wrong usage. Both are told on stderr, one line a
-problem, without a traceback. With ``--json`` stdout carries JSON only.
+:class:`Call` and returns its exit code (None is 0). Exit codes: 0 done, 1 an error that you can fix
+(:class:`newsbot.errors.UserError`), 2 wrong usage. Errors are printed on stderr, one line for each,
+without a traceback. With ``--json`` stdout has JSON only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.terminal import Column, clean, is_pipe, make_console, plain_table, print_table
+from newsbot.cli.terminal import Column, clean, is_pipe, make_console, plain_table, print_table, printable
 from newsbot.clock import parse_duration
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
@@ -49,7 +49,7 @@ INTERRUPTED = 130
 
 
 class Argument:
-    """One argument of an action: what ``argparse`` takes in ``add_argument``."""
+    """One argument of an action. The fields are arguments of ``argparse``'s ``add_argument``."""
 
     def __init__(self, *flags: str, **keywords: Any) -> None:
         self.flags = flags
@@ -58,10 +58,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a command does. ``name`` may be two words (``import ftr``), or empty.
+    """One thing that a command does. ``name`` may have two words (``import ftr``), or be empty.
 
-    ``run`` is a function, or the place of one: ``newsbot.actions.add:add`` is imported when it runs, so that
-    ``scrapy --help`` and other commands do not wait for what this action needs.
+    ``run`` is a function, or its address such as ``newsbot.actions.add:add``. An address is imported when the
+    action runs, so that ``scrapy --help`` and other commands do not import what this action needs.
     """
 
     name: str
@@ -71,19 +71,19 @@ class Action:
 
 
 def load(place: str) -> Any:
-    """Return the object of a module, named as ``package.module:name``."""
+    """Return the object with the address ``package.module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 class Call:
-    """What an action is called with: its options, the settings, and the ways to answer."""
+    """The argument of an action: its options, the settings, and methods for output."""
 
     def __init__(self, options: argparse.Namespace, settings: Settings, *, as_json: bool) -> None:
         self.options = options
         self.settings = settings
         self.json = as_json
-        """True when a program reads: answer with :meth:`document` or :meth:`record`."""
+        """True if the output is for a program: use :meth:`document` or :meth:`record`."""
         self._console = None if is_pipe(sys.stdout) else make_console(sys.stdout)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
@@ -93,28 +93,32 @@ class Call:
         else:
             sys.stdout.writelines(f"{line}\n" for line in plain_table(columns, list(rows)))
 
-    def text(self, text: str = "") -> None:
-        """Print text on stdout: wrapped on a terminal, as it is elsewhere."""
+    def text(self, text: str = "", *, whole: bool = False) -> None:
+        """Print text on stdout, wrapped on a terminal.
+
+        With ``whole`` the text is the content of a file, such as a rule: secrets in its URLs are not masked.
+        """
+        shown = printable(text) if whole else clean(text)
         if self._console is not None and self._console.is_terminal:
-            self._console.print(clean(text), overflow="fold")
+            self._console.print(shown, overflow="fold")
         else:
-            sys.stdout.write(clean(text) + "\n")
+            sys.stdout.write(shown + "\n")
 
     def document(self, value: Any) -> None:
-        """Print the one JSON document of the answer."""
+        """Print the whole answer as one JSON document."""
         sys.stdout.write(_to_json(value, indent=2) + "\n")
 
     def record(self, value: Any) -> None:
-        """Print one line of an answer in JSON lines."""
+        """Print one line of a JSON lines answer."""
         sys.stdout.write(_to_json(value) + "\n")
 
     def note(self, text: str) -> None:
-        """Print a line about the work itself on stderr: counts, hints."""
+        """Print a line about the work on stderr, such as a count or a hint."""
         sys.stderr.write(clean(text) + "\n")
 
 
 class NewsbotCommand(ScrapyCommand):
-    """See the module's text."""
+    """Base class of the commands. The module's docstring has an example."""
 
     requires_project = True
     requires_crawler_process = False
@@ -125,7 +129,7 @@ class NewsbotCommand(ScrapyCommand):
 
     @property
     def name(self) -> str:
-        """The word after ``scrapy``: the module's name, as Scrapy takes it."""
+        """The word after ``scrapy``, which Scrapy takes from the module's name."""
         return type(self).__module__.rsplit(".", 1)[-1]
 
     def short_desc(self) -> str:
@@ -138,7 +142,7 @@ class NewsbotCommand(ScrapyCommand):
         return "|".join(names) + " [options]" if any(names) else "[options]"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add what all actions understand; the rest is parsed by the chosen action in :meth:`run`."""
+        """Add the options of all commands. :meth:`run` parses the rest with the chosen action."""
         super().add_options(parser)
         parser.allow_abbrev = False
         parser.error = self._fail  # type: ignore[method-assign]  # one line instead of Scrapy's usage text
@@ -146,21 +150,22 @@ class NewsbotCommand(ScrapyCommand):
         parser.add_argument("-h", "--help", action="store_true", dest="wants_help", help="show this help")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Take Scrapy's own options; the command's default settings win over the project's."""
-        settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
-        # Scrapy lets settings.py override default_settings; a crawl's log level is not ours here.
+        """Process Scrapy's own options. The command's default settings replace the project's."""
+        settings = cast("Settings", self.settings)  # set by Scrapy before this call
+        # Scrapy lets settings.py override default_settings, which would give commands the log level of
+        # crawls.
         settings.setdict(self.default_settings, priority=SETTINGS_PRIORITIES["project"] + 1)
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the chosen action and turn its outcome into output and an exit code."""
-        settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
+        """Run the chosen action. Its result or error becomes output and an exit code."""
+        settings = cast("Settings", self.settings)  # set by Scrapy before this call
         _make_stdout_safe()
         for line in unknown_names(settings, os.environ):
             _complain(line, FAULT)
         try:
             check_settings(settings)
-            if not self.requires_crawler_process:  # else Scrapy has set logging up
+            if not self.requires_crawler_process:  # otherwise Scrapy has set up logging
                 configure_logging(settings)
                 shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
@@ -172,7 +177,7 @@ class NewsbotCommand(ScrapyCommand):
             self.exitcode = _complain(str(error), FAULT)
         except KeyboardInterrupt:
             self.exitcode = _complain("interrupted", INTERRUPTED)
-        except BrokenPipeError:  # the reader has had enough (| head): that is no fault
+        except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _fail(self, message: str) -> NoReturn:
@@ -200,10 +205,10 @@ class NewsbotCommand(ScrapyCommand):
 
 
 class ActionParser(argparse.ArgumentParser):
-    """Parses the words of one action; a fault is an :class:`ArgumentError` that says what is allowed."""
+    """Parses the words of one action. An error is an :class:`ArgumentError` that says what is allowed."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the fault that argparse found, with the usage, in one line."""
+        """Raise argparse's error as one line with the usage."""
         usage = " ".join(self.format_usage().removeprefix("usage: ").split())
         raise ArgumentError(f"{message.removeprefix('argument ')}; usage: {usage}")
 
@@ -235,7 +240,7 @@ def make_parser(command: str, action: Action) -> ActionParser:
 def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, list[str]]:
     """Return the action that the first words name, and the words after it.
 
-    Raises :class:`ArgumentError` that lists what there is.
+    Raises :class:`ArgumentError` with the list of actions.
     """
     by_name = {action.name: action for action in actions}
     for count in (2, 1, 0):  # the longest name wins
@@ -251,20 +256,20 @@ def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, lis
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or nothing."""
+    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or an empty string."""
     near = get_close_matches(word, list(allowed), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def positive(text: str) -> int:
-    """Read a whole number above zero (an argument's ``type``)."""
+    """Parse a whole number above zero (``type`` of an argument)."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Return a ``type`` that takes one of the words, and knows what a wrong one meant."""
+    """Return a ``type`` that accepts one of the words. Its error suggests the nearest word."""
 
     def check(text: str) -> str:
         if text not in allowed:
@@ -276,9 +281,9 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def moment(text: str) -> datetime:
-    """Read a moment (an argument's ``type``): ``2024-05-31``, ``2024-05-31T08:00+03:00`` or ``7d`` (ago).
+    """Parse a time (``type`` of an argument): ``2024-05-31``, ``2024-05-31T08:00+03:00`` or ``7d`` (ago).
 
-    Without a zone it is UTC.
+    The time zone is UTC if none is given.
     """
     try:
         if text[-1:] in "smhdw":
@@ -287,7 +292,7 @@ def moment(text: str) -> datetime:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no date; write for example 2024-05-31, 2024-05-31T08:00+03:00, or 7d for 7 days ago"
+            f"{text!r} is not a date; write for example 2024-05-31, 2024-05-31T08:00+03:00, or 7d (ago)"
         ) from error
 
 
@@ -302,7 +307,7 @@ def _to_json(value: Any, indent: int | None = None) -> str:
 
 
 def _make_stdout_safe() -> None:
-    """Let no character of an article break the output of a terminal that lacks it."""
+    """Replace characters that the terminal's encoding lacks, so that no article causes an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

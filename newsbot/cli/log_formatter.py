@@ -14,7 +14,7 @@ from newsbot.errors import DataError, RecordRefused
 
 
 class QuietLogFormatter(LogFormatter):
-    """Says of an item its URL and title only, at DEBUG; what happened to each URL is in ``scrapy why``."""
+    """Logs only URL and title of an item, at DEBUG. ``scrapy why`` shows what happened to each URL."""
 
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
         """Log a stored article."""
@@ -33,7 +33,7 @@ class QuietLogFormatter(LogFormatter):
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
         if isinstance(exception, RecordRefused):
             return {**line, "level": logging.WARNING}
-        # the outage says once what is wrong with the data; all else is a bug and shows its traceback
+        # an outage of the data is logged once elsewhere; any other error is a bug and needs its traceback
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 
 

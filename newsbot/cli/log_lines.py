@@ -1,9 +1,8 @@
-"""The form of log lines: text or JSON, never with a secret in them.
+"""The form of log lines: text or JSON, without secrets.
 
-What is logged is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object: the
-pairs are its fields, taken from the message before it is put together, so that values keep their types.
-Secrets are taken out of the finished line, whatever wrote it: newsbot, Scrapy, a library, a
-traceback.
+A message is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object with these
+pairs as fields. They are read before the message is formatted, so that values keep their types. Secrets are
+masked in the finished line, whoever wrote it: newsbot, Scrapy, a library, a traceback.
 """
 
 from __future__ import annotations
@@ -19,13 +18,21 @@ from newsbot.clock import iso, utc
 
 MASK = "***"
 LEAST = 4
-"""Signs of a secret that is looked for by itself: shorter ones stand in half of all words."""
+"""Minimum length of a secret that is masked wherever it occurs. Shorter ones occur in many words."""
 MAX_LINE = 64 * 1024
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
-_USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@'\"<>]{1,500}@", re.IGNORECASE)
-_KEYS = r"(?:access_?token|api_?key|auth|key|passw(?:or)?d|pwd|secret|sig(?:nature)?|token)"
-_QUERY = re.compile(rf"([?&;]{_KEYS}=)[^&;\s'\"<>#]+", re.IGNORECASE)
+_USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/?#'\"<>]{1,500}@", re.IGNORECASE)
+_ESCAPED_USER = re.compile(
+    r"(%(?:25)*3a(?:%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#&;'\"<>]){1,500}?(%(?:25)*40)",
+    re.IGNORECASE,
+)
+_KEYS = (
+    r"(?:[\w.-]{0,40}(?:credentials?|passw(?:or)?d|pwd|secret|token)|(?:[\w.-]{0,40}[_.-])?(?:auth|jwt|"
+    r"sig(?:nature)?|(?:access|api|auth|license|private|secret|subscription|user)?key))(?:\[\w*\]|%5b\w*%5d)?"
+)
+_QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
+"""Matches a query parameter, also in an escaped URL inside a query."""
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
@@ -35,7 +42,7 @@ _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")
 
 
 class SafeFormatter(logging.Formatter):
-    """Puts a line together as ``inner`` does, and takes secrets out of it."""
+    """Formats a line with ``inner`` and masks secrets in it."""
 
     def __init__(self, inner: logging.Formatter, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -48,7 +55,8 @@ class SafeFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: ``at``, ``level``, ``logger``, ``event``, ``message``, the message's pairs."""
+    """Formats a record as one JSON object: ``at``, ``level``, ``logger``, ``event``, ``message``, the
+    message's pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -70,7 +78,7 @@ _OWN = frozenset(("at", "level", "logger", "event", "message", "traceback"))
 
 
 def shape_logs(settings: Any) -> None:
-    """Let all handlers of the root logger write as the settings say; may be called again."""
+    """Set the formatters of the root logger's handlers according to the settings. May be called again."""
     as_json = settings.getbool("NEWSBOT_LOG_JSON")
     secrets = set(secrets_of(settings))
     for handler in logging.root.handlers:
@@ -80,15 +88,16 @@ def shape_logs(settings: Any) -> None:
 
 
 def secrets_of(settings: Mapping[str, Any] | Any) -> Iterator[str]:
-    """Yield what must stand in no line: values of settings that are secrets, passwords in addresses."""
+    """Yield the strings that must not appear in logs: values of secret settings, and passwords in URLs."""
     for name in list(settings):
         secret_itself = _SECRET_NAME.search(name) and name not in _NO_SECRETS
         if not secret_itself and not _WITH_ADDRESS.search(name):
-            continue  # others are not even looked at: Scrapy warns of some
+            continue  # do not read other settings: Scrapy warns when some are read
         value = settings.get(name)
         if not isinstance(value, str) or not value:
             continue
         for secret in [value] if secret_itself else _password_of(value):
+            # A password in a URL is escaped there, and unescaped in messages of drivers.
             for form in (secret, unquote(secret), quote(secret, safe="")):
                 if len(form) >= LEAST:
                     yield form
@@ -103,13 +112,15 @@ def _password_of(address: str) -> list[str]:
 
 
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
-    """Return a line without the given secrets, users in addresses, and tokens in queries and headers."""
+    """Return a text with the given secrets, users in URLs, and tokens in queries and headers masked."""
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)
     if "://" in line and "@" in line:
         line = _USER.sub(rf"\1{MASK}@", line)
-    if "=" in line:
+    if "%" in line:
+        line = _ESCAPED_USER.sub(rf"\1{MASK}\2", line)
+    if "=" in line or "%" in line:
         line = _QUERY.sub(rf"\1{MASK}", line)
     if "uthorization" in line or "UTHORIZATION" in line:
         line = _HEADER.sub(rf"\1{MASK}", line)
@@ -117,11 +128,12 @@ def redacted(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the ``key=value`` pairs of a message, with the values that were given for them."""
+    """Return the ``key=value`` pairs of a message, with their unformatted values."""
     template, given = str(record.msg), record.args
     if not given:
         return {}
     named = {match[1]: match.start() for match in _PAIR.finditer(template)}
+    # Position of the value's placeholder in the message -> name of the pair.
     starts = {template.index("=", start) + 1: name for name, start in named.items()}
     found: dict[str, Any] = {}
     for number, match in enumerate(_PLACE.finditer(template.replace("%%", "  "))):
@@ -137,6 +149,6 @@ def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def event_of(template: str) -> str:
-    """Return a name for a kind of message, the same whatever its values: its words without them."""
+    """Return a name for a kind of message: its words without values and pairs."""
     words = re.findall(r"[A-Za-z]+", _PLACE.sub(" ", _PAIR.sub(" ", template)))
     return "_".join(words[:8]).lower() or "message"

@@ -1,9 +1,12 @@
 """Output for people: tables and lines on a terminal or in a pipe.
 
-On a terminal a table is drawn by rich and wide columns wrap. In a pipe or a file every row is one
-line, nothing is cut, and there are no colours: ``grep`` and ``cut`` work. Text from the web is
-cleaned of control characters first, so that no page can steer the terminal. Rich is imported where
-it is used: most output does not need it.
+On a terminal rich draws a table. Wide columns wrap, and if the terminal is too narrow, the least important
+columns are left out. In a pipe or a file every row is one line, nothing is cut, and there are no colours, so
+that ``grep`` and ``cut`` work.
+
+Text from the web is cleaned of control characters, which could change the terminal. Secrets in URLs are
+masked, and international host names are shown in their own script. Rich is imported where it is used, because
+most output does not need it.
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from rich.cells import cell_len
 
+from newsbot.cli.log_lines import redacted
 from newsbot.clock import utc
+from newsbot.urls import host_in_letters
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,68 +31,127 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 READABLE = 24
-"""Characters that a wide column needs; with less it goes below its row."""
+"""Minimum width of a wide column. If there is less space, its text goes below the row."""
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
+_IDN_LABEL = re.compile(r"(?<![\w%-])xn--[a-z0-9-]{1,59}(?![\w-])", re.IGNORECASE)
+"""A host name label in ASCII form (RFC 5890) that is not part of a longer word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. ``wide`` ones share the room that the others leave, and wrap."""
+    """A column of a table.
+
+    ``wide`` columns share the space that the others leave, and wrap. On a narrow terminal the columns with
+    the highest ``spare`` are left out first; those with 0 stay.
+    """
 
     title: str
     align: Literal["left", "right"] = "left"
     wide: bool = False
+    spare: int = 0
 
 
-def clean(text: str) -> str:
-    """Return ``text`` without control characters and marks that turn the writing direction.
+def printable(text: str) -> str:
+    """Return ``text`` without control characters and characters that change the writing direction.
 
     Line ends and tabs stay.
     """
     return _CONTROL.sub("", text)
 
 
+def clean(text: str) -> str:
+    """Return ``text`` for people: :func:`printable`, with secrets in URLs masked and international host names
+    in their own script."""
+    if "xn--" in text.lower():
+        text = _IDN_LABEL.sub(lambda match: host_in_letters(match[0]), text)
+    return redacted(printable(text))
+
+
 def one_line(value: object) -> str:
-    """Return ``value`` as one clean line; None is the empty string."""
+    """Return ``value`` as one clean line. None gives an empty string."""
     return "" if value is None else clean(_BLANK.sub(" ", str(value))).strip()
 
 
 def is_pipe(stream: TextIO) -> bool:
-    """Return True if a stream is certainly not a terminal for rich, whatever its variables say."""
+    """Return True if rich will certainly not treat the stream as a terminal, whatever the environment
+    variables say."""
     return not (stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"))
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """Return a console that prints what it is given: no markup, no emoji codes, no guessing of colours."""
+    """Return a console that prints text as it is: no markup, no emoji codes, no automatic highlighting."""
     from rich.console import Console
 
     return Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table the way the console's stream wants it (see the module's text)."""
+    """Print a table for a terminal or a pipe (see the module's docstring)."""
     cells = [[one_line(value) for value in row] for row in rows]
     if not console.is_terminal:
         for line in plain_table(columns, cells):
             console.file.write(line + "\n")
-    elif _fits(console.width, columns, cells):
+        return
+    shown = _choose(console.width, columns, cells)
+    left_out = [column.title for at, column in enumerate(columns) if at not in shown]
+    columns, cells = _only(shown, columns, cells)
+    if _room(columns, cells) <= console.width:
         console.print(_rich_table(columns, cells))
     else:
         _print_stacked(console, columns, cells)
+    if left_out:
+        console.print(f"left out for lack of room: {', '.join(left_out)}", style="dim")
 
 
-def _fits(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> bool:
-    """Return True if the wide columns keep enough room to be read beside the others."""
-    longest = [max((cell_len(row[at]) for row in cells), default=0) for at in range(len(columns))]
-    needed = [
-        min(long, READABLE) if column.wide else max(long, *map(cell_len, _heading(column, long)))
-        for column, long in zip(columns, longest, strict=True)
-    ]
-    return sum(needed) + 2 * (len(columns) - 1) <= width
+def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
+    """Return the indexes of the columns to show: all, or as many as fit without those of the highest
+    ``spare``.
+
+    If the rest still does not fit, the wide columns go below their rows, and the last other columns are left
+    out.
+    """
+    everything = range(len(columns))
+    for chosen in _ever_fewer(everything, columns):
+        if _room(*_only(chosen, columns, cells)) <= width:
+            return chosen
+    narrow = list(_ever_fewer([at for at in everything if not columns[at].wide], columns))
+    # As a last resort, leave out columns from the right that should stay.
+    narrow += [narrow[-1][:count] for count in range(len(narrow[-1]) - 1, 0, -1)]
+    for chosen in narrow:
+        if max(map(cell_len, plain_table(*_only(chosen, columns, cells)))) <= width:
+            break
+    return [at for at in everything if columns[at].wide or at in chosen]
+
+
+def _ever_fewer(chosen: Iterable[int], columns: Sequence[Column]) -> Iterator[list[int]]:
+    """Yield the columns, then repeatedly without the one with the highest ``spare``."""
+    left = list(chosen)
+    yield left
+    for at in sorted(left, key=lambda at: -columns[at].spare):
+        if columns[at].spare:
+            left = [one for one in left if one != at]
+            yield left
+
+
+def _only(
+    chosen: Sequence[int], columns: Sequence[Column], cells: Sequence[Sequence[str]]
+) -> tuple[list[Column], list[list[str]]]:
+    return [columns[at] for at in chosen], [[row[at] for at in chosen] for row in cells]
+
+
+def _room(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
+    """Return the width that the columns need if wide ones are readable and no word is broken."""
+    needed = []
+    for at, column in enumerate(columns):
+        longest = max((cell_len(row[at]) for row in cells), default=0)
+        heading = max(map(cell_len, _heading(column, longest)))
+        needed.append(max(min(longest, READABLE), heading) if column.wide else max(longest, heading))
+    return sum(needed) + 2 * (len(columns) - 1)
 
 
 def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
-    """Return the table for a terminal; long words such as URLs fold, nothing is cut."""
+    """Return the table for a terminal. Long words such as URLs continue on the next line, and nothing is
+    cut."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -107,7 +171,7 @@ def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Ta
 
 
 def _heading(column: Column, longest: int) -> list[str]:
-    """Return the title in one line or, over cells that are shorter, in two."""
+    """Return the title as one line, or as two if it is longer than the cells."""
     if column.wide or cell_len(column.title) <= longest:
         return [column.title]
     for width in range(max(longest, 1), len(column.title)):
@@ -118,7 +182,7 @@ def _heading(column: Column, longest: int) -> list[str]:
 
 
 def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
-    """Print the wide columns of each row below it, one a line: too little room beside the others."""
+    """Print the wide columns of each row below it, one a line, for terminals that are too narrow."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -137,7 +201,7 @@ def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[
 
 
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the table as lines: a header, then one line a row, columns two blanks apart."""
+    """Return the table as lines: a header, then one line for each row. Two spaces separate columns."""
     lines = [[column.title for column in columns], *([one_line(value) for value in row] for row in rows)]
     widths = [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]
     return [
@@ -153,8 +217,13 @@ def _pad(cell: str, width: int, align: str) -> str:
     return blanks + cell if align == "right" else cell + blanks
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: ``1 URL``, ``2 URLs``. ``plural`` is for nouns without a plural in s."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
+
+
 def when(seconds: float | None, now: float) -> str:
-    """Return a moment (POSIX seconds) as people say it: ``5 min ago``, ``in 2 h``, ``-`` for None."""
+    """Return a time (POSIX seconds) for people: ``5 min ago``, ``in 2 h``, ``-`` for None."""
     if seconds is None:
         return "-"
     distance = abs(now - seconds)

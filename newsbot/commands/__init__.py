@@ -9,3 +9,23 @@ import nothing but :mod:`newsbot.cli.command`. What an action does is in :mod:`n
 - running: ``crawl.py`` (Scrapy's own, with checks before it begins), ``serve.py``, ``sensor.py``,
   ``demo.py``, ``simulate.py``
 """
+
+import sys
+from pkgutil import iter_modules
+
+from scrapy import cmdline
+from scrapy import commands as scrapys
+from scrapy.settings import BaseSettings
+
+from newsbot.cli.command import did_you_mean
+
+
+def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001
+    """Report an unknown command in one line with the nearest name. Scrapy then ends with exit code 2."""
+    known = [module.name for module in iter_modules([*__path__, *scrapys.__path__])]
+    sys.stderr.write(
+        f"scrapy: unknown command {cmdname!r}{did_you_mean(cmdname, known)}; type scrapy to see all\n"
+    )
+
+
+cmdline._print_unknown_command = _unknown  # noqa: SLF001  (there is no public hook)

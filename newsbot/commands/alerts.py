@@ -1,4 +1,4 @@
-"""``scrapy alerts``: shows what is wrong now and which alerts were sent, and tests the outputs."""
+"""``scrapy alerts``: shows current problems and the alerts that were sent, and tests the outputs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Show what is wrong now (silent sources, refusals, lag, disk), tell it, or test the telling"
+    summary = "Show current problems (silent sources, refusals, lag, disk), send alerts, or test the outputs"
     actions = (
         Action(
             "",
-            "Show what is wrong now: what, since when, likely cause, what to do; nothing is sent",
+            "Show current problems with start, likely cause and remedy; nothing is sent",
             "newsbot.actions.alerts:alerts",
             (
                 Argument("--test", action="store_true", help="send a test message to all outputs"),
-                Argument("--send", action="store_true", help="do one round: tell what was not told yet"),
+                Argument("--send", action="store_true", help="send the alerts that were not sent yet"),
             ),
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of, positive
@@ -12,6 +14,13 @@ _WHICH = (
     Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
     Argument("--until", metavar="DATE", type=moment, help="published before"),
 )
+
+
+def share(text: str) -> float:
+    """Read a share above 0 (an argument's ``type``)."""
+    if re.fullmatch(r"[0-9]*\.?[0-9]+", text) is None or not 0 < float(text) <= 1:
+        raise ArgumentTypeError(f"{text!r} is not a share; write a number above 0 and up to 1, e.g. .01")
+    return float(text)
 
 
 class Command(NewsbotCommand):
@@ -26,20 +35,60 @@ class Command(NewsbotCommand):
             (
                 Argument(
                     "query",
-                    help='words; "a phrase", -without, title: author: site: lang: since: until: (in quotes)',
+                    help='in quotes: words, "a phrase", -without, a OR b, (brackets), beginn*, title: author:'
+                    " site: lang: since: until: story: (docs/search.md)",
                 ),
                 *_WHICH,
-                Argument("--limit", type=positive, default=20, help="at most so many (20)"),
+                Argument("--limit", type=positive, default=20, help="maximum number (20)"),
                 Argument("--by-time", action="store_true", help="newest first"),
             ),
         ),
         Action(
+            "counts",
+            "Count the results of up to four queries by day (with all articles), by site, or by language",
+            "newsbot.actions.articles:counts",
+            (
+                Argument("query", nargs="+", help="as in search, each in quotes"),
+                *_WHICH,
+                Argument(
+                    "--by",
+                    type=one_of("day", "site", "language"),
+                    metavar="WHAT",
+                    default="day",
+                    help="day (the last 30, or those of --since and --until), site or language",
+                ),
+            ),
+        ),
+        Action(
+            "save",
+            "Save a search under a name; it can report new articles",
+            "newsbot.actions.articles:save",
+            (
+                Argument("name", help="a search of this name is replaced"),
+                Argument("query", help="as in search, in quotes"),
+                Argument(
+                    "--tell",
+                    type=one_of("off", "at_once", "hourly", "daily"),
+                    metavar="WHEN",
+                    default="off",
+                    help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
+                ),
+            ),
+        ),
+        Action("saved", "List saved searches", "newsbot.actions.articles:saved"),
+        Action(
+            "forget",
+            "Delete a saved search",
+            "newsbot.actions.articles:forget",
+            (Argument("name", help="as scrapy articles saved lists it"),),
+        ),
+        Action(
             "show",
-            "Show all that is stored of an article, and which method gave what",
+            "Show all stored data of an article, and the method that gave each field",
             "newsbot.actions.articles:show",
             (
                 Argument("url", help="any address under which the article was seen"),
-                Argument("--versions", action="store_true", help="earlier versions too, and what changed"),
+                Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
             ),
         ),
         Action(
@@ -53,23 +102,47 @@ class Command(NewsbotCommand):
                     metavar="FORMAT",
                     help="jsonl, csv, parquet, warc; else by the file's name; else jsonl",
                 ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when complete"),
                 *_WHICH,
                 Argument(
                     "--without-ai-opt-outs",
                     action="store_true",
                     help="leave out articles whose site reserves them against use by AI",
                 ),
-                Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
+                Argument(
+                    "--raw", action="store_true", help="CSV: leave cells that begin like formulas as they are"
+                ),
+                Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),
+                Argument("--new", metavar="NAME", help="only what is new since the last export called NAME"),
             ),
         ),
         Action(
             "import",
-            "Take articles out of WARC files (CC-NEWS, archives of other crawlers, our own)",
+            "Import articles from WARC files (CC-NEWS, other crawlers, your own)",
             "newsbot.actions.articles_import:import_files",
             (
-                Argument("file", nargs="+", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+                Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+                Argument(
+                    "--cc-news",
+                    metavar="MONTH",
+                    help="the files of CC-NEWS of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
+                ),
                 Argument("--source", metavar="DOMAIN", help="only of this site"),
+                Argument(
+                    "--sites", metavar="DOMAIN,…", help="only of these; with --cc-news else those with a rule"
+                ),
+                Argument(
+                    "--sample",
+                    metavar="SHARE",
+                    type=share,
+                    help="with --cc-news: this part of the files, e.g. .01; each time the same ones",
+                ),
+                Argument(
+                    "--processes",
+                    metavar="N",
+                    type=positive,
+                    help="files that are read in parallel (with --cc-news one per core, else 1)",
+                ),
                 Argument(
                     "--again", action="store_true", help="from the beginning, also if it was imported before"
                 ),
@@ -77,40 +150,41 @@ class Command(NewsbotCommand):
         ),
         Action(
             "feed",
-            "Write the newest articles that a query finds as an Atom or RSS feed",
+            "Write the newest results of a query as an Atom or RSS feed",
             "newsbot.actions.articles_export:feed",
             (
-                Argument("query", nargs="?", default="", help="as in search; without one all articles"),
+                Argument("query", nargs="?", default="", help="as in search; default: all articles"),
                 Argument(
                     "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
                 ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when complete"),
                 *_WHICH,
-                Argument("--limit", type=positive, default=50, help="at most so many (50)"),
-                Argument("--address", metavar="URL", default="", help="where the feed can be had"),
+                Argument("--limit", type=positive, default=50, help="maximum number (50)"),
+                Argument("--address", metavar="URL", default="", help="the address of the feed"),
             ),
         ),
         Action(
             "stories",
-            "List stories: groups of articles that tell the same thing, the most recent first",
+            "List stories: groups of articles on the same news, the most recent first",
             "newsbot.actions.articles:stories",
             (
                 Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
-                Argument("--min-members", metavar="N", type=positive, default=2, help="at least so many (2)"),
-                Argument("--min-sources", metavar="N", type=positive, default=1, help="of so many sites (1)"),
-                Argument("--limit", type=positive, default=50, help="at most so many (50)"),
+                Argument("--min-members", metavar="N", type=positive, default=2, help="minimum (2)"),
+                Argument("--min-sources", metavar="N", type=positive, default=1, help="minimum of sites (1)"),
+                Argument("--limit", type=positive, default=50, help="maximum number (50)"),
             ),
         ),
         Action(
             "index",
-            "Bring the word index up to date, as crawls do in the background: after an upgrade that makes it "
-            "anew, or to take out the words of removed articles at once",
+            "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
+            "it, after a backup was restored or when it takes too much space",
             "newsbot.actions.articles:index",
+            (Argument("--anew", action="store_true", help="rebuild it; searches use the old one meanwhile"),),
         ),
         Action(
             "reindex",
-            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) into the near-duplicate index again: "
-            "after Redis lost its data; with --anew also after a newsbot that makes it another way",
+            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
+            "Redis lost its data; with --anew also if a newer newsbot refuses the old index",
             "newsbot.actions.articles:reindex",
             (Argument("--anew", action="store_true", help="empty the index first; no crawl may run"),),
         ),

@@ -8,13 +8,21 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 
 from scrapy.commands import crawl
+from scrapy.exceptions import UsageError
+from scrapy.utils.log import configure_logging
 
 from newsbot.cli.command import FAULT, USAGE, load
+from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.terminal import clean
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
 from newsbot.errors import ArgumentError, UserError
+
+logger = logging.getLogger(__name__)
 
 CHATTER = {
     "scrapy.utils.log": logging.WARNING,
@@ -23,19 +31,27 @@ CHATTER = {
     "scrapy.addons": logging.WARNING,
     "asyncio": logging.INFO,
     "scrapy.extensions": logging.WARNING,
-    "pymongo": logging.WARNING,  # Scrapy lets every record be made: 80 a page here, for nobody
-    "scrapy.core.downloader.handlers": logging.ERROR,  # broken and too large answers are counted by cause
+    "pymongo": logging.WARNING,  # Scrapy creates these records even if nobody reads them: 80 a page
+    "scrapy.core.downloader.handlers": logging.ERROR,  # broken and oversized responses are counted by cause
 }
-"""Loggers that tell a person nothing about the crawl; what happened to each page is in ``scrapy why``."""
-BAD_ENDS = ("data_unavailable", "disk_full", "start_error")
+"""Loggers without information for people; ``scrapy why`` shows what happened to each page."""
+STOPS = (
+    "stopping: pages in progress are finished; Ctrl-C again stops at once",
+    "stopped at once: the next crawl fetches the pages in progress again",
+)
+"""The effect of the first and the second signal (Ctrl-C, SIGTERM)."""
+BAD_ENDS = ("data_unavailable", "disk_full", "no_network", "start_error")
 
 
 class Command(crawl.Command):
-    """Exit codes: 0 done, 1 a fault that somebody can put right, 2 wrong usage."""
+    """Exit codes: 0 done, 1 an error that you can fix, 2 wrong usage."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Take the options and check them: before logging begins, so that a fault is one line."""
-        super().process_options(args, opts)
+        """Read the options and check them before logging begins, so that an error is one line."""
+        try:
+            super().process_options(args, opts)
+        except UsageError as error:
+            sys.exit(_complain(f"scrapy crawl: {error}", USAGE))
         assert self.settings is not None
         introduce(self.settings)
         for line in unknown_names(self.settings, os.environ):
@@ -47,9 +63,19 @@ class Command(crawl.Command):
                     logging.getLogger(name).addFilter(_nothing)
             load("newsbot.actions.crawl:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
-            sys.exit(_complain(f"scrapy crawl: {error}", USAGE))
+            sys.exit(self._refuse(f"scrapy crawl: {error}", USAGE))
         except UserError as error:
-            sys.exit(_complain(str(error), FAULT))
+            sys.exit(self._refuse(str(error), FAULT))
+
+    def _refuse(self, text: str, code: int) -> int:
+        """Report why there is no crawl: on stderr, and in the log file (scrapyd has one for each job)."""
+        assert self.settings is not None
+        if self.settings.get("LOG_FILE"):
+            with suppress(OSError):  # the log file itself is the problem
+                configure_logging(self.settings)
+                shape_logs(self.settings)
+                logger.error("%s", text)
+        return _complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl."""
@@ -57,19 +83,41 @@ class Command(crawl.Command):
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
             logging.getLogger(name).removeFilter(_nothing)
+        stops = logging.getLogger("scrapy.crawler")
+        stops.setLevel(logging.INFO)
+        stops.addFilter(_Stops())
         crawler = self._create_crawler(args[0])
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
         if self.crawler_process.bootstrap_failed or reason in BAD_ENDS:
             self.exitcode = FAULT
+        if crawler.stats and (fault := crawler.stats.get_value("newsbot/unreachable")):
+            _complain(fault, FAULT)
+
+
+class _Stops(logging.Filter):
+    """Rewrites Scrapy's log lines about SIGINT and SIGTERM. Of its other lines only warnings pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True if a line is logged."""
+        if not (isinstance(record.args, Mapping) and "signame" in record.args):
+            return record.levelno >= logging.WARNING
+        record.msg, record.args = STOPS[min(self._told, 1)], ()
+        self._told += 1
+        return True
 
 
 def _nothing(_record: logging.LogRecord) -> bool:
-    """Hold back what Scrapy says before its handler writes JSON; a level would not do, Scrapy resets it."""
+    """Reject Scrapy's lines until its handler writes JSON. A log level would not work, because Scrapy resets
+    it."""
     return False
 
 
 def _complain(text: str, code: int) -> int:
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(clean(text) + "\n")
     return code

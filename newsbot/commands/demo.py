@@ -8,7 +8,7 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Crawl a bundled little web on loopback and check what was stored"
+    summary = "Crawl a bundled small web on loopback and check the result"
     actions = (
         Action(
             "",
@@ -25,10 +25,10 @@ class Command(NewsbotCommand):
                 Argument(
                     "--data",
                     metavar="DIR",
-                    help="folder to keep or to go on with (default: a new one in /tmp)",
+                    help="folder to keep or to continue (default: a new one in /tmp)",
                 ),
                 Argument(
-                    "--keep-serving", action="store_true", help="serve on after the crawl, until Ctrl-C"
+                    "--keep-serving", action="store_true", help="keep serving after the crawl, until Ctrl-C"
                 ),
             ),
         ),

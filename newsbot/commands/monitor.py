@@ -19,7 +19,7 @@ class Command(NewsbotCommand):
         ),
         Action(
             "show",
-            "Show the report on a site: broken links and who links there, changes, redirects, structure",
+            "Show the report on a site: broken links and the pages with them, changes, redirects, structure",
             "newsbot.actions.monitor:show",
             (
                 _DOMAIN,
@@ -33,7 +33,5 @@ class Command(NewsbotCommand):
             "newsbot.actions.monitor:page",
             (Argument("url", metavar="URL", help="any address of the page"),),
         ),
-        Action(
-            "forget", "Delete what is kept of a site's checks", "newsbot.actions.monitor:forget", (_DOMAIN,)
-        ),
+        Action("forget", "Delete the results of a site", "newsbot.actions.monitor:forget", (_DOMAIN,)),
     )

@@ -1,4 +1,4 @@
-"""``scrapy move``: copy a crawl from the data file to servers, or home from there."""
+"""``scrapy move``: copies a crawl from the data file to servers, or back."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def _sites(text: str) -> tuple[str, ...]:
 
 
 def _when(text: str) -> tuple[str, datetime]:
-    """Read a date, and keep how it was written."""
+    """Parse a date, and keep its original text."""
     return text, moment(text)
 
 
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Copy a crawl from the data file to Redis and MongoDB, or home from there"
+    summary = "Copy a crawl from the data file to Redis and MongoDB, or back"
     actions = (
         Action(
             "",
-            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. Killed at "
-            "any moment, the same command goes on. Nothing may crawl meanwhile; the source stays as it is.",
+            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
+            "the same command continues. No crawl may run in the meantime; the source is not changed.",
             "newsbot.actions.move:move",
             (
                 Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
@@ -48,7 +48,7 @@ class Command(NewsbotCommand):
                     "--max-articles",
                     type=positive,
                     metavar="N",
-                    help="only so many articles, taken at random, with their pages",
+                    help="maximum number of articles, chosen at random, with their pages",
                 ),
             ),
         ),

@@ -1,4 +1,4 @@
-"""``scrapy prune``: deletes what is older than the settings keep."""
+"""``scrapy prune``: deletes data that are older than the settings allow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newsbot.config.table import AGE
 
 
 def age(text: str) -> float:
-    """Read how long something is kept, in seconds (an argument's ``type``)."""
+    """Parse how long data are kept, in seconds (``type`` of an argument)."""
     try:
         seconds = parse_duration(text)
     except ValueError as error:
@@ -23,11 +23,11 @@ def age(text: str) -> float:
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Let go of what is older than the settings keep"
+    summary = "Delete data that are older than the settings allow"
     actions = (
         Action(
             "",
-            "Show what is older than it is to be kept; with --yes let go of it",
+            "Show the number of old data; with --yes delete them",
             "newsbot.actions.prune:prune",
             (
                 Argument("--yes", action="store_true", help="delete; without it nothing is changed"),

@@ -1,4 +1,4 @@
-"""``scrapy rules``: check rule files, show what they say."""
+"""``scrapy rules``: checks rule files and shows their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIXTURES = Argument(
 )
 _PATH = (
     Argument("path", metavar="PATH", type=Path),
-    Argument("--into", metavar="DIR", type=Path, help="another folder than the rules folder"),
+    Argument("--into", metavar="DIR", type=Path, help="a folder other than the rules folder"),
 )
 
 
@@ -28,13 +28,16 @@ class Command(NewsbotCommand):
         ),
         Action(
             "show",
-            "Show what the rules say of a URL or domain, or list all rules",
+            "Show the rule of a URL or domain, or list all rules",
             "newsbot.actions.rules:show",
-            (Argument("target", nargs="?", metavar="URL|DOMAIN"),),
+            (
+                Argument("target", nargs="?", metavar="URL|DOMAIN"),
+                Argument("--all", action="store_true", help="for a URL: also every value that applies"),
+            ),
         ),
         Action(
             "learn",
-            "Print what was learned of a site's article addresses, and how well it holds on other links",
+            "Print the learned patterns of a site's article URLs, with precision and recall on other links",
             "newsbot.authoring.learn:learn_site",
             (
                 Argument("domain", metavar="DOMAIN"),
@@ -48,15 +51,22 @@ class Command(NewsbotCommand):
             (
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--articles", type=positive, default=30, metavar="N", help="how many (30)"),
+                Argument("--seconds", type=positive, default=300, metavar="N", help="for how long (300)"),
                 Argument("--print", action="store_true", dest="print_only", help="write nothing"),
                 _FIXTURES,
             ),
         ),
         Action(
             "test",
-            "Read the saved pages of sites by their rules and compare field by field",
+            "Extract the saved pages of sites and compare field by field",
             "newsbot.authoring.cases:test_rules",
             (Argument("domains", nargs="*", metavar="DOMAIN"), _FIXTURES),
+        ),
+        Action(
+            "export opml",
+            "Write the feeds of all sites as OPML, with a folder for each tag, to stdout or a file",
+            "newsbot.actions.rules:export_opml",
+            (Argument("-o", "--output", metavar="FILE", type=Path, help="replaced when complete"),),
         ),
         Action(
             "import ftr",

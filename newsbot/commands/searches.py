@@ -8,11 +8,11 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "List, show and forget what `scrapy crawl search` found"
+    summary = "List, show and delete the results of `scrapy crawl search`"
     actions = (
         Action(
             "list",
-            "List all searches that found something, the latest first",
+            "List all searches with results, the latest first",
             "newsbot.actions.searches:list_searches",
         ),
         Action(
@@ -28,13 +28,13 @@ class Command(NewsbotCommand):
                     type=positive,
                     default=1000,
                     metavar="N",
-                    help="results at most",
+                    help="maximum number of results",
                 ),
             ),
         ),
         Action(
             "forget",
-            "Delete what a search found",
+            "Delete the results of a search",
             "newsbot.actions.searches:forget",
             (Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),),
         ),

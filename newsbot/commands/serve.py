@@ -11,7 +11,7 @@ HOST, PORT = "127.0.0.1", 8765
 
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port (0 to 65535; 0: any free one)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535; 0: any free one)")
     return int(text)
 
 
@@ -30,7 +30,7 @@ class Command(NewsbotCommand):
                 Argument(
                     "--public-url",
                     metavar="URL",
-                    help="where hubs reach us (a proxy leads from there to here); else NEWSBOT_PUBLIC_URL",
+                    help="the public address, for hubs (a proxy forwards it); else NEWSBOT_PUBLIC_URL",
                 ),
             ),
         ),

@@ -8,12 +8,15 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Show how sites and their feeds, sitemaps and sections do"
+    summary = "Show the state of sites and their feeds, sitemaps and sections"
     actions = (
         Action(
             "",
             "Show articles, useful share, polls, errors and health of each site and each source",
             "newsbot.actions.sources:sources",
-            (Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),),
+            (
+                Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
+                Argument("--failing", action="store_true", help="only failing sites and sources"),
+            ),
         ),
     )

@@ -11,14 +11,13 @@ from newsbot.config.table import SECTIONS, Setting
 BEGINNING = """\
 # Settings
 
-This page is printed by `python -m newsbot.config`; the table of settings is `newsbot/config/table.py`.
+`python -m newsbot.config` prints this page.
 
-There are three ways to give a setting, the later wins: `newsbot/settings.py`, environment variables (those
-marked *env*; an empty variable is one that is not set), and `-s NAME=VALUE` on the command line. A value
-that makes no sense is an error before anything begins. A name that newsbot does not know, and one in the
-environment that is not read from there, is reported in a line on stderr. Settings of Scrapy keep Scrapy's
-names and meaning (`DOWNLOAD_TIMEOUT`, `DOWNLOAD_MAXSIZE`, …). Politeness per site (delay, concurrency,
-intervals) is set in the rule files, not here.
+A setting can be given in `newsbot/settings.py`, by an environment variable (those marked *env*; an empty one
+counts as not set), and by `-s NAME=VALUE` on the command line; the later one wins. An invalid value is an
+error before anything begins. An unknown name, and one in the environment that is not read from there, is
+reported on stderr. Scrapy's settings work as in Scrapy. Delay, concurrency and intervals of sites are set
+in [rules](rules.md).
 """
 
 
@@ -39,7 +38,7 @@ def _sections() -> Iterator[str]:
 
 def _row(setting: Setting) -> str:
     name = f"`{setting.environment}` (*env*)" if setting.environment else f"`{setting.name}`"
-    kind = "" if setting.kind is ANY else setting.kind.must
+    kind = "" if setting.kind is ANY else setting.kind.must.removeprefix("a ").removeprefix("an ")
     return f"| {name} | {_default(setting)} | {kind} | {setting.meaning} |"
 
 

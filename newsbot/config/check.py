@@ -1,10 +1,11 @@
-"""Checks of the settings that were given, before a command begins: values, names, and parts that moved."""
+"""Checks the given settings before a command begins: values, names, and modules that have moved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from newsbot.config.table import SETTINGS, Setting
@@ -12,7 +13,7 @@ from newsbot.errors import ArgumentError
 
 PREFIX = "NEWSBOT_"
 TESTS = f"{PREFIX}TEST_"
-"""How the names begin that our own tests read from the environment."""
+"""Prefixes of the environment variables that newsbot's own tests read."""
 
 MOVED = {
     "newsbot.logformatter": "newsbot.cli.log_formatter",
@@ -20,7 +21,7 @@ MOVED = {
     "newsbot.scheduler": "newsbot.crawl.scheduler",
     "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",
 }
-"""Modules with parts that Scrapy's settings can name: where they were, and where they are."""
+"""Modules that Scrapy's settings can name and that have moved: old and new path."""
 
 GONE = {
     f"{PREFIX}HTTP2": "set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
@@ -33,11 +34,11 @@ PARTS = (
     *("DOWNLOADER", "SPIDER_LOADER_CLASS", "DOWNLOAD_HANDLERS", "DOWNLOADER_MIDDLEWARES"),
     *("SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS", "ADDONS", "FEED_EXPORTERS", "FEED_STORAGES"),
 )
-"""Settings that name parts by their dotted paths."""
+"""Settings whose values are dotted paths of newsbot's classes."""
 
 
 class SettingsLike(Protocol):
-    """What newsbot needs of settings: Scrapy's settings have it, and a dict."""
+    """The part of Scrapy's settings that newsbot uses; a dict has it too."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a setting."""
@@ -46,7 +47,7 @@ class SettingsLike(Protocol):
 def value_of(settings: SettingsLike, name: str) -> Any:
     """Return the value of a setting of the table, or its default if it is not set.
 
-    Raises :class:`ArgumentError` for a value that is not of its kind.
+    Raises :class:`ArgumentError` for an invalid value.
     """
     setting = SETTINGS[name]
     given = settings.get(name)
@@ -66,13 +67,18 @@ def number_of(settings: SettingsLike, name: str) -> float:
 
 
 def check_settings(settings: SettingsLike) -> None:
-    """Raise :class:`ArgumentError` for the first setting whose value is not of its kind."""
+    """Raise :class:`ArgumentError` for the first invalid value, and for a log file that cannot be written."""
     for name in SETTINGS:
         value_of(settings, name)
+    if path := settings.get("LOG_FILE"):
+        try:
+            Path(path).open("ab").close()
+        except OSError as error:
+            raise ArgumentError(f"the log file {path} cannot be written ({error.strerror})") from error
 
 
 def check_parts(settings: SettingsLike) -> None:
-    """Raise :class:`ArgumentError` for the first setting that names a part of newsbot that has moved."""
+    """Raise :class:`ArgumentError` for the first setting that names a module that has moved."""
     for name in PARTS:
         for path in _paths(settings.get(name)):
             module, _, part = path.rpartition(".")
@@ -81,7 +87,7 @@ def check_parts(settings: SettingsLike) -> None:
 
 
 def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each name that was given and changes nothing, such as a misspelt one."""
+    """Yield a line for each given name that has no effect, such as a misspelt one."""
     variables = {setting.environment for setting in SETTINGS.values()}
     known = {name for name in (*SETTINGS, *variables) if name.startswith(PREFIX)}
     for name in sorted(name for name in map(str, settings) if name.startswith(PREFIX)):
@@ -97,7 +103,7 @@ def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -
 
 
 def _unknown(name: str, known: set[str]) -> str:
-    """Return why a name changes nothing, and which name to use instead."""
+    """Return why a name has no effect, and which name to use instead."""
     if name in GONE:
         return f"this setting no longer exists; {GONE[name]}"
     near = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
@@ -106,14 +112,14 @@ def _unknown(name: str, known: set[str]) -> str:
 
 
 def _shown(setting: Setting, given: Any) -> str:
-    """Return a value as a message may show it: one line, without passwords."""
+    """Return a value for a message: one line, without passwords."""
     if setting.secret:
         return "***"
     return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]
 
 
 def _paths(given: Any) -> Iterator[str]:
-    """Yield the dotted paths in the value of a setting: a path, or a dict with paths on one side."""
+    """Yield the dotted paths in the value of a setting: a path, or a dict with paths as keys or values."""
     if isinstance(given, str):
         yield given
     elif isinstance(given, Mapping):

@@ -13,9 +13,9 @@ _MAX = 200
 
 
 def user_agent(contact: str) -> str:
-    """Return the name under which we ask, with the contact as a comment (RFC 9110, 10.1.5) if there is one.
+    """Return the user agent, with the contact as a comment (RFC 9110, 10.1.5) if there is one.
 
-    Signs that would break the header or end the comment are left out.
+    Characters that would break the header or end the comment are left out.
     """
     clean = "".join(sign for sign in contact if sign.isascii() and sign.isprintable() and sign not in "()\\")
     clean = clean.strip()[:_MAX]
@@ -23,7 +23,7 @@ def user_agent(contact: str) -> str:
 
 
 def introduce(settings: BaseSettings) -> None:
-    """Make a contact given on the command line a part of the agent, unless the agent was set by hand."""
+    """Add a contact given on the command line to the user agent, unless the agent was set explicitly."""
     by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
     contact = settings.get("NEWSBOT_CONTACT")
     if contact and not by_hand:

@@ -1,4 +1,4 @@
-"""The kinds of values of settings: how each is read, and in words what it must be."""
+"""The kinds of values of settings: how to parse a value, and a text that says what is allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from newsbot.clock import parse_duration
 
 Read = Callable[[Any], Any]
-"""Returns the value that was given as text or as a Python object. Raises ``ValueError`` or ``TypeError``."""
+"""Parses a value given as text or as a Python object. Raises ``ValueError`` or ``TypeError``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def as_switch(given: Any) -> bool:
 
 
 def _switch(given: Any) -> bool:
-    if str(given) not in {"0", "1", "true", "false", "True", "False"}:  # what Scrapy's getbool takes
+    if str(given) not in {"0", "1", "true", "false", "True", "False"}:  # words that Scrapy's getbool accepts
         raise ValueError(given)
     return as_switch(given)
 
@@ -114,7 +114,7 @@ def whole(least: int, greatest: int) -> Kind:
 
 
 def duration(least: float) -> Kind:
-    """Return the kind of durations from ``least`` seconds on, such as ``90d``; empty is allowed (None)."""
+    """Return the kind of durations of at least ``least`` seconds, such as ``90d``. An empty value is None."""
 
     def read(given: Any) -> float | None:
         if given == "":
@@ -127,6 +127,17 @@ def duration(least: float) -> Kind:
     return Kind("a duration such as 36h, 90d or 4w, an hour or more", read, least)
 
 
+def one_of(*words: str) -> Kind:
+    """Return the kind that allows these words."""
+
+    def read(given: Any) -> str:
+        if given not in words:
+            raise ValueError(given)
+        return str(given)
+
+    return Kind(f"{', '.join(words[:-1])} or {words[-1]}", read)
+
+
 SWITCH = Kind("1 (on) or 0 (off)", _switch)
 TEXT = Kind("text", _text)
 PATH = Kind("a path", _path)
@@ -134,4 +145,4 @@ WORDS = Kind("a list, or text with commas", _words)
 URL = Kind("an address that begins with http:// or https://", _url)
 LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
 ANY = Kind("anything", lambda given: given)
-"""What is read and checked elsewhere, where more is known of it."""
+"""Any value: it is parsed and checked by the code that uses it."""

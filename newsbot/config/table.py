@@ -24,13 +24,14 @@ from newsbot.config.kinds import (
     as_switch,
     duration,
     number,
+    one_of,
     whole,
 )
 
 MIB = 2**20
 HOUR = 3600.0
 AGE = duration(HOUR)
-"""How long something is kept. At least an hour: a typing error such as ``1s`` must not take all there is."""
+"""How long data are kept. The minimum of an hour protects against typing errors such as ``1s``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +41,26 @@ class Setting:
     name: str
     kind: Kind
     default: Any
-    """None: Scrapy's default, or none; :mod:`newsbot.settings` does not name the setting."""
+    """None: the default is Scrapy's, or there is none, and :mod:`newsbot.settings` does not contain the
+    setting."""
     meaning: str
-    """In Markdown; the first sentence says what it is."""
+    """Markdown. The first sentence says what the setting is."""
     environment: str = ""
-    """The environment variable that it is read from; empty: none."""
+    """The environment variable with its value; empty: none."""
     secret: bool = False
-    """True: messages do not show the value."""
+    """True if messages must not show the value."""
     listed: str = field(default="", kw_only=True)
-    """What docs/settings.md shows as the default, where the value itself would not be clear."""
+    """The default in docs/settings.md, if the value itself would not be clear."""
 
 
 def _env(name: str, kind: Kind, default: Any, meaning: str, *, secret: bool = False) -> Setting:
-    """Return a setting that is also read from an environment variable of the same name."""
+    """Return a setting with an environment variable of the same name."""
     return Setting(name, kind, default, meaning, environment=name, secret=secret)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Settings that belong together: a section of docs/settings.md."""
+    """Settings that belong together, which are a section of docs/settings.md."""
 
     title: str
     settings: tuple[Setting, ...]
@@ -66,9 +68,7 @@ class Section:
 
 
 _DATA = (
-    _env(
-        "NEWSBOT_DATA", PATH, "data", "folder of the data file `newsbot.db`; it is made when a crawl starts"
-    ),
+    _env("NEWSBOT_DATA", PATH, "data", "folder of the data file `newsbot.db`; a crawl creates it"),
     _env(
         "NEWSBOT_RULES",
         PATH,
@@ -89,55 +89,57 @@ _DATA = (
         ANY,
         None,
         'more arguments for the client, as with scrapy-redis: `{"socket_timeout": 5, "redis_cls": '
-        '"redis.cluster.RedisCluster"}`. `REDIS_DB` (a number) works too. Without `REDIS_URL` these '
-        "settings and `REDIS_HOST` change nothing, and a crawl says so",
+        '"redis.cluster.RedisCluster"}`. `REDIS_DB` (a number) works too. They need `REDIS_URL`; '
+        "`REDIS_HOST` is not used",
         listed="empty",
     ),
     Setting(
         "SCHEDULER_PERSIST",
         ANY,
         None,
-        "the queue is never deleted. The other settings of scrapy-redis's scheduler "
-        "(`SCHEDULER_FLUSH_ON_START`, `SCHEDULER_QUEUE_CLASS`, …) are not used either: a crawl that has "
-        "them set says so at its start. To begin anew, name another `REDIS_DB`",
+        "the queue is never deleted; to begin anew, use another `REDIS_DB`. A crawl names the other "
+        "settings of scrapy-redis's scheduler that are set and not used",
         listed="always on",
     ),
     _env(
         "MONGO_URI",
         TEXT,
         "",
-        "shared storage: `mongodb://user:password@host:27017/newsbot`, a replica set or sharded cluster of "
-        "MongoDB 5.0 or newer (docs/scaling.md); the database is `newsbot` if the address names none. "
-        "Empty: the data file",
+        "shared storage: `mongodb://user:password@host:27017/newsbot`, a replica set or sharded cluster "
+        "of MongoDB 5.0 or newer ([scaling.md](scaling.md#mongodb)); default database: `newsbot`. Empty: "
+        "the data file",
         secret=True,
     ),
     _env(
         "NEWSBOT_WARC_DIR",
         PATH,
         "",
-        "folder that gets each request and answer of the news crawl as WARC 1.1 (gzip per record), except "
-        "pages that say `noarchive`; see docs/operations.md. Empty: nothing is archived",
+        "folder for [WARC files](operations.md#archiving-pages). Empty: nothing is archived",
     ),
     Setting("NEWSBOT_WARC_SIZE", whole(10**6, 10**15), 10**9, "bytes after which the next WARC file begins"),
+    _env(
+        "NEWSBOT_CC_NEWS",
+        URL,
+        "https://data.commoncrawl.org/",
+        "address of Common Crawl's news files, or of a mirror, for `scrapy articles import --cc-news`",
+    ),
     _env(
         "NEWSBOT_KEEP_RAW",
         AGE,
         "",
-        "how long `scrapy prune` keeps WARC files of `NEWSBOT_WARC_DIR`, e.g. `90d`; empty: for ever",
+        "how long `scrapy prune` keeps WARC files; empty: for ever",
     ),
     _env(
         "NEWSBOT_KEEP_VERSIONS",
         AGE,
         "",
-        "how long `scrapy prune` keeps earlier versions of articles; the present versions stay. Empty: for "
-        "ever",
+        "the same for earlier versions of articles",
     ),
     _env(
         "NEWSBOT_KEEP_PAGES",
         AGE,
         "",
-        "how long `scrapy prune` keeps history and referrers of pages that are never due again; the pages "
-        "stay known. Empty: for ever",
+        "the same for history and referrers of pages that are never due again",
     ),
 )
 _IDENTITY = (
@@ -145,8 +147,7 @@ _IDENTITY = (
         "NEWSBOT_CONTACT",
         TEXT,
         "",
-        "an address or page for owners of sites; it becomes part of the user agent. Until it is set, each "
-        "crawl asks for it in one line at its start",
+        "an address or page for site owners, sent in the user agent. Each crawl asks for it until it is set",
     ),
     Setting(
         "NEWSBOT_CRAWL_DELAY_CAP",
@@ -158,14 +159,14 @@ _IDENTITY = (
         "NEWSBOT_OBEY_NOINDEX",
         SWITCH,
         True,
-        "a page that says `noindex` (X-Robots-Tag, meta robots) is read for its links and not stored: a "
-        "news archive is an index. `0`: it is stored, with `noindex` in its `rights`",
+        "a page that says `noindex` (X-Robots-Tag, meta robots) is read for its links and not stored. "
+        "`0`: it is stored, with `noindex` in its `rights`",
     ),
     _env(
         "NEWSBOT_TDMREP",
         SWITCH,
         True,
-        "`/.well-known/tdmrep.json` is fetched, once per site and day. `0`: never",
+        "`/.well-known/tdmrep.json` is fetched once per site and day",
     ),
     _env(
         "NEWSBOT_ALLOW_PRIVATE",
@@ -187,36 +188,58 @@ _BOUNDS = (
         "NEWSBOT_MAX_AGE_DAYS",
         number(0, 100_000),
         30,
-        "older entries of sitemaps are skipped unless `since` asks for them. `0`: none are skipped",
+        "older entries of sitemaps and older pages of lists are skipped, unless `since` asks for them. "
+        "`0`: none. With the default, a site's lists are read whole up to 500 articles",
     ),
     _env(
         "NEWSBOT_NEAR_DAYS",
         number(1, 3650),
         30,
-        "for so many days a text is compared with new ones; each day takes 262 to 289 bytes for each of "
-        "its texts. If workers differ, the smallest value counts; after the number was raised, `scrapy "
-        "articles reindex` brings older texts back. Exact copies are recognised for ever",
+        "how many days a text is compared with new ones, at 262 to 289 bytes a text. If workers differ, "
+        "the smallest value counts; after an increase run `scrapy articles reindex`. Exact copies are "
+        "recognised for ever",
     ),
     Setting(
         "NEWSBOT_EXPLORE",
         number(0, 1),
         0.03,
-        "share of rejected links that are fetched nevertheless, to notice a redesign; never more than half "
-        "this share of a site's page downloads. `0`: none",
+        "share of rejected links that are fetched to notice a redesign; at most half this share of a "
+        "site's page downloads",
     ),
     Setting(
         "NEWSBOT_RULES_RELOAD",
         number(0, DAY),
         10.0,
-        "seconds between two checks of the rules folder while a crawl runs: changed rules are used from "
-        "then on, wrong ones are reported and the old rules stay. `0`: never",
+        "seconds between two checks of the rules folder for changes. `0`: never",
     ),
     Setting(
         "NEWSBOT_RANKING",
         SWITCH,
         True,
-        "`0`: links are followed whatever they are likely to be; only rules, depth and traps bound the "
-        "crawl. For comparison (`python -m benchmarks.useful`)",
+        "`0`: all links are followed that rules, depth and traps allow. For comparison (`python -m "
+        "benchmarks.useful`)",
+    ),
+)
+_RENDERING = (
+    _env(
+        "NEWSBOT_RENDER",
+        one_of("rules", "auto", "off"),
+        "rules",
+        "`rules`: pages of sites with `render: true`; `auto`: also pages with scripts and no text, "
+        "unless `render: false`; `off`: none",
+    ),
+    _env(
+        "NEWSBOT_BROWSER",
+        PATH,
+        "",
+        "the Chromium that renders pages; empty: `chromium`, `chromium-browser` or `google-chrome` of the "
+        "`PATH`",
+    ),
+    Setting(
+        "NEWSBOT_RENDER_SECONDS",
+        number(1, 600),
+        60.0,
+        "time limit of a page and its scripts, with the delays of their hosts",
     ),
 )
 _QUEUE = (
@@ -230,8 +253,8 @@ _QUEUE = (
         "NEWSBOT_RETRY_SCALE",
         number(0, 1000),
         1,
-        "factor on the pauses between attempts at a URL that failed (10 s at first, doubling, spread at "
-        "random)",
+        "factor on the pauses between attempts at a URL that failed (10 s at first, doubling, with "
+        "random spread)",
     ),
     _env(
         "NEWSBOT_PAGE_VISITS",
@@ -243,16 +266,15 @@ _QUEUE = (
         "NEWSBOT_POLL_BUDGET",
         number(0, 10**9),
         0,
-        "requests an hour for polls of feeds, sitemaps and sections, of all workers together. How they are "
-        "shared is learned: docs/rules.md, `recrawl`. `0`: two for each source that is alive. Delays of "
-        "hosts and `interval` still apply, and no source waits longer than 6 hours, even if that takes "
-        "more than the budget",
+        "requests an hour of all workers for polls of feeds, sitemaps and sections, which "
+        "[recrawl](rules.md#recrawl) shares out. `0`: two for each source that is alive. Delays of hosts "
+        "and `interval` still apply, and no source waits longer than 6 hours",
     ),
     Setting(
         "NEWSBOT_PATIENCE",
         number(0),
         120.0,
-        "seconds; a crawl with `mode=once` waits so long for a URL that is held back (delay, Retry-After) "
+        "seconds that a crawl with `mode=once` waits for a URL that is held back (delay, Retry-After) "
         "before it ends",
     ),
 )
@@ -264,8 +286,14 @@ _PUSH = (
         "NEWSBOT_WEB_TOKEN",
         TEXT,
         "",
-        "the token that `scrapy serve` requires before it acts, and before it shows anything to clients "
-        "outside this machine; 16 characters or more ([dashboard.md](dashboard.md))",
+        "the [token](dashboard.md#access) of `scrapy serve`, 16 characters or more",
+        secret=True,
+    ),
+    _env(
+        "NEWSBOT_SCRAPYD",
+        URL,
+        "",
+        "a scrapyd whose jobs the dashboard lists, starts and stops, e.g. `http://NAME:PASSWORD@127.0.0.1:6800`",
         secret=True,
     ),
     _env(
@@ -278,7 +306,7 @@ _PUSH = (
         "NEWSBOT_SENSOR_SECRET",
         TEXT,
         "",
-        "the secret that sensors sign their notices with; empty: no notices are accepted",
+        "the secret that sensors sign their notices with; empty: none are accepted",
         secret=True,
     ),
     Setting(
@@ -299,15 +327,14 @@ _ALERTS = (
         "NEWSBOT_ALERT_WEBHOOK",
         URL,
         "",
-        "address that alerts are POSTed to as JSON; a private address is allowed",
+        "address that alerts are POSTed to as JSON, also a private one",
         secret=True,
     ),
     _env(
         "NEWSBOT_ALERT_MAIL",
         WORDS,
         "",
-        "who gets alerts by e-mail; Scrapy's `MAIL_HOST`, `MAIL_PORT`, `MAIL_USER`, `MAIL_PASS`, "
-        "`MAIL_FROM`, `MAIL_TLS` and `MAIL_SSL` name the server",
+        "who gets alerts by e-mail (Scrapy's `MAIL_HOST`, `MAIL_PORT`, … name the server)",
     ),
     _env(
         "NEWSBOT_ALERT_COMMAND",
@@ -328,8 +355,7 @@ _OUTPUT = (
         "LOG_LEVEL",
         LEVEL,
         "INFO",
-        "`LOG_LEVEL` of crawls; other commands log warnings only, unless `-L` says otherwise. On the "
-        "command line: `-L LEVEL`",
+        "`LOG_LEVEL` of crawls; other commands log warnings only. On the command line: `-L LEVEL`",
         environment="NEWSBOT_LOG_LEVEL",
     ),
     _env(
@@ -337,21 +363,20 @@ _OUTPUT = (
         SWITCH,
         False,
         "`1`: each log line is one JSON object: `at`, `level`, `logger`, `event` (the same for all "
-        "messages of a kind), `message`, and the `key=value` pairs of the message as fields; the summary "
-        "table is left out. With or without it, passwords and tokens are never logged: those of settings, "
-        "of addresses (`user:password@`), of queries and headers are `***`",
+        "messages of a kind), `message`, and the `key=value` pairs of the message; the summary table is "
+        "left out. Passwords and tokens are `***` in every log",
     ),
     Setting(
         "NEWSBOT_PROGRESS",
         SWITCH,
         True,
-        "progress while crawling and the summary at the end; `-s NEWSBOT_PROGRESS=0` is silent",
+        "progress while crawling and the summary at the end",
     ),
     _env(
         "NEWSBOT_PROGRESS_INTERVAL",
         number(0.1, DAY),
         10,
-        "seconds between progress lines (the live display of a terminal moves twice a second)",
+        "seconds between progress lines (not of the live display)",
     ),
     Setting(
         "NEWSBOT_SAMPLES",
@@ -363,16 +388,22 @@ _OUTPUT = (
         "NEWSBOT_TRIAL",
         SWITCH,
         False,
-        "`1`: the program that started this crawl deletes its data afterwards (as `scrapy rules new` "
-        "does): the summary does not say where they are",
+        "`1`: the summary does not name the data folder, because the program that started the crawl "
+        "deletes it",
     ),
-    Setting("NEWSBOT_STATS_FILE", PATH, "", "file that gets all stats of the crawl as JSON when it ends"),
+    Setting(
+        "NEWSBOT_STATS_FILE",
+        PATH,
+        "",
+        "file that gets all stats of the crawl as JSON, at each progress line and at the end",
+    ),
 )
 
 SECTIONS = (
     Section("Where data are kept", _DATA),
     Section("Identity and manners", _IDENTITY),
     Section("Bounds", _BOUNDS),
+    Section("Pages that need JavaScript", _RENDERING, "See [render.md](render.md)."),
     Section("The queue", _QUEUE),
     Section("Dashboard and push notices", _PUSH, "See [dashboard.md](dashboard.md) and [push.md](push.md)."),
     Section("Alerts", _ALERTS, "See [monitoring.md](monitoring.md)."),

@@ -1,8 +1,8 @@
-"""Connects to MongoDB: the options of the URI, and those that newsbot adds where the URI gives none.
+"""Connects to MongoDB, with the options of the URI and newsbot's defaults for options that are missing.
 
-A write is acknowledged when a majority of the replica set has it in its journal: with MongoDB's own
-default for a single node, kill -9 lost up to 162 acknowledged inserts, with the journal none.
-Waiting is short, because a crawl stands still meanwhile; whoever calls tries again.
+A write is acknowledged when a majority of the replica set has it in its journal. With MongoDB's own default
+for a single node, kill -9 lost up to 162 acknowledged inserts; with the journal it lost none.
+Timeouts are short, because the crawl is blocked while it waits; the caller retries.
 """
 
 from __future__ import annotations
@@ -46,27 +46,28 @@ _DEFAULTS: dict[str, Any] = {
 _MAJORITY_MS = 20_000
 _ANSWER_MS = 30_000
 _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
-"""For a crawl: its reactor stands still while it waits, so it rather comes again."""
+"""Shorter timeouts for a crawl, whose reactor is blocked while it waits. The caller retries."""
 _HURRIED_MAJORITY_MS = 4_000
 FORM = (
-    "mongodb://user:password@host:27017/newsbot (signs like : / ? # @ % in a password are written as %3A …)"
+    "mongodb://host:27017/newsbot, a log-in as user:password@ before the host (signs like : / ? # @ % in a "
+    "password are written as %3A …)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An open client, its database, and how people call the place (hosts and database, no credentials)."""
+    """An open client, its database, and a name for messages (hosts and database, no credentials)."""
 
     client: Client
     database: Collections
     write_concern: WriteConcern
     name: str
     patience: int = _ANSWER_MS
-    """Milliseconds that a long read may take in the server."""
+    """Maximum time of a long read in the server, in milliseconds."""
 
 
 def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
-    """Make a client; nothing is sent yet. Raises :class:`DataUnavailable` if the URI is none."""
+    """Create a client without connecting. Raises :class:`DataUnavailable` for an invalid URI."""
     hosts, query = _hosts_and_query(uri)
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     wanted = _DEFAULTS | _HURRIED if hurried else _DEFAULTS
@@ -74,7 +75,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     try:
         client: Client = MongoClient(uri, connect=False, **more)
     except (PyMongoError, ValueError, TypeError) as error:
-        # the driver's words may quote parts of a password, when it is not escaped
+        # the driver's message may quote parts of a password that is not escaped
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
     try:
         timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
@@ -97,7 +98,7 @@ def _hosts_and_query(uri: str) -> tuple[str, str]:
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
     if not mark or scheme not in ("mongodb", "mongodb+srv") or "@" in path:
-        raise DataUnavailable(f"MONGO_URI: is no address of MongoDB; write {FORM}")
+        raise DataUnavailable(f"MONGO_URI: is not an address of MongoDB; write {FORM}")
     return authority.rpartition("@")[2], query
 
 
@@ -118,14 +119,14 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})
-"""Codes of a server that shuts down, elects or is cut off."""
+"""Error codes of a server that shuts down, holds an election or has lost its connection."""
 _REFUSED = frozenset({2, 9, 14, 52, 57, 66, 121, 10334, 17280, 17419})
-"""Codes that a single record is to blame for: its values, names or size."""
+"""Error codes caused by a single record: its values, names or size."""
 
 
 @contextmanager
 def readable_errors(name: str) -> Iterator[None]:
-    """Turn faults of the driver into :class:`DataError` kinds that name the place and the remedy."""
+    """Convert errors of the driver to subclasses of :class:`DataError` that name the place and the remedy."""
     try:
         yield
     except (PyMongoError, BSONError, OverflowError) as error:
@@ -135,7 +136,7 @@ def readable_errors(name: str) -> Iterator[None]:
 def translate(name: str, error: Exception) -> DataError:
     """Return the fault as :class:`DataError`; ``name`` is how people call the place."""
     if isinstance(error, BSONError | DocumentTooLarge | OverflowError):
-        return RecordRefused(f"{name}: a record cannot be kept ({_cause(error)})")
+        return RecordRefused(f"{name}: a record cannot be stored ({_cause(error)})")
     if isinstance(error, WTimeoutError | ExecutionTimeout):
         return DataUnavailable(f"{name}: {_SLOW}")
     if isinstance(error, ConnectionFailure):
@@ -146,7 +147,7 @@ def translate(name: str, error: Exception) -> DataError:
 
 
 def all_duplicates(error: BulkWriteError) -> bool:
-    """True if all that failed is keys that exist: another worker was faster."""
+    """Return True if all failures are duplicate keys, because another worker was faster."""
     found = error.details["writeErrors"]
     return (
         bool(found)
@@ -163,7 +164,7 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
         if code in _GONE:
             return DataUnavailable(f"{name}: {_AWAY} ({_cause(error)})")
         if code in _REFUSED:
-            return RecordRefused(f"{name}: a record cannot be kept ({_cause(error)})")
+            return RecordRefused(f"{name}: a record cannot be stored ({_cause(error)})")
     return DataError(f"{name}: {_cause(error)}")
 
 
@@ -176,7 +177,7 @@ def _codes(error: OperationFailure) -> list[int]:
 
 
 def _cause(error: Exception) -> str:
-    """The beginning of what the driver says: the rest describes every server that it knows."""
+    """Return the beginning of the driver's message. The rest describes every server that it knows."""
     text = str(error).partition(" (configured timeouts")[0].partition(", full error")[0]
     text = text.partition(", Timeout:")[0]
     return " ".join(text.split())[:_MAX_CAUSE]

@@ -1,9 +1,8 @@
-"""Connects to Redis as scrapy-redis does, runs its scripts, and reports its faults in plain words without
-credentials.
+"""Connects to Redis like scrapy-redis, runs scripts, and reports errors in plain words without credentials.
 
-The only place that connects; the frontier and the near-duplicate index build on it. Settings as in
-scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``redis_cls``, for example
-``redis.cluster.RedisCluster``).
+All connections to Redis are made here; the frontier and the near-duplicate index use this module. The
+settings are those of scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS (with
+``redis_cls``, for example ``redis.cluster.RedisCluster``).
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""A pool that may have no more connections keeps them: others may wait for one."""
+"""Pools with at most this many connections get each one back after use, since others may wait for it."""
 
 _ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
-"""Its pool keeps a connection; one that was kept here would keep its pool, which it knows."""
+"""Idle connections by pool, as weak references: a connection refers to its pool and would keep it alive."""
 
 
 def take(pool: ConnectionPool) -> Any:
-    """Return a ``redis.Connection`` for one command; any number of threads may. Raises the client's errors.
+    """Return a ``redis.Connection`` for one command. Thread-safe. Raises the client's errors.
 
-    One that the server has closed, or on which lies an answer that nobody read, connects again with the next
-    command. A process that was forked makes its own.
+    A connection that the server has closed, or that holds an unread answer, reconnects with the next command.
+    A forked process opens its own connections.
     """
     ready = _ready.get(pool)
     try:
         connection = ready.pop()() if ready else None
-    except IndexError:  # another thread was quicker
+    except IndexError:  # another thread took it
         connection = None
     if connection is None or connection.pid != os.getpid():
         return pool.get_connection()
@@ -60,7 +59,7 @@ def take(pool: ConnectionPool) -> Any:
 
 
 def give_back(pool: ConnectionPool, connection: Any) -> None:
-    """Let it lie ready for the next command."""
+    """Keep a connection for the next command."""
     if pool.max_connections <= FEW:
         pool.release(connection)
     else:
@@ -68,19 +67,22 @@ def give_back(pool: ConnectionPool, connection: Any) -> None:
 
 
 def give_up(pool: ConnectionPool, connection: Any) -> None:
-    """Close it after a fault: an answer may be on its way still. The pool connects it when it is needed."""
+    """Close a connection after an error, since an answer may still arrive. The pool reconnects it later."""
     connection.disconnect()
     pool.release(connection)
 
 
 TIMEOUT = 5.0
-"""Seconds for connecting and for an answer, unless REDIS_PARAMS says else: a crawl waits no longer."""
+"""Default timeout in seconds for connecting and for an answer; REDIS_PARAMS overrides it."""
 
 
-FORM = "redis://user:password@host:6379/0 (signs like : / ? # @ % in a password are written as %3A …)"
+FORM = (
+    "redis://host:6379/0, a log-in as user:password@ before the host (signs like : / ? # @ % in a password "
+    "are written as %3A …)"
+)
 
 Argument = bytes | str | int | float
-"""What a script takes."""
+"""Type of the arguments of a script."""
 
 _NO_ADDRESS = "REDIS_URL"
 _SCHEMES = ("redis", "rediss", "unix")
@@ -97,7 +99,7 @@ class _Settings:
 
     def get(self, name: str, default: Any = None) -> Any:
         if name in ("REDIS_ENCODING", "REDIS_DECODE_RESPONSES"):
-            return default  # records are bytes, whatever others on this server wish
+            return default  # records are bytes, so this setting must not apply
         return self._settings.get(name, default)
 
     def getdict(self, name: str) -> dict[str, Any]:
@@ -105,17 +107,17 @@ class _Settings:
 
 
 def connect(settings: SettingsLike) -> redis.Redis:
-    """Return a client; nothing is sent yet, unless it is a cluster's, which asks for the nodes.
+    """Return a client. Nothing is sent yet, except by a cluster client, which requests the list of nodes.
 
-    Raises :class:`DataError` for settings that make no sense.
+    Raises :class:`DataError` for invalid settings.
 
-    The client never repeats a command by itself: a lease handed out twice would be lost.
+    The client never retries a command: the leases of a first, unanswered call would be lost.
     """
     given = settings.get("REDIS_PARAMS") or {}
     try:
         given = dict(json.loads(given) if isinstance(given, str) else given)
     except (ValueError, TypeError) as error:
-        raise DataError(f"REDIS_PARAMS is no JSON object: {error}") from error
+        raise DataError(f"REDIS_PARAMS is not a JSON object: {error}") from error
     params = {**dict.fromkeys(_TIMEOUTS, TIMEOUT), **given}
     params |= {"decode_responses": False, "retry_on_timeout": False, "retry": Retry(NoBackoff(), 0)}
     place = server_name(settings)
@@ -130,19 +132,19 @@ def connect(settings: SettingsLike) -> redis.Redis:
         if pool is not None:
             pool.connection_class(**pool.connection_kwargs)  # names of REDIS_PARAMS that it does not know
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
-        # the client's words may quote parts of a password, when it is not escaped
+        # the client's message may quote parts of a password that is not escaped
         raise DataError(f"{place}: cannot be used ({_one_line(error)})") from error
     return client
 
 
 def server_name(settings: SettingsLike) -> str:
-    """Return where the server is, as people may read it: without user name and password."""
+    """Return the address of the server for messages, without user name and password."""
     url = settings.get("REDIS_URL")
     if not url:
         return f"redis://{settings.get('REDIS_HOST') or 'localhost'}:{settings.get('REDIS_PORT') or 6379}"
     try:
         parts = urlsplit(str(url))
-        _ = parts.port  # raises ValueError if it is no number: then it may be part of a password
+        _ = parts.port  # raises ValueError if it is not a number: then it may be part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
@@ -153,9 +155,9 @@ def server_name(settings: SettingsLike) -> str:
 
 
 class Script:
-    """A Lua script: Redis runs it as a whole or not at all.
+    """A Lua script, which Redis runs atomically.
 
-    It is sent by its hash; a server that lost it (SCRIPT FLUSH, restart) gets its text.
+    It is called by its hash. If the server does not know it (SCRIPT FLUSH, restart), the text is sent.
     """
 
     def __init__(self, text: str) -> None:
@@ -170,9 +172,10 @@ class Script:
         *,
         forgotten: Callable[[], None] | None = None,
     ) -> Any:
-        """Run it, in one round trip. Raises the client's errors (:func:`readable_errors` reads them).
+        """Run the script in one round trip. Raises the client's errors (see :func:`readable_errors`).
 
-        ``forgotten`` is called before a server that does not know the script gets it: it may be new.
+        ``forgotten`` is called before the text is sent to a server that does not know the script, because
+        that server may have lost its data.
         """
         try:
             return _send(client, "EVALSHA", self._digest, len(keys), *keys, *arguments)
@@ -183,10 +186,10 @@ class Script:
 
 
 def _send(client: redis.Redis, *command: Argument) -> Any:
-    """Send a command and return the answer as it comes.
+    """Send a command and return the raw answer.
 
-    Not by the client's own way, which takes twice the time for measurements and retries that nobody asked
-    for. A cluster's client has no pool: it finds the node of the keys.
+    This bypasses the client's ``execute_command``, which takes twice the time for metrics and retries. A
+    cluster client has no pool; it finds the node of the keys.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
@@ -215,13 +218,13 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
 
 @cache
 def lua_script(folder: str, name: str) -> Script:
-    """Return the script ``name`` of a folder of the package, with the folder's ``lib`` put in front."""
+    """Return the script ``name`` from a folder of the package, preceded by the folder's ``lib``."""
     place = files("newsbot").joinpath(*folder.split("/"))
     return Script("\n".join((place / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name)))
 
 
 def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
-    """Raise :class:`DataError` if the server would throw ``what`` away when its memory is full."""
+    """Raise :class:`DataError` if the server would evict keys (``what``) when its memory is full."""
     memory = client.info("memory")
     if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
         raise DataError(
@@ -230,13 +233,13 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
 
 
 def thrown_away(client: redis.Redis) -> int:
-    """Return how many keys the server has thrown away for want of memory since it started."""
+    """Return the number of keys that the server has evicted since it started."""
     return int(client.info("stats").get("evicted_keys") or 0)
 
 
 @contextmanager
 def readable_errors(place: str) -> Iterator[None]:
-    """Turn the client's errors into :class:`DataError` kinds of one line that begin with ``place``."""
+    """Convert errors of the client to one-line :class:`DataError` subclasses that begin with ``place``."""
     try:
         yield
     except redis.exceptions.AuthenticationError as error:

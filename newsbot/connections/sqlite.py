@@ -1,4 +1,4 @@
-"""Opens the embedded data file: schema versions, transactions, and faults as errors that people understand.
+"""Opens the embedded data file; provides schema versions, transactions and readable errors.
 
 Frontier, storage and near-duplicate index keep their tables in one SQLite file, each with its own
 schema version, so that each can be moved to a server alone.
@@ -15,25 +15,25 @@ from pathlib import Path
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 
 BUSY_SECONDS = 30.0
-"""How long opening waits for others that open or migrate the file."""
+"""Timeout for opening the file while other processes open or migrate it."""
 LOCK_SECONDS = 5.0
-"""How long each transaction waits for its lock afterwards: a crawl stands still meanwhile."""
+"""Timeout for the lock of a transaction. It is short, because the crawl is blocked while it waits."""
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 
 
 def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> sqlite3.Connection:
-    """Open (or make) the file and bring the tables of ``component`` to the newest version.
+    """Open or create the file and migrate the tables of ``component`` to the newest version.
 
     ``migrations[n]`` is the SQL script from version n to n + 1. The connection is in autocommit
-    mode: write inside :func:`transaction`. Raises :class:`DataError` kinds.
+    mode: write inside :func:`transaction`. Raises subclasses of :class:`DataError`.
     """
     with readable_errors(path):
         _check_library()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise DataUnavailable(
-                f"{path.parent}: cannot be made ({error.strerror}); set NEWSBOT_DATA to a writable folder"
+                f"{path.parent}: cannot be created ({error.strerror}); set NEWSBOT_DATA to a writable folder"
             ) from error
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
@@ -54,8 +54,8 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging.
 
-    SQLite does not wait for a lock here: several processes that open a new file at once would be told
-    that it is locked, at once.
+    SQLite does not wait for a lock here. If several processes open a new file at the same time, the call
+    fails immediately, so it is repeated.
     """
     give_up = time.monotonic() + BUSY_SECONDS
     while True:
@@ -71,7 +71,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Run the block as one write transaction: all of it or nothing."""
+    """Run the block as one atomic write transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
@@ -84,7 +84,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Let all reads of the block see one moment, whatever other processes write meanwhile."""
+    """Let all reads of the block see one consistent snapshot, while other processes write."""
     connection.execute("BEGIN")
     try:
         yield connection
@@ -95,7 +95,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def readable_errors(path: Path) -> Iterator[None]:
-    """Turn faults of SQLite into :class:`DataError` kinds that name the file and the remedy."""
+    """Convert errors of SQLite to subclasses of :class:`DataError` that name the file and the remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -117,7 +117,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
     (
         ("SQLITE_NOTADB",),
         SchemaError,
-        "is no newsbot data file; move it away or set NEWSBOT_DATA to another folder",
+        "is not a newsbot data file; move it away or set NEWSBOT_DATA to another folder",
     ),
     (("SQLITE_CORRUPT",), DataError, "is damaged; restore a backup or run sqlite3's .recover on it"),
     (("SQLITE_IOERR",), DataUnavailable, "cannot be read or written; check the disk"),
@@ -153,7 +153,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrati
         connection.execute(
             "CREATE TABLE IF NOT EXISTS newsbot_schema (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
         )
-        version = _version(connection, component)  # another process may have migrated meanwhile
+        version = _version(connection, component)  # another process may have migrated in the meantime
         if version > len(migrations):
             raise SchemaError(
                 f"{path}: {component} was written by a newer newsbot (version {version}, this one knows "

@@ -2,29 +2,52 @@
 
 Files in reading order:
 
-* ``arguments``: what ``-a name=value`` may say
+* ``arguments``: reads and checks ``-a name=value``
 * ``context``: backends, rules, clock and counters, which every part may use
-* ``availability``: the guard of the backends while a server or the file is away
-* ``archive``: pages as they came, as WARC files
+* ``availability``: guards the backends while a server or a file is unavailable
+* ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
 * ``scope``: which sites, hosts and dates the crawl was asked for
-* ``politeness``: delays and rests of hosts
-* ``address_guard``: which hosts may be asked at all
-* ``removals``: what people have taken out
+* ``politeness``: delays of hosts, and pauses after errors
+* ``address_guard``: refuses hosts with private addresses
+* ``removals``: what people have removed
+* ``reachability``: detects that this machine has no network
 * ``failures``: tokens for what went wrong
 * ``visit``: one visit, and the links that it found
 * ``entries``: frontier entries and page records of links
-* ``seeds``: what a crawl begins with
+* ``seeds``: the links that a crawl begins with
 * ``links``: which links are followed, and how they are queued
 * ``hubs``: WebSub hubs that pages name
 * ``site_knowledge``: what is known of each site and shared with other workers
 * ``source_state``: the records of feeds, sitemaps and sections
-* ``recrawl_policy``: when pages are wanted again
-* ``completion``: the end of a visit, and the visits that wait for it
-* ``refill``: a frontier that keeps only what is due soon gets the rest
-* ``recovery``: what is done first after an outage
+* ``recrawl_policy``: decides when pages are fetched again
+* ``completion``: completes visits, and queues those that wait for it
+* ``refill``: loads due pages from the storage into a frontier that keeps only what is due soon
+* ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
-* ``memory``: gives free memory back to the system
+* ``browser``: renders pages whose text is written by scripts
+* ``certificates``: verifies TLS certificates, unless a rule says otherwise
+* ``slots``: limits the requests to hosts that do not answer
+* ``memory``: returns free memory to the system
+* ``waiting``: tells what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
 * ``auxiliary_scheduler``: the scheduler of the spiders that search or check
 """
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _CallablePackage(ModuleType):
+    """Makes this package callable, so that ``newsbot.crawl(sites)`` always calls :func:`newsbot.api.crawl`.
+
+    An import of any module of this package sets the attribute ``crawl`` of ``newsbot`` to the package.
+    """
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return import_module("newsbot.api").crawl(*arguments, **keywords)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -1,4 +1,4 @@
-"""Keeps the crawl away from private addresses: only hosts that the public can reach are contacted."""
+"""Refuses private addresses: the crawl contacts only hosts with public addresses."""
 
 from __future__ import annotations
 
@@ -13,32 +13,51 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
-LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
+USUAL_PORTS = (None, 80, 443)
+LOCAL_NAMES = (
+    *(".localhost", ".local", ".localdomain", ".internal", ".home.arpa"),
+    *(".lan", ".home", ".corp", ".private", ".intranet"),  # RFC 6762, appendix G
+)
+
+
+_LOCAL = tuple(
+    ipaddress.ip_network(network)
+    # NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and the dummy and
+    # relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions take some of them for public.
+    for network in ("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "192.0.0.8/32", "192.88.99.0/24")
+)
+_ISATAP = (0x5EFE, 0x2005EFE)
+"""The first half of an interface identifier that ends with an IPv4 address (RFC 5214)."""
+_HOLD_IPV4 = tuple(
+    ipaddress.IPv6Network(network)
+    # mapped, compatible (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052)
+    for network in ("::ffff:0:0/96", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96")
+)
 
 
 def is_public(address: str) -> bool:
     """Return True for an IP address that is globally reachable (IANA special-purpose registries).
 
-    IPv4-mapped, 6to4 and NAT64 addresses are judged by the IPv4 address inside. ``ValueError`` if
-    ``address`` is no IP address.
+    If an IPv6 address contains an IPv4 address, the IPv4 address decides. Raises ``ValueError`` if
+    ``address`` is not an IP address.
     """
     ip = ipaddress.ip_address(address)
+    if any(ip in network for network in _LOCAL):
+        return False
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or _nat64(ip)
-        if inner is not None:
-            ip = inner
+        if ip.is_site_local:
+            return False
+        if ip.sixtofour is not None:
+            ip = ip.sixtofour
+        elif int(ip) >> 32 & 0xFFFFFFFF in _ISATAP or any(ip in network for network in _HOLD_IPV4):
+            # The last 32 bits are the IPv4 address.
+            ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
     return ip.is_global and not ip.is_multicast
 
 
-def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    if ip in ipaddress.ip_network("64:ff9b::/96"):
-        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return None
-
-
 def is_local(host: str) -> bool:
-    """Return True for an IP address that is not public and for names that are local by convention."""
-    if host == "localhost" or host.endswith(LOCAL_NAMES):
+    """Return True for a private IP address, and for a name that is local by convention or has no dot."""
+    if host.endswith(LOCAL_NAMES) or ("." not in host and ":" not in host):
         return True
     try:
         return not is_public(host.strip("[]"))
@@ -48,11 +67,11 @@ def is_local(host: str) -> bool:
 
 MAX_REFUSED = 10_000
 refused: set[str] = set()
-"""Names that were refused; Twisted reports them like names that do not exist."""
+"""Names that were refused. Twisted reports them as names that do not exist, so we note them here."""
 
 
 class GuardedResolver(CachingThreadedResolver):
-    """Scrapy's caching resolver that refuses private addresses unless NEWSBOT_ALLOW_PRIVATE is on."""
+    """Scrapy's caching resolver, which refuses private addresses unless NEWSBOT_ALLOW_PRIVATE is on."""
 
     allow_private = False
     exempt: frozenset[str] = frozenset()
@@ -62,11 +81,12 @@ class GuardedResolver(CachingThreadedResolver):
         """Make the resolver from the crawl's settings."""
         resolver = super().from_crawler(crawler, reactor)
         resolver.allow_private = crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE")
+        # A proxy often has a private address.
         resolver.exempt = frozenset(urlsplit(proxy).hostname or "" for proxy in getproxies().values())
         return resolver
 
     def getHostByName(self, name: str, timeout: Sequence[int] = ()) -> Deferred[str]:  # noqa: N802 (Twisted)
-        """Resolve ``name``; a private address fails like an unknown name and is noted in :data:`refused`."""
+        """Resolve ``name``. A private address fails like an unknown name and is added to :data:`refused`."""
         answer = super().getHostByName(name, timeout)
         if not self.allow_private and name not in self.exempt:
             answer.addCallback(self._guard, name)

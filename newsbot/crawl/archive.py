@@ -1,7 +1,7 @@
-"""The raw archive of a crawl: requests and answers as WARC files in a folder (NEWSBOT_WARC_DIR).
+"""The raw archive of a crawl: requests and responses as WARC files in a folder (NEWSBOT_WARC_DIR).
 
-Compressing and writing happen in a thread of their own, one at a time, and a page is acknowledged after that.
-A folder that cannot be written is told once; the crawl goes on without it and tries again from time to time.
+A separate thread compresses and writes one exchange at a time. The page is acknowledged after that. If the
+folder cannot be written, this is logged once. The crawl continues without it and retries after :data:`REST`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DEFAULT_SIZE = 10**9
 
 
 class Archive:
-    """See the module's text. ``count(name)`` counts ``archive/kept`` and ``archive/lost``."""
+    """Writes exchanges to ``folder``. ``count(name)`` is called with ``archive/kept`` or ``archive/lost``."""
 
     def __init__(
         self, folder: WarcFolder, count: Callable[[str], None], clock: Clock = time.monotonic
@@ -39,11 +39,11 @@ class Archive:
         self._clock = clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
         self._lost = 0
-        """Since the folder could be written last."""
+        """Exchanges lost since the last successful write."""
         self._next_try = 0.0
 
     async def keep(self, exchange: Exchange) -> None:
-        """Write an exchange; one that cannot be written is counted as lost."""
+        """Write an exchange. If it cannot be written, it is counted as lost."""
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return
@@ -52,7 +52,7 @@ class Archive:
         except OSError as error:
             if not self._lost:
                 logger.error(
-                    "pages cannot be archived folder=%s fault=%s; the crawl goes on, tried again in %.0f s",
+                    "pages cannot be archived folder=%s fault=%s; the crawl continues; next try in %.0f s",
                     self._folder.folder, error.strerror or error, REST,
                 )  # fmt: skip
             self._next_try = self._clock() + REST
@@ -64,7 +64,7 @@ class Archive:
         self._count("archive/kept")
 
     def close(self) -> None:
-        """Finish the file that is written."""
+        """Wait for the thread and finish the current file."""
         self._thread.shutdown()
         try:
             self._folder.close()
@@ -82,9 +82,10 @@ class Archive:
 
 
 def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
-    """Return the archive that the settings name, or None.
+    """Return the archive in the folder NEWSBOT_WARC_DIR, or None if the setting is empty.
 
-    Raises :class:`ArgumentError` for a size that is none, :class:`DataUnavailable` for a folder.
+    Raises :class:`ArgumentError` if NEWSBOT_WARC_SIZE is not valid, and :class:`DataUnavailable` if the
+    folder cannot be written.
     """
     name = settings.get("NEWSBOT_WARC_DIR")
     if not name:

@@ -1,6 +1,7 @@
-"""The arguments of ``scrapy crawl news -a name=value``: read, checked, explained.
+"""Parses and checks the arguments of ``scrapy crawl news -a name=value``.
 
-Everything wrong raises :class:`newsbot.errors.ArgumentError` whose one line says what is allowed.
+A wrong argument raises :class:`newsbot.errors.ArgumentError`. Its message is one line and says what is
+allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from defusedxml.ElementTree import fromstring
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
 from newsbot.rules.schema import FOLLOW, Follow
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, meant
 
 Mode = Literal["once", "continuous"]
 MAX_LIST_FILE = 50 * 2**20
@@ -27,7 +28,7 @@ MAX_LIST_FILE = 50 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """What one crawl was asked to do. Empty tuples and None ask nothing special."""
+    """The arguments of one crawl. Empty tuples and None mean that the argument was not given."""
 
     sites: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
@@ -38,16 +39,17 @@ class Arguments:
     max_articles: int | None = None
     max_articles_per_site: int | None = None
     mode: Mode = "once"
+    now: bool = False
     dry_run: bool = False
 
     @property
     def named(self) -> bool:
-        """True when the crawl was told what to fetch, instead of all sites of the rules."""
+        """True if URLs or feeds were given. The crawl then does not read all sites of the rules."""
         return bool(self.urls or self.feeds)
 
     @property
     def narrows(self) -> bool:
-        """True when sources are read otherwise than a plain crawl reads them: other dates, other links."""
+        """True if the arguments restrict which links of a source are followed (dates, ``follow``)."""
         return bool(self.since or self.until or self.follow)
 
 
@@ -63,16 +65,20 @@ HELP = {
     "max_articles": "stop after so many new articles",
     "max_articles_per_site": "so many new articles of each site at most",
     "mode": "once (until nothing is due) or continuous",
+    "now": "yes: look at all feeds, sitemaps and sections at once, whenever they are due",
     "dry_run": "yes: fetch and extract, keep nothing",
 }
-"""Every argument with what it means; shown when an argument is wrong."""
+"""The meaning of each argument. Error messages show it."""
 
 SCRAPYD_JOB = "_job"
-"""scrapyd passes its job's id to every spider."""
+"""The argument in which scrapyd passes the id of its job to every spider."""
 
 
 def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
-    """Return checked arguments from what Scrapy hands over as strings; ``now`` dates ages in ``since``."""
+    """Return the checked arguments.
+
+    ``given`` holds strings from Scrapy; ages in ``since`` count from ``now``.
+    """
     values = given_values(given, HELP)
     urls = [
         *words(values.get("url")),
@@ -89,6 +95,7 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
         max_articles=count("max_articles", values.get("max_articles")),
         max_articles_per_site=count("max_articles_per_site", values.get("max_articles_per_site")),
         mode=_mode(values.get("mode")),
+        now=_flag("now", values.get("now")),
         dry_run=_flag("dry_run", values.get("dry_run")),
     )
     if arguments.since and arguments.until and arguments.since >= arguments.until:
@@ -99,7 +106,7 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
 
 
 def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
-    """Return what was given, as text. Raises :class:`ArgumentError` for a name that is not ``known``."""
+    """Return the given values as text. Raises :class:`ArgumentError` for a name that is not ``known``."""
     given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
     for name in given:
         if name not in known:
@@ -114,23 +121,24 @@ def _wrong(name: str, value: str) -> ArgumentError:
 
 
 def words(text: str | None) -> list[str]:
-    """Return the words of a list, separated by commas or blanks."""
+    """Return the words of a list that is separated by commas or blanks."""
     return (text or "").replace(",", " ").split()
 
 
 def address(name: str, given: str) -> str:
-    """Return an absolute address. Raises :class:`ArgumentError`, which speaks of the argument ``name``."""
+    """Return an absolute URL; ``https://`` is added if the scheme is missing.
+
+    Raises :class:`ArgumentError` with the argument's ``name``.
+    """
     url = given
     if "://" not in given:
         if "." not in given.partition("/")[0]:
-            raise ArgumentError(
-                f"{name}={given}: is no address; write for example https://example.org/news/1"
-            )
+            raise ArgumentError(f"{name}={given}: is not an address{meant(given)}")
         url = f"https://{given}"
     try:
         canonicalize(url)
     except ValueError as error:
-        raise ArgumentError(f"{name}={url}: {error}") from error
+        raise ArgumentError(f"{name}={given}: {error}{meant(given)}") from error
     return url
 
 
@@ -152,8 +160,15 @@ def _lines(text: str) -> list[str]:
 
 
 def lines_of(name: str, file: str | None) -> list[str]:
-    """Return the lines of the file that argument ``name`` gives, without blank ones and # comments."""
-    return _lines(_read(name, file)) if file else []
+    """Return the lines of ``file`` without blank lines and # comments. ``name`` is the argument's name."""
+    return _some(name, file, _lines(_read(name, file))) if file else []
+
+
+def _some(name: str, file: str, found: list[str]) -> list[str]:
+    """Raise :class:`ArgumentError` if a file holds nothing, because the crawl would do nothing."""
+    if not found:
+        raise ArgumentError(f"{name}={file}: there is nothing in this file; write one a line")
+    return found
 
 
 def _feeds(value: str | None) -> list[str]:
@@ -161,10 +176,11 @@ def _feeds(value: str | None) -> list[str]:
         return []
     if "://" in value or not Path(value).expanduser().is_file():
         if _looks_like_a_file(value):
-            _read("feeds", value)  # it is not there: say so
+            _read("feeds", value)  # the file does not exist, so this raises the error that says so
         return words(value)
     text = _read("feeds", value)
-    return _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text)
+    # OPML has no fixed file name, so the content decides.
+    return _some("feeds", value, _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text))
 
 
 def _looks_like_a_file(value: str) -> bool:
@@ -180,7 +196,7 @@ def _opml(file: str, text: str) -> list[str]:
     try:
         root = fromstring(text.encode())
     except (ParseError, DefusedXmlException) as error:
-        raise ArgumentError(f"feeds={file}: is no well-formed OPML ({error})") from error
+        raise ArgumentError(f"feeds={file}: is not well-formed OPML ({error})") from error
     feeds = [node.get("xmlUrl") or node.get("xmlurl") for node in root.iter("outline")]
     return [feed for feed in feeds if feed]
 
@@ -197,6 +213,7 @@ def _follow(value: str | None) -> tuple[Follow, ...] | None:
 def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
     if not value:
         return None
+    # fromisoformat accepts "20261120"; a bare number must not be read as an age in seconds.
     readers: tuple[Callable[[str], datetime], ...] = (
         lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
         datetime.fromisoformat,
@@ -215,7 +232,7 @@ def _fail() -> datetime:
 
 
 def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int | None:
-    """Return a whole number from 1, None for nothing. Raises :class:`ArgumentError`."""
+    """Return a whole number of at least 1, or None if ``value`` is empty. Raises :class:`ArgumentError`."""
     if not value:
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:

@@ -1,4 +1,7 @@
-"""Builds the parts of one crawl. Scrapy's components take from :class:`Crawl` what they need, and no more."""
+"""Builds the parts of one crawl.
+
+Each of Scrapy's components takes the parts that it needs from :class:`Crawl`.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,15 @@ from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
 from newsbot.crawl.context import Context
 from newsbot.crawl.hubs import Hubs
 from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.list_probing import ListProbing
 from newsbot.crawl.links.queue import Links
+from newsbot.crawl.links.shape_trials import ShapeTrials
+from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
+from newsbot.crawl.reachability import Reachability
 from newsbot.crawl.recrawl_policy import PagePrices, PollBudget, RecrawlPolicies
 from newsbot.crawl.refill import Refill
 from newsbot.crawl.removals import Removals
@@ -43,13 +50,13 @@ from newsbot.rules import RuleSet
 from newsbot.sites.pauses import paused
 
 PAGE_VISITS = 1 / 7
-"""Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
+"""Default visits per page and day, on average, for pages that are planned by the optimum."""
 
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 
 
 class Crawl:
-    """All parts of one crawl. The data can be used between :meth:`open` and :meth:`close`."""
+    """All parts of one crawl. The backends can be used between :meth:`open` and :meth:`close`."""
 
     def __init__(
         self,
@@ -78,7 +85,10 @@ class Crawl:
             self.removals,
             ranked=settings.getbool("NEWSBOT_RANKING"),
         )
-        self.probing = ListProbing(context)
+        self.spellings = Spellings(context)
+        self.probing = ListProbing(context, self.scope, self.sources)
+        self.feed_details = FeedDetails(context)
+        self.trials = ShapeTrials(context, self.sites.url_learning)
         self.links = Links(
             context=context,
             scope=self.scope,
@@ -86,7 +96,10 @@ class Crawl:
             registry=self.sources,
             judge=self.judge,
             probing=self.probing,
+            trials=self.trials,
             canonical=self.canonical,
+            spellings=self.spellings,
+            feed_details=self.feed_details,
         )
         budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
@@ -96,23 +109,32 @@ class Crawl:
             probing=self.probing,
             usual_places=UsualPlaces(context, self.judge, self.links, self.sources),
             canonical=self.canonical,
+            spellings=self.spellings,
+            feed_details=self.feed_details,
             policies=RecrawlPolicies(context, budget, prices),
             sites=self.sites,
             removals=self.removals,
             retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
         )
         self.hubs = Hubs(context)
+        self.reachability = Reachability()
         self.refill: Refill | None = None
-        """Fills a frontier that keeps only what is due soon; None for others, and before :meth:`open`."""
+        """Fills a frontier that keeps only what is due soon.
+
+        None for other frontiers and before :meth:`open`.
+        """
         self.peers: dict[str, Decision] = {}
-        """By canonical URL, articles with peers: the stories are joined as soon as the article is stored."""
-        self.before_close: list[Callable[[], None]] = [self.removals.take_out]
-        """Called while the backends are still open."""
+        """By canonical URL, decisions on articles with peers.
+
+        Their stories are joined after the article is stored.
+        """
+        self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
+        """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     def of(cls, crawler: Crawler) -> Crawl:
-        """Return the crawl of a crawler, made when it is asked for first.
+        """Return the crawl of a crawler. The first call builds it.
 
         Raises :class:`newsbot.errors.UserError` kinds: rules, arguments or settings are wrong.
         """
@@ -123,7 +145,7 @@ class Crawl:
         return _crawls[crawler]
 
     def open(self) -> None:
-        """Open the backends and read what other crawls know. Raises :class:`newsbot.errors.DataError`."""
+        """Open the backends and read what other crawls stored. Raises :class:`newsbot.errors.DataError`."""
         self._open_backends()
         context = self.context
         notice_lost_index(context.storage, context.index, context.clock())
@@ -141,6 +163,7 @@ class Crawl:
         settings: SettingsLike = self._settings
         dry_run = self.scope.arguments.dry_run
         if dry_run:
+            # A dry run writes to SQLite in a temporary folder, whatever the settings name.
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
@@ -156,10 +179,10 @@ class Crawl:
             opened.callback(index.close)
             archive = None if dry_run else open_archive(self._settings, self.context.count)
             self.context.use(frontier, storage, index, archive)
-            opened.pop_all()  # all are open: they stay so until close()
+            opened.pop_all()  # all backends are open, so none is closed here; close() does it
 
     def close(self) -> None:
-        """Close the backends; the data of a dry run are deleted."""
+        """Close the backends. The data of a dry run are deleted."""
         for work in self.before_close:
             with suppress(DataError):  # the outage is logged already
                 work()
@@ -168,19 +191,30 @@ class Crawl:
             self._throwaway.cleanup()
 
     def take_rules(self, rules: RuleSet) -> None:
-        """Continue with other rules. Raises :class:`ArgumentError` if they lack a site that was asked for."""
+        """Continue with new rules.
+
+        Raises :class:`ArgumentError` if a site of the arguments has no rule in them, and
+        :class:`newsbot.errors.DataError`.
+        """
         self.scope.take_rules(rules)
+        old = self.context.rules
         self.context.rules = rules.dropping(session_keys(self.context.notes))
-        self.politeness.forget_hosts()
+        self.politeness.take_rules(old)
         self.sources.take_rules(rules)
 
     def frontier_knows_all(self) -> bool:
-        """Return True if the frontier knows each fetched page: one file holds both, or it was filled."""
+        """Return True if the frontier knows every fetched page.
+
+        This is so if one file holds frontier and storage, or if the refill has covered the crawl's start.
+        """
         if self.refill is not None:
             return self.refill.covers(self.started)
         return not self._settings.get("MONGO_URI")
 
     def write_sites(self) -> None:
-        """Write what is kept of each site, and count the queue. Raises :class:`newsbot.errors.DataError`."""
+        """Write what was learned of each site, and update the queue's stats.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         self.sites.write()
         self.context.count_queue()

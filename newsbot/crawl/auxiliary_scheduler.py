@@ -1,8 +1,9 @@
 """The scheduler of spiders that run beside the news crawl (``search``, ``monitor``) and plan no visits.
 
-They have no leases and change no due time: what waits is in this process alone, each URL once. But they
-share the clock of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`): one request
-a host at a time, and after each one a turn is left to the news crawl, so that neither holds up the other.
+These spiders have no leases and change no due time. Their requests wait in this process only, each URL once.
+They share the clock of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`). A host
+gets one request at a time. After each request one turn is left to the news crawl, so that neither blocks the
+other.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from scrapy.utils.asyncio import call_later
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.scheduler import is_about_us
-from newsbot.crawl.visit import ASIDE_KEY
+from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 200_000
-"""Requests that wait at once; more are left out, and counted."""
+"""Requests that may wait at the same time. Further requests are dropped and counted."""
 LOOK_AGAIN = 1.0
+"""Seconds until the scheduler is woken if no turn comes sooner."""
 
 SETTINGS: dict[str, Any] = {
     "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
@@ -38,7 +40,7 @@ SETTINGS: dict[str, Any] = {
     "NEWSBOT_PROGRESS": False,
     "CONCURRENT_REQUESTS": 16,
 }
-"""What such a spider sets for itself."""
+"""Settings of every spider that uses this scheduler."""
 
 
 @dataclass(slots=True)
@@ -46,27 +48,27 @@ class _Host:
     site: str
     waiting: deque[Request] = field(default_factory=deque)
     turn: float | None = None
-    """When the turn comes that was taken; None: none was."""
+    """When the turn that was taken comes. None if no turn is taken."""
     not_before: float = 0.0
-    """When the next turn may be taken: the news crawl is left one."""
+    """When the next turn may be taken. One turn before it is left to the news crawl."""
 
 
 class SideSpider(Spider):
-    """A spider that knows its scheduler, and is told of the end while the data are still open."""
+    """A spider that can use its scheduler and finishes its work while the backends are still open."""
 
     side: SideScheduler
-    """Set when the crawl opens."""
+    """The scheduler. It is set when the crawl opens."""
 
     def going(self, request: Request) -> Request:
-        """Return the request that goes out in place of one whose turn has come: of the same host."""
+        """Return the request to send now. It may replace ``request`` by another one to the same host."""
         return request
 
     def finish(self, reason: str) -> None:
-        """Do what is left to do; faults of the data are the spider's to handle."""
+        """Finish the spider's work. It must handle :class:`newsbot.errors.DataError` itself."""
 
 
 class SideScheduler(BaseScheduler):
-    """See the module's text. A spider's ``max_pages`` bounds what is asked for."""
+    """Scrapy's scheduler for spiders without visits. A spider's ``max_pages`` limits the number of URLs."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -85,7 +87,7 @@ class SideScheduler(BaseScheduler):
         return cls(crawler)
 
     def open(self, spider: Spider) -> None:
-        """Open the data. Raises ``CloseSpider`` when they cannot be opened."""
+        """Open the backends. Raises ``CloseSpider`` if they cannot be opened."""
         slot: Any = getattr(self.crawler.engine, "_slot", None)
         if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
             raise RuntimeError("this Scrapy is another than requirements.txt names: its engine slot differs")
@@ -103,7 +105,7 @@ class SideScheduler(BaseScheduler):
         self._context.outage.ending = lambda: slot.closing is not None
 
     def close(self, reason: str) -> None:
-        """Close the data."""
+        """Let the spider finish, then close the backends."""
         if self._wake is not None:
             self._wake.cancel()
         if self._context.is_open:
@@ -113,7 +115,7 @@ class SideScheduler(BaseScheduler):
             self._crawl.close()
 
     def has_pending_requests(self) -> bool:
-        """Return True while something waits for its turn."""
+        """Return True while a request waits for its turn."""
         return self._waiting > 0
 
     def waiting(self) -> Counter[str]:
@@ -124,11 +126,12 @@ class SideScheduler(BaseScheduler):
         return waiting
 
     def enqueue_request(self, request: Request) -> bool:
-        """Let a request wait for its host's turn; False if it is known, or not of this crawl."""
+        """Queue a request for its host's turn. Return False if its URL is known or outside of the scope."""
         url = request.url
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         hops = request.meta.get("redirect_urls") or ()
+        # A retry, or a redirect to the same page, has a known key and must pass all the same.
         again = request.meta.get(ASIDE_KEY, 0) > 0 or key in {
             fingerprint(canonicalize(hop, rule.drop_query)) for hop in hops[-1:]
         }
@@ -145,7 +148,7 @@ class SideScheduler(BaseScheduler):
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = _Host(rule.domain)
-            with suppress(DataError):  # robots.txt will tell it again
+            with suppress(DataError):  # the pace is set again when robots.txt is read
                 self._context.frontier.set_politeness(
                     name, delay=rule.delay, concurrency=rule.concurrency, at_least=True
                 )
@@ -155,7 +158,7 @@ class SideScheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        """Return the next request whose host's turn has come, or None: Scrapy is woken when there is one."""
+        """Return a request whose host's turn has come, or None. Scrapy is woken when there is one."""
         now = self._context.clock()
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
@@ -166,24 +169,29 @@ class SideScheduler(BaseScheduler):
             at = self._turn(name, host, now)
             if at <= now and host.waiting:
                 host.turn = None
+                # Two delays: the turn in between is left to the news crawl.
                 host.not_before = now + 2 * self._politeness.delay_of(name)
-                self._hosts[name] = self._hosts.pop(name)  # the others go first next time
+                # moved to the end, so that the other hosts come first next time
+                self._hosts[name] = self._hosts.pop(name)
                 self._waiting -= 1
                 request = host.waiting.popleft()
-                return self._spider.going(request) if isinstance(self._spider, SideSpider) else request
+                if isinstance(self._spider, SideSpider):
+                    request = self._spider.going(request)
+                request.meta[TURN_KEY] = Turn(at)
+                return request
             wait = min(wait, at - now)
         self._wake_in(max(wait, 0.002))
         return None
 
     def _turn(self, name: str, host: _Host, now: float) -> float:
-        """Return when the host may be asked; takes its turn if one may be taken now."""
+        """Return when the host may get a request. Takes a turn if one may be taken now."""
         if host.turn is not None:
             return host.turn
         if host.not_before > now:
             return host.not_before
         try:
             rest = self._context.frontier.take_turn(name)
-        except DataError:  # the outage has told it
+        except DataError:  # the outage is logged already
             return now + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)

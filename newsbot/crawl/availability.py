@@ -1,18 +1,23 @@
-"""The guard of the backends: they are there, or away for a while (server down, slow, full, read-only; file
-locked).
+"""Guards the backends while they are unavailable (server down, slow, full, read-only; file locked).
 
-Every call of frontier, index and each repository of the storage goes through :class:`Guarded`. The first
-fault of a place begins an outage: one line says so. Until the next try is due every further call to that
-place is refused at once and nothing is sent; then one call goes through, and if it fails too the pause
-doubles. So there is at most one attempt a pause, whoever makes it, and the reactor stands still for no more
-than that one attempt.
+Every call to the frontier, the index and each repository of the storage goes through :class:`Guarded`. A
+place is one server or one file. The first fault of a place begins an outage, which is logged once. Until the
+next try is due, every further call to that place fails at once and nothing is sent. Then one call goes
+through. If it fails too, the pause doubles. So there is at most one attempt in each pause, and the reactor is
+blocked for at most that one attempt.
 
-The outage is over, and said to be, when the call that failed succeeds, or the preparation of a return
-(:attr:`Outage.on_return`, a write), or any call after :data:`CALM` seconds without a fault: a full server
-answers reads, and that is no recovery. A call that began before that and fails after it (they may wait in
-threads) tells of the past: it begins no new outage, and is made again.
+An outage ends, and this is logged, when one of these succeeds:
 
-A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is no outage: who needs it waits.
+* the call that failed
+* the preparation of a return (:attr:`Outage.on_return`), which writes
+* any call after :data:`CALM` seconds without a fault
+
+A single successful read is not enough, because a full server still answers reads. A call may wait in a
+thread: it may begin before the end of the outage and fail after it. Such a call begins no new outage and is
+repeated.
+
+A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is not an outage. The caller waits for
+it.
 """
 
 from __future__ import annotations
@@ -35,12 +40,13 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
-"""Seconds before the next try; it is a random moment of the second half of the pause."""
+"""Pauses before the next try, in seconds. The try is at a random moment in the second half of the pause."""
 CALM = 5.0
+"""Seconds without a fault after which any successful call ends the outage."""
 BUSY_PAUSE = 1.0
 """Seconds before a record that another worker holds is tried again."""
 _LOOK = 0.25
-"""Seconds between two looks of those that wait: does the crawl end?"""
+"""Seconds after which a waiting call checks again whether the crawl ends."""
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -52,11 +58,14 @@ class _Fault:
     call: str
     since: float
     calm_since: float | None = None
-    """When a call succeeded first since the last fault."""
+    """When the first call since the last fault succeeded."""
 
 
 class Outage:
-    """The places that are away, and when they may be tried again. ``clock``: seconds that never jump."""
+    """The places that are unavailable, and when they may be tried again.
+
+    ``clock`` is a monotonic clock in seconds.
+    """
 
     def __init__(
         self, clock: Clock = time.monotonic, spread: Callable[[float, float], float] = random.uniform
@@ -69,44 +78,56 @@ class Outage:
         self._calm_since = -LONGEST_PAUSE
         """When the last outage ended."""
         self._ended: dict[str, float] = {}
-        """When each place came back last."""
+        """By place, when its last outage ended."""
         self.count = 0
-        """Outages so far."""
+        """Number of outages so far."""
         self.noted = 0
-        """Faults so far."""
+        """Number of faults so far."""
         self.ending: Callable[[], bool] = lambda: False
-        """Asked by those that wait: True when the crawl ends and waiting is of no use."""
+        """Returns True when the crawl ends, so that waiting calls stop waiting."""
         self.give_up: Callable[[], None] = lambda: None
-        """Called when a local disk is full: that does not pass by itself."""
+        """Called when a local disk is full, because waiting does not help then."""
         self.on_return: dict[str, Callable[[], None]] = {}
-        """Called before the first call to a place that was away; must write; may raise :class:`DataError`."""
+        """By place, called before the first call after an outage.
+
+        It must write and may raise :class:`DataError`.
+        """
         self._given_up = False
+        self.over = False
+        """True once the backends are being closed. Errors after that are not faults of a place."""
 
     # --- asking
     def __bool__(self) -> bool:
-        """True from the first fault of a place until it is known to be well."""
+        """True from the first fault of a place until its outage has ended."""
         return bool(self._faults)
 
     @property
     def wait(self) -> float:
-        """Seconds until the data may be touched again; 0: now."""
+        """Seconds until the backends may be called again; 0 means now."""
         return max(0.0, self._next_try - self.clock()) if self._faults else 0.0
 
+    @property
+    def away(self) -> list[str]:
+        """The places that have an outage, sorted."""
+        return sorted(self._faults)
+
     def is_away(self, place: str) -> bool:
-        """True while nothing is known of a recovery of ``place``."""
+        """Return True while ``place`` has an outage and no call has succeeded since its last fault."""
         fault = self._faults.get(place)
         return fault is not None and fault.calm_since is None
 
     def came_back(self, place: str, *, since: float) -> bool:
-        """True if an outage of ``place`` ended after that moment."""
+        """Return True if an outage of ``place`` ended after ``since`` (seconds of :attr:`clock`)."""
         return place in self._ended and since < self._ended[place]
 
     def try_now(self) -> None:
-        """Let the next call through: the crawl ends, there will be no later one."""
+        """Let the next call through. Used at the end of a crawl, when there is no later try."""
         self._next_try = self.clock()
 
     def ask(self, place: str) -> None:
-        """Raise :class:`DataUnavailable` if ``place`` is away and the next try is not due."""
+        """Raise :class:`DataUnavailable` if the crawl is over, or if ``place`` is down and no try is due."""
+        if self.over:
+            raise DataUnavailable("the crawl is over, its data are closed")
         fault = self._faults.get(place)
         if fault is not None and self.wait > 0:
             raise DataUnavailable(fault.text)
@@ -114,9 +135,9 @@ class Outage:
     async def patiently(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Call ``work`` until the data let it; it must be idempotent.
+        """Call ``work`` until the backends answer, and return its result. ``work`` must be idempotent.
 
-        Raises the fault when the crawl ends meanwhile, and one that time does not heal.
+        Raises the fault if the crawl ends meanwhile, or if waiting cannot help.
         """
 
         async def at_once() -> _Answer:
@@ -125,7 +146,7 @@ class Outage:
         return await self.patiently_await(at_once)
 
     async def patiently_await(self, work: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Do as :meth:`patiently` with work that is awaited."""
+        """Do the same as :meth:`patiently` for a coroutine function."""
         while True:
             began = self.clock()
             try:
@@ -137,12 +158,15 @@ class Outage:
                     raise
                 await asyncio.sleep(BUSY_PAUSE)
             except DataError:
+                if self.over:
+                    raise
+                # The call began during an outage that has ended since: repeat it at once.
                 overtaken = not self._faults and began < self._calm_since
                 if not overtaken and not (self._faults and await self._pause()):
                     raise
 
     async def _pause(self) -> bool:
-        """Wait until the next try is due; False if the crawl ends first."""
+        """Wait until the next try is due. Return False if the crawl ends first."""
         while (left := self.wait) > 0:
             if self.ending():
                 return False
@@ -151,16 +175,18 @@ class Outage:
 
     # --- telling
     def failed(self, place: str, call: str, error: DataError, *, began: float, for_good: bool) -> None:
-        """Note a fault of a call that ``began`` then; ``for_good`` if waiting will not heal it."""
+        """Record a fault of a call that began at ``began``. ``for_good``: waiting does not help."""
+        if self.over:
+            return
         self.noted += 1
         fault = self._faults.get(place)
         if not self._faults and self.clock() - self._calm_since > LONGEST_PAUSE:
-            self._tries = 0  # else it was only a pause of the one before
+            self._tries = 0  # otherwise this outage continues the one before, and so does its pause
         if fault is None:
             self.count += 1
             fault = self._faults[place] = _Fault(str(error), call, began)
             if not for_good:
-                more = "" if self.ending() else "; the crawl waits for it and goes on by itself"
+                more = "" if self.ending() else "; the crawl waits for it and continues by itself"
                 logger.error("data away fault=%s%s", error, more)
         if for_good and not self._given_up:
             self._given_up = True
@@ -172,7 +198,7 @@ class Outage:
         self._next_try = self.clock() + pause * self._spread(0.5, 1.0)
 
     def succeeded(self, place: str, call: str, *, sure: bool = False) -> None:
-        """Note that a call was answered; ``sure`` if that shows that the place is well."""
+        """Record that a call was answered. ``sure``: the answer proves that the place works again."""
         fault = self._faults.get(place)
         if fault is None:
             return
@@ -183,7 +209,7 @@ class Outage:
             self._end(place)
 
     def close(self) -> None:
-        """The crawl has ended: what answers now is back."""
+        """End the outages of places that have answered since their last fault. The crawl is over."""
         for place in [place for place, fault in self._faults.items() if fault.calm_since is not None]:
             self._end(place)
 
@@ -195,7 +221,7 @@ class Outage:
 
 
 def guarded_storage(storage: Storage, outage: Outage) -> Storage:
-    """Return a copy of ``storage`` of which each repository is :class:`Guarded`."""
+    """Return a copy of ``storage`` whose repositories are all :class:`Guarded`."""
     twin = copy.copy(storage)
     for name in REPOSITORIES:
         part = Guarded(
@@ -206,9 +232,10 @@ def guarded_storage(storage: Storage, outage: Outage) -> Storage:
 
 
 class Guarded:
-    """A backend, or a repository of one, behind an :class:`Outage`: it has its methods, and each asks first.
+    """A backend, or a repository of one, behind an :class:`Outage`.
 
-    ``place`` tells servers and files apart. ``local``: a full disk is ours, and no time makes it larger.
+    It has the methods of the backend. Each call first asks the outage. ``place`` identifies the server or
+    file. ``local``: the disk is our own, so a full disk ends the crawl.
     """
 
     def __init__(self, backend: object, part: str, place: str, outage: Outage, *, local: bool) -> None:
@@ -227,13 +254,13 @@ class Guarded:
             answer = self._call(name, member, *given, **more)
             return self._stream(name, answer) if isinstance(answer, Iterator) else answer
 
-        self.__dict__[name] = guarded  # found at once the next time
+        self.__dict__[name] = guarded  # cached: the next access does not call __getattr__
         return guarded
 
     async def in_thread(self, name: str, *given: Any) -> Any:
-        """Call the method ``name`` in a thread: the reactor goes on while a server is waited for.
+        """Call the method ``name`` in a thread, so that the reactor is not blocked, and return its result.
 
-        The backend must stand calls from several threads; the outage is told in the reactor's own.
+        The backend must be thread-safe. Faults are recorded in the reactor's thread.
         """
         with self._watched(name):
             return await asyncio.to_thread(getattr(self._backend, name), *given)
@@ -253,10 +280,11 @@ class Guarded:
                 outage.on_return[self._place]()
             yield
         except (RecordRefused, RecordBusy):
-            raise  # the place is well
+            raise  # the place works; only this record cannot be had
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            told = outage.noted != noted  # by a call beside this one: one attempt, one pause
+            # a call beside this one has recorded the fault: one attempt, one pause
+            told = outage.noted != noted
             if not told and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
             raise

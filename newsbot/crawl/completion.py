@@ -1,12 +1,14 @@
-"""The end of a visit: links are queued, the page record is written, the lease is acknowledged.
+"""Completes visits: links are queued, the page record is written, the lease is acknowledged.
 
-In this order, and each step is idempotent: a crash between two of them repeats work and loses nothing.
+The steps are done in this order and are idempotent. A crash between two steps repeats work and loses nothing.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import random
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,10 +20,14 @@ from scrapy.http import Response
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import page_for
+from newsbot.crawl.failures import NO_TLS
 from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.list_probing import ListProbing
-from newsbot.crawl.links.queue import Links
+from newsbot.crawl.links.queue import Links, parts
+from newsbot.crawl.links.spellings import Spellings, respelled
 from newsbot.crawl.links.usual_places import UsualPlaces
+from newsbot.crawl.reachability import Reachability
 from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.scope import Scope
@@ -38,27 +44,19 @@ from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
 
-NO_TLS = (
-    Reason.REFUSED,
-    Reason.TLS,
-    Reason.PROXY,
-    Reason.CONNECTION,
-    Reason.TIMEOUT,
-    Reason.ROBOTS_UNREACHABLE,
-)
 NO_HOME = (Reason.DNS, Reason.HTTP_404, Reason.HTTP_410)
 _OURS = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, *KNOWN_PAGE, Reason.LIMIT)
-"""Ends of visits that say nothing of the site."""
+"""Errors of visits that say nothing about the site."""
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 MAX_ATTEMPTS = 3
-"""Attempts after which a visit that cannot be settled is set aside."""
+"""Attempts after which a visit that cannot be completed is set aside."""
 REST = 60.0
-"""Seconds before it is tried again."""
+"""Seconds before such a visit is tried again."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
 class Completion:
-    """Brings visits to their end. ``retry_scale``: factor of the pauses before another attempt."""
+    """Completes visits. ``retry_scale`` multiplies the pauses before another attempt."""
 
     def __init__(
         self,
@@ -68,6 +66,8 @@ class Completion:
         probing: ListProbing,
         usual_places: UsualPlaces,
         canonical: Canonical,
+        spellings: Spellings,
+        feed_details: FeedDetails,
         policies: RecrawlPolicies,
         sites: SiteKnowledge,
         removals: Removals,
@@ -75,23 +75,39 @@ class Completion:
     ) -> None:
         self._context, self._links, self._probing, self._usual_places = context, links, probing, usual_places
         self._canonical, self._policies, self._sites, self._removals = canonical, policies, sites, removals
-        self._retry_scale = retry_scale
+        self._spellings, self._feed_details, self._retry_scale = spellings, feed_details, retry_scale
 
-    def settle(self, visit: Visit) -> None:
-        """Bring a visit to its end. Raises :class:`newsbot.errors.DataError`; may then be called again."""
+    def settle(self, visit: Visit, until: float = math.inf) -> bool:
+        """Complete a visit. Return False if work is left when ``until`` (monotonic seconds) has passed.
+
+        Raises :class:`newsbot.errors.DataError`. After an error or False, call it again.
+        """
         if self._ends_without_a_record(visit):
-            return
-        outcome = visit.outcome
+            return True
         while visit.found:
-            outcome.new_items += self._links.queue(visit.found[0], visit)
-            del visit.found[0]
+            some, *rest = parts(visit.found[0], visit)
+            steps = visit.queueing or self._links.steps(some, visit)
+            visit.queueing = None  # after an error these links are queued again from the first one
+            for new in steps:
+                visit.outcome.new_items += new
+                if time.monotonic() > until:
+                    visit.queueing = steps
+                    return False
+            # Queued links leave the list, so that the next call does not count them again.
+            visit.found[:1] = rest
+        self._conclude(visit)
+        return True
+
+    def _conclude(self, visit: Visit) -> None:
+        """Write the record and acknowledge the lease. The links are queued already."""
+        outcome = visit.outcome
         self._probing.end(visit)
         self._usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
             outcome.error = Reason.OURS.value
         record = self._record(visit)
         home = _next_guess(visit)
-        if home is None and self._retry(visit, record):
+        if home is None and (self._retry(visit, record) or self._respell(visit, record)):
             return
         self._canonical.give_back(visit)
         absent = visit.guessed and self._usual_places.end(visit)
@@ -102,7 +118,13 @@ class Completion:
         if not absent:
             policy = self._policies.of(visit) if book is None else book.policy
             decision = plan(
-                record, outcome, visit.rule, self._context.clock(), policy=policy, jitter=_JITTER.random()
+                record,
+                outcome,
+                visit.rule,
+                self._context.clock(),
+                policy=policy,
+                as_written=book is not None and book.as_written,
+                jitter=_JITTER.random(),
             )
         record.state = decision.state
         record.next_due = visit.page.get("next_due", decision.next_due)
@@ -118,34 +140,43 @@ class Completion:
         if book is not None:
             book.write(record)
         self._teach(visit)
+        self._feed_details.end(visit)
+        self._links.queue_released(visit)
         # The next guess has the same key, so it is queued when the lease has ended. If the worker is killed
         # in between, the page is due immediately, and not in the minutes that were planned.
         self._context.frontier.ack(
             visit.lease, next_due=record.next_due if home is None else self._context.clock()
         )
         self._context.count("frontier/acked")
+        self._queue_what_follows(visit, home)
+
+    def _queue_what_follows(self, visit: Visit, home: str | None) -> None:
+        """Queue what has the same key as the visited page. This is possible now that its lease has ended."""
+        if following := self._spellings.following(visit):  # another worker has found this spelling meanwhile
+            self._links.queue_spelling(following, again=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
             self._links.queue(Found(links=(link,), referrer=None, depth=0, force=True))
 
     def _ends_without_a_record(self, visit: Visit) -> bool:
         if visit.ending is Ending.HELD:
-            return True  # the lease stays ours until the crawl closes and releases it
+            return True  # we keep the lease until the crawl closes and releases it
         if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
             return True
         entry = visit.lease.entry
         if visit.outcome.error == Reason.REMOVED or self._removals.covers(entry.fingerprint, entry.host):
-            self._context.frontier.ack(visit.lease, next_due=None)  # it may be taken out while it is fetched
+            # a page may be removed while it is fetched
+            self._context.frontier.ack(visit.lease, next_due=None)
             return True
         return False
 
     def _record(self, visit: Visit) -> PageRecord:
-        """Return the page record with what this visit saw of the page."""
+        """Return a new page record, updated by this visit."""
         now, outcome = self._context.clock(), visit.outcome
         known = visit.record or self._known_page(visit) or page_for(visit.lease.entry, visit.discovered_at())
-        record = replace(known)  # a copy: a fault may bring us here again, and the visit counts once
+        record = replace(known)  # a copy: after a fault this runs again, and the visit must count once
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
         for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
@@ -160,7 +191,7 @@ class Completion:
             record.last_fetched = now
         entry, homes = visit.lease.entry, _homes(visit.rule.domain)
         if not failed and entry.url in homes and record.url in homes:
-            record.url, record.host = entry.url, entry.host  # of the guesses this is the one that answers
+            record.url, record.host = entry.url, entry.host  # this is the guessed home page that answers
         if not failed and not outcome.not_modified:
             record.last_full_fetch = now
             digest = visit.page.get("content_hash")
@@ -169,12 +200,12 @@ class Completion:
         return record
 
     def _known_page(self, visit: Visit) -> PageRecord | None:
-        """Return the record of a page whose visit ended before it was looked up."""
+        """Return the stored record of a page whose visit ended before the record was read."""
         key = visit.lease.entry.fingerprint
         return self._context.storage.pages.get([key]).get(key)
 
     def _retry(self, visit: Visit, record: PageRecord) -> bool:
-        """Hold the URL back for another attempt if its fault may pass; False if it is final."""
+        """Give the URL back for another attempt if its error may pass. Return False if the error is final."""
         cause = visit.outcome.error
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
@@ -191,11 +222,31 @@ class Completion:
         self._context.count("frontier/nacked")
         return True
 
+    def _respell(self, visit: Visit, record: PageRecord) -> bool:
+        """Queue a failed page under another spelling of its address. Return False if no spelling is left.
+
+        If a redirect from another site led to a page and failed, that page is queued as well.
+        """
+        if (target := self._spellings.target(visit)) is not None:
+            self._context.storage.pages.discover([page_for(target, self._context.clock())])
+            self._links.queue_spelling(target, again=False)
+        following = self._spellings.following(visit)
+        if following is None:
+            return False
+        visit.note(self._context.clock(), EventKind.RESPELLED, to=following.url)
+        record.history = visit.events
+        self._context.storage.pages.save([respelled(record, following)])
+        self._context.frontier.ack(visit.lease, next_due=self._context.clock())
+        self._links.queue_spelling(following, again=True)
+        self._context.count("links/respelled")
+        return True
+
     def _teach(self, visit: Visit) -> None:
-        """Let the site's addresses be learned from what the page turned out to be."""
+        """Tell URL learning and site health whether the page was an article."""
         told = visit.outcome.is_article
-        if visit.taught or visit.kind is not Kind.ARTICLE:
+        if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, told):
             return
+        # "" stands for an article, None for a page about which nothing is known.
         reason = None if told is None else "" if told else visit.no_article or Reason.NO_ARTICLE.value
         reason = visit.outcome.error if reason is None else reason
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
@@ -207,11 +258,24 @@ class Completion:
         self._sites.url_learning.fetched(visit.rule, url, article=told, why=str(visit.data.get("why")))
         visit.taught = True
 
+    def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
+        """Return True if another site chose the page, so that the result says nothing about its own site.
+
+        Another site may list only those pages of a site that are not articles. An article counts, unless
+        it was reached by a redirect of another site.
+        """
+        url, rule_for = visit.lease.entry.url, self._context.rule_for
+        if visit.hops and rule_for(url).domain != visit.rule.domain:
+            return True
+        named = visit.data.get("referrer") is not None
+        return named and not is_article and not self._spellings.given_by_site(visit.data, url)
+
 
 def _next_guess(visit: Visit) -> str | None:
-    """Return what to try next when a home page that was only guessed is not there; None: nothing more.
+    """Return the next address to try if a guessed home page does not exist, or None if no guess is left.
 
-    https first, then http, then the same under ``www.``: many sites answer in one of these ways only.
+    The order is https, then http, then the same under ``www.``. Many sites answer under one of these only.
+    After a refused certificate nothing more is tried, because http would hide the problem.
     """
     domain, error = visit.rule.domain, visit.outcome.error
     if visit.data.get("where") != Where.SEED or error not in (*NO_TLS, *NO_HOME):
@@ -227,19 +291,28 @@ def _next_guess(visit: Visit) -> str | None:
 
 
 def _homes(domain: str) -> tuple[str, ...]:
-    """Return the addresses that the home page of a site may have; they are one identity."""
+    """Return the possible addresses of a site's home page. They all have the same key."""
     return tuple(f"{scheme}://{www}{domain}/" for www in ("", "www.") for scheme in ("https", "http"))
 
 
 class CompletionQueue:
-    """Visits that ended and wait to be settled; while the data are away they stay here.
+    """Finished visits that wait for completion. They stay here while the backends are unavailable.
 
-    One fault of ours must never stop the others: what cannot be settled is handed back to the frontier and
-    logged. The queue also takes in what items and faults say of visits on their way.
+    A fault in one visit must not stop the others. A visit that cannot be completed is logged and its lease is
+    given back to the frontier. The queue also listens to Scrapy's signals on items and spider errors and
+    notes them in the visits.
     """
 
-    def __init__(self, crawler: Crawler, context: Context, scope: Scope, completion: Completion) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        context: Context,
+        scope: Scope,
+        completion: Completion,
+        reachability: Reachability,
+    ) -> None:
         self._context, self._scope, self._completion = context, scope, completion
+        self._reachability = reachability
         self._unsettled: deque[Visit] = deque()
         self._held: list[Lease] = []
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
@@ -248,51 +321,61 @@ class CompletionQueue:
         crawler.signals.connect(self._spider_error, signals.spider_error)
 
     def __bool__(self) -> bool:
-        """True while a visit is not settled."""
+        """True while a visit is not completed."""
         return bool(self._unsettled)
 
     @property
     def held(self) -> int:
-        """Leases of visits that stopped at a limit, on hosts of this crawl: ours until the crawl closes."""
+        """Number of leases that we keep because their visits stopped at a limit, on hosts of this crawl."""
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
     def leases(self) -> Iterator[Lease]:
-        """Yield the leases of visits that are not settled, or that stopped at a limit."""
+        """Yield the leases of visits that are not completed, or that stopped at a limit."""
         yield from (visit.lease for visit in self._unsettled)
         yield from self._held
 
     def add(self, visit: Visit) -> None:
-        """Take a visit whose request is finished."""
+        """Add a visit whose request is finished."""
         self._unsettled.append(visit)
 
-    def settle(self) -> None:
-        """Settle all. Raises :class:`newsbot.errors.DataError`; the rest is kept for the next call."""
-        while self._unsettled:
+    def settle(self, seconds: float = math.inf) -> None:
+        """Complete all visits, or as many as ``seconds`` allow, since a sitemap may hold 50,000 links.
+
+        Nothing is completed while it is not clear whether the sites or our network failed
+        (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the rest is kept for
+        the next call.
+        """
+        until = time.monotonic() + seconds
+        while self._unsettled and not self._reachability.in_doubt:
             visit = self._unsettled[0]
             with self._context.timed("settle"):
-                self._settle(visit)
+                ended = self._settle(visit, until)
+            if not ended:
+                self._unsettled.rotate(-1)  # a long visit must not delay the others
+                return
             self._unsettled.popleft()
             if visit.ending is Ending.HELD:
                 self._held.append(visit.lease)
 
-    def _settle(self, visit: Visit) -> None:
+    def _settle(self, visit: Visit, until: float) -> bool:
         try:
-            self._completion.settle(visit)
+            return self._completion.settle(visit, until)
         except RecordRefused as error:
             logger.error("cannot settle url=%s fault=%s", visit.lease.entry.url, error)
             self._give_up(visit)
         except DataError:
             raise
-        except Exception:  # whatever it is: it must not keep the visits behind it from their end
+        except Exception:  # one broken visit must not block the visits behind it
             logger.exception("cannot settle url=%s", visit.lease.entry.url)
             self._give_up(visit)
+        return True
 
     def _give_up(self, visit: Visit) -> None:
         self._context.count("errors/settlement")
         aside = visit.lease.attempts + 1 >= MAX_ATTEMPTS
         self._context.frontier.nack(visit.lease, delay=REST, aside=aside)
 
-    # --- what is said of a visit on its way
+    # --- signals of a visit in progress
     @staticmethod
     def _visit_of(response: Any) -> Visit | None:
         request = getattr(response, "request", None)
@@ -308,7 +391,7 @@ class CompletionQueue:
         if visit is not None:
             visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
             reason = getattr(exception, "reason", None)
-            if reason == Reason.UNCHANGED:  # the page may differ by its advertisements
+            if reason == Reason.UNCHANGED:  # the markup may differ, for example in its advertisements
                 visit.outcome.changed = False
             elif reason == Reason.LIMIT:
                 visit.end(Ending.HELD)
@@ -323,6 +406,7 @@ class CompletionQueue:
         visit = self._visit_of(response)
         if visit is None:
             return
+        # An unavailable backend is not a fault of the page: the URL is pending again.
         if isinstance(failure.value, DataError) and not isinstance(failure.value, RecordRefused):
             visit.end(Ending.RETURNED)
             return

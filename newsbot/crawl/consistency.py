@@ -1,7 +1,7 @@
-"""Warnings at the beginning of a crawl about backends that do not fit together.
+"""Warns at the start of a crawl if the backends do not belong together.
 
-Queue, storage and near-duplicate index may be three servers. If one was emptied or replaced, people would
-otherwise notice weeks later by what is missing.
+Queue, storage and near-duplicate index may be three servers. Without a warning, people would notice an
+emptied or replaced server only weeks later, by missing data.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
-"""Share of the latest articles that an index at least has; those of few words are in none."""
+"""The smallest share of recent articles that a healthy index holds. Short articles are never in it."""
 
 
 logger = logging.getLogger(__name__)
 
 
 def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
-    """Log if little is known of the texts that were stored lately: copies of them would stay alone.
+    """Log a warning if the index lacks most of the recently stored texts. Copies of them would not be found.
 
-    ``now``: POSIX seconds. Raises :class:`newsbot.errors.DataError`.
+    ``now`` is in POSIX seconds. Raises :class:`newsbot.errors.DataError`.
     """
     texts = index.count()
     lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep)))
@@ -38,13 +38,13 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
 
 
 def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
-    """Log if the queue is that of another storage: what it knows would be missing in this one.
+    """Log a warning if the queue belongs to another storage. Its pages would be missing in this one.
 
-    An empty queue is the storage's own from now on. Raises :class:`newsbot.errors.DataError`.
+    An empty queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
     """
     if not isinstance(frontier, LeanFrontier):
         return
-    counts = frontier.counts()  # first: a page is in the storage before it is queued
+    counts = frontier.counts()  # read before the storage: a page is stored before it is queued
     urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
     own = identity_of(storage.notes)
     served = frontier.serves(own, instead=not urls)

@@ -1,6 +1,6 @@
-"""What every part of a crawl may use: the backends, the rules, the clock and the counters.
+"""The context that all parts of a crawl share: the backends, the rules, the clock and the counters.
 
-What a part needs beyond these is given to its constructor; :mod:`newsbot.crawl.assembly` builds all parts.
+Anything else that a part needs is passed to its constructor. :mod:`newsbot.crawl.assembly` builds all parts.
 """
 
 from __future__ import annotations
@@ -27,36 +27,37 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
 MAX_HOSTS = 65_536
-"""Hosts that a part remembers at most: a domain may have any number of subdomains."""
+"""Maximum number of hosts that a part remembers, because a domain may have any number of subdomains."""
 
 
 class Context:
     """Backends, rules, clock and counters of one crawl.
 
-    The backends are there after :meth:`use`. While a server or the file is away they raise
-    :class:`newsbot.errors.DataError` at once, see :mod:`newsbot.crawl.availability`.
+    The backends are set by :meth:`use`. While a server or a file is unavailable, they raise
+    :class:`newsbot.errors.DataError` at once (:mod:`newsbot.crawl.availability`).
     """
 
     frontier: Frontier
     storage: Storage
     index: NearIndex
     bare_frontier: Frontier
-    """The frontier without the guard, for the first call after an outage only."""
+    """The frontier without the guard. Used only for the first call after an outage."""
 
     def __init__(self, rules: RuleSet, stats: StatsCollector, clock: Clock) -> None:
         self.rules, self.stats, self.clock = rules, stats, clock
         self.outage = Outage()
         self.archive: Archive | None = None
-        """Keeps pages as they came, where NEWSBOT_WARC_DIR says so."""
+        """Writes WARC files; None if NEWSBOT_WARC_DIR is not set."""
         self.books = SiteCounters()
-        """The last article and the last error of each site, and which counters are stored already."""
+        """The last article and the last error of each site, and the counters that are stored already."""
 
     # --- backends
     def use(
         self, frontier: Frontier, storage: Storage, index: NearIndex, archive: Archive | None = None
     ) -> None:
-        """Work with these backends, each behind the availability guard."""
+        """Set the backends. Each is wrapped in the availability guard."""
         self.bare_frontier = frontier
+        self.outage.over = False
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = guarded_storage(storage, self.outage)
         self.index = cast("NearIndex", self._guarded("index", index))
@@ -67,16 +68,18 @@ class Context:
 
     @property
     def is_open(self) -> bool:
-        """True from the opening of the backends on."""
+        """True once the backends were set."""
         return hasattr(self, "index")
 
     @property
     def notes(self) -> Notes:
-        """The storage as keeper of notes."""
+        """The notes of the storage."""
         return self.storage.notes
 
     async def store(self, article: Article, over: str | None = None) -> Stored:
-        """Keep an article; while a server is waited for, other pages are worked on.
+        """Store an article. ``over`` as in the storage's ``store``.
+
+        If the storage is a server, the call runs in a thread, so that other pages are processed meanwhile.
 
         Raises :class:`newsbot.errors.DataError` kinds.
         """
@@ -87,7 +90,8 @@ class Context:
             return cast("Stored", await guarded.in_thread("store", article, over))
 
     def close(self) -> None:
-        """Close the backends."""
+        """Close the backends. Calls that fail from now on do not count as faults."""
+        self.outage.over = True
         self.frontier.close()
         self.storage.close()
         self.index.close()
@@ -99,8 +103,12 @@ class Context:
         """Return the rule of the site that ``url`` belongs to."""
         return self.rules.for_url(url)
 
+    def ignores_certificate(self, host: str) -> bool:
+        """Return True if the rule of the host's site says ``tls: ignore``."""
+        return self.rules.for_url(f"https://{host}/").tls == "ignore"
+
     def now(self) -> datetime:
-        """Return the present moment, aware, in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         return utc(self.clock())
 
     # --- counters
@@ -109,11 +117,11 @@ class Context:
         self.stats.inc_value(f"newsbot/{name}", amount)
 
     def count_site(self, domain: str, what: str, amount: int = 1) -> None:
-        """Add to a site's counter."""
+        """Add to the stat ``newsbot/site/<domain>/<what>``."""
         self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
 
     def count_error(self, domain: str, cause: str) -> None:
-        """Count a page of a site that gave nothing to read."""
+        """Count a page of a site that could not be read; ``cause`` is the token of the error."""
         self.count(f"errors/{cause}")
         self.count_site(domain, "errors")
         self.count_site(domain, f"errors/{cause}")
@@ -134,5 +142,9 @@ class Context:
         try:
             yield
         finally:
-            name = f"newsbot/time/{step}"
-            self.stats.set_value(name, self.stats.get_value(name, 0.0) + time.perf_counter() - began)
+            self.spent(step, time.perf_counter() - began)
+
+    def spent(self, step: str, seconds: float) -> None:
+        """Add to ``newsbot/time/<step>``."""
+        name = f"newsbot/time/{step}"
+        self.stats.set_value(name, self.stats.get_value(name, 0.0) + seconds)

@@ -1,4 +1,4 @@
-"""Makes frontier entries and page records of judged links."""
+"""Makes frontier entries and page records from judged links."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
 AGAIN_PRIORITY = 30.0
-"""Of pages that were fetched before: behind articles that nobody has read yet."""
+"""Priority of pages that were fetched before. It is lower than that of new articles."""
 
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
-"""WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
+"""Userinfo in a URL.
+
+WHATWG URL: the host begins after the last ``@`` before the path; ``\\`` counts as ``/``.
+"""
 
 
 def entry_for(
@@ -31,7 +34,7 @@ def entry_for(
     now: float,
     force: bool = False,
 ) -> Entry:
-    """Return the entry that queues ``link``; ``now`` in POSIX seconds.
+    """Return the frontier entry for ``link``; ``now`` is in POSIX seconds.
 
     Raises ``ValueError`` if the URL cannot be fetched.
     """
@@ -46,6 +49,8 @@ def entry_for(
         data["title"] = link.text[:MAX_TITLE]
     if published_at := iso(link.published_at):
         data["published_at"] = published_at
+    if link.authors:
+        data["authors"] = list(link.authors)
     if force:
         data["force"] = True
     return Entry(
@@ -60,9 +65,9 @@ def entry_for(
 
 
 def without_user(url: str) -> str:
-    """Return ``url`` without ``user:password@``: it is never sent, and must not get into data and logs.
+    """Return ``url`` without ``user:password@``. Everything else stays as the site wrote it.
 
-    Everything else stays as the site wrote it.
+    Credentials are never sent and must not appear in data and logs.
     """
     if "@" not in url:
         return url
@@ -71,7 +76,7 @@ def without_user(url: str) -> str:
 
 
 def entry_again(page: PageRecord) -> Entry:
-    """Return the entry that queues a page as the storage knows it, at its due time."""
+    """Return the entry that queues a stored page again, at its due time."""
     events = (event for event in page.history if event.get("event") == EventKind.DISCOVERED)
     found: Details = next(events, Details())
     data: EntryData = {
@@ -84,6 +89,8 @@ def entry_again(page: PageRecord) -> Entry:
     }
     if found.get("published_at"):
         data["published_at"] = found["published_at"]
+    if found.get("authors"):
+        data["authors"] = found["authors"]
     if found.get("ruled"):
         data["ruled"] = found["ruled"]
     return Entry(
@@ -105,7 +112,7 @@ def _priority_again(page: PageRecord, where: str) -> float:
 
 
 def page_for(entry: Entry, now: float) -> PageRecord:
-    """Return the pending page record that goes with ``entry``."""
+    """Return a pending page record for ``entry``; ``now`` is in POSIX seconds."""
     referrer = entry.data.get("referrer")
     discovered: Event = {
         "at": round(now, 3),
@@ -116,6 +123,8 @@ def page_for(entry: Entry, now: float) -> PageRecord:
     }
     if "published_at" in entry.data:
         discovered["published_at"] = entry.data["published_at"]
+    if "authors" in entry.data:
+        discovered["authors"] = entry.data["authors"]
     if "ruled" in entry.data:
         discovered["ruled"] = entry.data["ruled"]
     return PageRecord(
@@ -134,8 +143,10 @@ def page_for(entry: Entry, now: float) -> PageRecord:
 
 @dataclass(slots=True)
 class Batch:
-    """What came of judging links."""
+    """The result of judging links. ``entries`` and ``held`` are by fingerprint, ``rejected`` by reason."""
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
     pages: list[PageRecord] = field(default_factory=list)
+    held: dict[bytes, Entry] = field(default_factory=dict)
+    """Articles of doubtful shape. They wait until another page of the shape has been read."""
     rejected: Counter[str] = field(default_factory=Counter)

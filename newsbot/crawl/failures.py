@@ -1,4 +1,4 @@
-"""Tokens for why a page was not read or an article not stored, and the exceptions that carry them."""
+"""Tokens for the reasons why a page was not read or an article not stored, and exceptions that carry them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from newsbot.items import Reason
 
 
 class Ignored(IgnoreRequest):
-    """A request that newsbot itself decided not to make, or whose answer it does not want."""
+    """A request that newsbot does not make, or whose response it does not want. ``cause`` is the token."""
 
     def __init__(self, cause: str, text: str = "") -> None:
         super().__init__(text or cause)
@@ -27,9 +27,9 @@ class Ignored(IgnoreRequest):
 
 
 class DropItem(exceptions.DropItem):
-    """Scrapy's exception with a ``reason``: a token, mostly a :class:`newsbot.items.Reason`.
+    """Scrapy's exception with a ``reason``, a token that is mostly a :class:`newsbot.items.Reason`.
 
-    It has Scrapy's name because Scrapy counts dropped items by the name of the class.
+    The class has Scrapy's name because Scrapy counts dropped items by the name of the class.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -43,42 +43,71 @@ _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
     (DownloadConnectionRefusedError, Reason.REFUSED),
     (ResponseDataLossError, "truncated"),
     (UnsupportedURLSchemeError, Reason.SCHEME),
-    (DownloadCancelledError, Reason.TOO_LARGE),  # Scrapy cancels for DOWNLOAD_MAXSIZE only, without saying so
+    (DownloadCancelledError, Reason.TOO_LARGE),  # Scrapy cancels only for DOWNLOAD_MAXSIZE
 )
 
 _BY_NAME = (
     ("TunnelError", Reason.PROXY),
-    ("SSL", Reason.TLS),
+    ("certificate verify failed", Reason.TLS),
+    ("VerificationError", Reason.TLS),
     ("Certificate", Reason.TLS),
+    ("SSL", Reason.CONNECTION),
     ("DNS", Reason.DNS),
     ("Timeout", Reason.TIMEOUT),
     ("Connect", Reason.CONNECTION),
 )
 
 
+NO_TLS = (
+    Reason.REFUSED,
+    Reason.PROXY,
+    Reason.CONNECTION,
+    Reason.TIMEOUT,
+    Reason.ROBOTS_UNREACHABLE,
+)
+"""Errors of an https request to a host without TLS. A refused certificate (``tls``) is not among them: with a
+certificate of their own, an attacker between us and the host could force the crawl to use http."""
+REFUSED_CERTIFICATE = "the TLS certificate is not valid (tls: ignore in the rule reads the site all the same)"
+
+
 def cause_of(error: BaseException) -> str:
-    """Return the token for an exception that a download ended with."""
+    """Return the token for the exception of a failed download."""
     if isinstance(error, Ignored):
         return error.cause
     if isinstance(error, DataError):
-        return Reason.OURS.value  # whatever it says: it is not a fault of the host
+        return Reason.OURS.value  # a fault of our backends, not of the host
     for kind, cause in _BY_TYPE:
         if isinstance(error, kind):
             return str(cause)
     text = f"{type(error).__name__} {error}"
     if isinstance(error, IgnoreRequest):
         return (Reason.REDIRECTS if "redirection" in text else Reason.IGNORED).value
+    # Other libraries' exceptions are known by their names or texts only.
     for part, cause in _BY_NAME:
         if part in text:
             return str(cause)
     return Reason.CONNECTION.value if isinstance(error, DownloadFailedError | OSError) else "unknown"
 
 
+def text_of(error: BaseException) -> str:
+    """Return the message of a download's exception for people.
+
+    A refused certificate comes with the remedy.
+    """
+    text = str(error)
+    if "certificate verify failed" in text or "VerificationError" in text:
+        text = f"{REFUSED_CERTIFICATE}: {text}"
+    return text[:200]
+
+
 def cause_of_status(status: int) -> str:
-    """Return the token for an HTTP status from 400 on, e.g. ``http_404`` or ``http_5xx``."""
+    """Return the token for an HTTP status of 400 or more, such as ``http_404`` or ``http_5xx``."""
     return "http_5xx" if status >= 500 else f"http_{status}"
 
 
 def is_no_source(cause: str) -> bool:
-    """Return True if a feed or sitemap failed because it is gone or something else is there."""
+    """Return True if the URL of a feed or sitemap is gone or leads to something else.
+
+    ``cause`` is a token.
+    """
     return cause in (Reason.HTTP_404, Reason.HTTP_410) or cause.startswith(("feed_", "sitemap_"))

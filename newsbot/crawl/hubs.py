@@ -1,6 +1,7 @@
-"""Notes the hubs that feeds and sections name, so that ``scrapy serve`` can subscribe to them.
+"""Stores the WebSub hubs that feeds and sections name, so that ``scrapy serve`` can subscribe to them.
 
-One note a page, of kind ``hub``: ``{"topic": …, "hubs": […]}``; what a page no longer names is forgotten.
+Each page has one note of the kind ``hub``: ``{"topic": …, "hubs": […]}``. The note is deleted if the page
+names no hub any more.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ _MAX_OFFERS = 100_000
 
 
 class Hubs:
-    """The notes of one crawl."""
+    """Reads and writes the hub notes in one crawl."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._offers: dict[str, dict[str, Any]] | None = None
-        """What is noted, by page; None: not read yet."""
+        """The notes by page URL; None if they are not read yet."""
 
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
-        """Note the hubs of a page: those of its Link headers and then ``hubs``, those of the document.
+        """Store the hubs of a page: those of its Link headers, then ``hubs`` from the document.
+
+        ``self_url`` is the topic that the document names.
 
         Raises :class:`newsbot.errors.DataError`.
         """

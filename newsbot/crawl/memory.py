@@ -1,8 +1,8 @@
-"""Gives memory that is free but not used back to the system.
+"""Returns free memory to the system.
 
-Parsers, compressors and sockets allocate buffers of all sizes, in threads of their own. glibc keeps the free
-pieces between those in use, and a process that runs for weeks has tens of megabytes of them. pymongo records
-where a client was made, for which Python keeps the source of each module on the way, 1.5 MB.
+Parsers, compressors and sockets allocate buffers of all sizes in several threads. glibc keeps the free pieces
+between the used ones. A process that runs for weeks holds tens of megabytes of them. pymongo also records
+where a client was made; for this Python keeps the source of each module in the call stack, 1.5 MB.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def trim() -> bool:
-    """Give back what is free, in whole pages; False if nothing was, or where the C library is not glibc."""
+    """Return free memory to the system, in whole pages (malloc_trim).
+
+    Return False if nothing was free or if the C library is not glibc.
+    """
     linecache.clearcache()
     call = _malloc_trim()
     return call is not None and call(0) == 1
 
 
 def keep_free(size: int) -> bool:
-    """Let glibc keep so many free bytes at the end of each heap; False where the C library is not glibc.
+    """Let glibc keep ``size`` free bytes at the end of each heap. Return False if the C library is not glibc.
 
-    Else a search for a phrase maps and clears 19 MB anew for arrays that live for milliseconds, which takes a
-    quarter of its time (mallopt(3); pieces of more than an eighth of ``size`` still come from the system).
+    Without it, a search for a phrase maps and clears 19 MB again for arrays that live for milliseconds. That
+    takes a quarter of its time. Blocks of more than an eighth of ``size`` still come from the system
+    (mallopt(3)).
     """
     try:
         call = ctypes.CDLL(None).mallopt

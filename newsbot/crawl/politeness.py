@@ -1,33 +1,38 @@
-"""The pace of each host: delays by rule and robots.txt, and rests that hold for all workers."""
+"""The pace of each host: delays from rules and robots.txt, and pauses that hold for all workers."""
 
 from __future__ import annotations
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import DataError
+from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 
 
 class Politeness:
-    """Tells the frontier how to treat the hosts of this crawl."""
+    """Sets the delay and concurrency of this crawl's hosts in the frontier."""
 
     def __init__(self, context: Context, *, obeys_robots: bool) -> None:
         self._context, self._obeys_robots = context, obeys_robots
         self.crawl_delays: dict[str, float] = {}
-        """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
+        """By host, the Crawl-delay of its robots.txt in seconds (0: none).
+
+        Hosts whose file was not read are absent.
+        """
         self._introduced: set[str] = set()
-        """Hosts whose politeness the frontier knows from this crawl."""
+        """Hosts whose delay and concurrency this crawl has written to the frontier."""
         self._rests: dict[str, float] = {}
-        """Hosts that must rest, until when, and that the frontier could not be told of yet."""
+        """By host, the end of a pause that could not be written to the frontier yet."""
 
     def delay_of(self, host: str) -> float:
-        """Return the seconds between two requests to ``host``: its rule's, or more by its robots.txt."""
+        """Return the delay of ``host`` in seconds: the rule's or that of robots.txt, whichever is larger."""
         return max(self._context.rule_for(f"http://{host}/").delay, self.crawl_delays.get(host, 0.0))
 
     def introduce(self, host: str, rule: Rule) -> None:
-        """Tell the frontier how to treat a host, once. Raises :class:`newsbot.errors.DataError`.
+        """Write the rule's delay and concurrency for a host to the frontier, once per crawl.
 
-        Where robots.txt is obeyed a known host never becomes faster by it: another worker may have read a
-        Crawl-delay, and this one reads robots.txt with its first page of the host.
+        If robots.txt is obeyed, this never makes a known host faster, because another worker may have read a
+        Crawl-delay. This worker reads robots.txt with its first page of the host. Raises
+        :class:`newsbot.errors.DataError`.
         """
         if host in self._introduced:
             return
@@ -39,7 +44,7 @@ class Politeness:
         self._introduced.add(host)
 
     def introduce_again(self) -> None:
-        """Tell an emptied frontier of all hosts, and let each rest for one delay.
+        """Write all hosts to an emptied frontier, and let each pause for one delay.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -47,37 +52,62 @@ class Politeness:
             delay, rule = self.delay_of(host), self._context.rule_for(f"http://{host}/")
             concurrency = 1 if delay > rule.delay else rule.concurrency
             self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
+            # The time of the last request is lost with the frontier.
             self._context.frontier.back_off(host, delay)
 
-    def forget_hosts(self) -> None:
-        """Introduce all hosts anew: the rules have changed, and their delays with them."""
-        self._introduced.clear()
+    def take_rules(self, old: RuleSet) -> None:
+        """Update the hosts whose delay or concurrency differs from that of the ``old`` rules.
+
+        A host whose robots.txt is not read yet is updated when it is read. Raises
+        :class:`newsbot.errors.DataError`; may then be called again.
+        """
+        for host in list(self._introduced):
+            rule, before = self._context.rule_for(f"http://{host}/"), old.for_url(f"http://{host}/")
+            if (rule.delay, rule.concurrency) == (before.delay, before.concurrency):
+                continue
+            if self._obeys_robots and host not in self.crawl_delays:
+                self._introduced.discard(host)
+            else:
+                self.set_pace(host, rule, self.crawl_delays.get(host, 0.0))
 
     def set_pace(self, host: str, rule: Rule, crawl_delay: float) -> None:
-        """Tell the frontier how often to ask a host: by its rule, or by ``crawl_delay`` if that is longer.
+        """Write a host's delay to the frontier: the rule's, or ``crawl_delay`` (seconds) if that is longer.
 
-        ``crawl_delay`` (seconds) allows one request at a time.
-
-        Raises :class:`newsbot.errors.DataError`.
+        With ``crawl_delay`` the host gets one request at a time. Raises :class:`newsbot.errors.DataError`.
         """
         delay, concurrency = rule.delay, rule.concurrency
+        if len(self.crawl_delays) >= MAX_HOSTS:
+            self.crawl_delays.clear()
+        self.crawl_delays[host] = crawl_delay
         if crawl_delay > rule.delay:
-            if len(self.crawl_delays) >= MAX_HOSTS:
-                self.crawl_delays.clear()
-            self.crawl_delays[host] = delay = crawl_delay
-            concurrency = 1
+            delay, concurrency = crawl_delay, 1
         self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency)
 
     def rest(self, host: str, seconds: float) -> None:
-        """Let a host rest for all workers; they are told later if the frontier is away."""
+        """Pause a host for all workers. If the frontier is unavailable, the pause is written later."""
         try:
             self._context.frontier.back_off(host, seconds)
         except DataError:
             if len(self._rests) < MAX_HOSTS:
                 self._rests[host] = max(self._rests.get(host, 0.0), self._context.clock() + seconds)
 
+    def take_turn(self, host: str, *, missed: float | None = None) -> float:
+        """Take the host's next turn and return the seconds until it comes.
+
+        The turn is written to the frontier before it is used. If the frontier is unavailable, the host's
+        delay is returned. ``missed`` as in :meth:`newsbot.frontier.base.Frontier.take_turn`.
+        """
+        delay = self.delay_of(host)
+        if delay <= 0:
+            return 0.0
+        try:
+            self.introduce(host, self._context.rule_for(f"http://{host}/"))
+            return self._context.frontier.take_turn(host, missed=missed)
+        except DataError:
+            return delay
+
     def tell_rests(self) -> None:
-        """Tell the frontier what it could not be told. Raises :class:`newsbot.errors.DataError`."""
+        """Write the pauses that could not be written before. Raises :class:`newsbot.errors.DataError`."""
         for host, until in list(self._rests.items()):
             if until > self._context.clock():
                 self._context.frontier.back_off(host, until - self._context.clock())

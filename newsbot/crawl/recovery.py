@@ -1,7 +1,7 @@
-"""What a worker does first when its backends are back after an outage.
+"""Restores a worker's state in the frontier after an outage.
 
-Its leases may have ended meanwhile although it lives: it resumes them before it does anything else
-(:meth:`newsbot.frontier.base.Frontier.resume`), then tells the frontier what it could not tell it.
+The worker's leases may have expired during the outage. It resumes them before it does anything else
+(:meth:`newsbot.frontier.base.Frontier.resume`). Then it writes what could not be written during the outage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ logger = logging.getLogger(__name__)
 
 
 class Recovery:
-    """``leases`` gives what this worker works on; ``ttl`` how long a lease lasts, in seconds."""
+    """Resumes leases and repeats missed writes.
+
+    ``leases`` returns the leases that this worker holds. ``ttl`` is the duration of a lease in seconds.
+    """
 
     def __init__(
         self,
@@ -50,19 +53,19 @@ class Recovery:
         context.outage.on_return[place_of(context.bare_frontier)] = self._resume
 
     def __bool__(self) -> bool:
-        """True while something is still to be told."""
+        """True while something is still to be written to the frontier."""
         return bool(self._emptied or self._unqueued or self._unusable)
 
     def queue_later(self, request: Request) -> None:
-        """Keep a request of somebody's spider that could not be queued."""
+        """Keep a request of a user's spider that could not be queued."""
         self._unqueued.append(request)
 
     def set_aside(self, lease: Lease) -> None:
-        """Set a lease aside with the next :meth:`catch_up`."""
+        """Set a lease aside in the next :meth:`catch_up`."""
         self._unusable.append(lease)
 
     def _resume(self) -> None:
-        """Take up the leases again; called by the outage before any other call to the frontier."""
+        """Resume the leases. The outage calls this before any other call to the frontier."""
         held = list(self._leases())
         resumed = self._context.bare_frontier.resume(self._owner, held, self._ttl)
         if resumed.emptied:
@@ -74,29 +77,33 @@ class Recovery:
             )
 
     def catch_up(self) -> None:
-        """Tell the frontier what it missed. Raises :class:`newsbot.errors.DataError`; may be called again."""
+        """Write what the frontier has missed.
+
+        Raises :class:`newsbot.errors.DataError`; may be called again.
+        """
         if self._emptied:
             self._begin_again()
             self._emptied = False
         self._politeness.tell_rests()
         while self._unqueued:
             queue_request(self._links, self._unqueued[0])
+            # Removed only after the write has succeeded.
             del self._unqueued[0]
         while self._unusable:
             self._context.frontier.nack(self._unusable[0], delay=0.0, aside=True)
             del self._unusable[0]
 
     def _begin_again(self) -> None:
-        """Fill an empty frontier: how to treat the hosts, then the sources; the storage has the rest."""
+        """Fill an empty frontier with hosts and sources. The refill loads the rest from the storage."""
         if self._refill is not None:
             self._refill.restart()
         self._politeness.introduce_again()
         for found in seeds(self._context, self._scope):
-            self._links.queue(replace(found, force=False))  # what was fetched already is not asked for again
+            self._links.queue(replace(found, force=False))  # what was fetched already is not fetched again
 
 
 def queue_request(links: Links, request: Request) -> bool:
-    """Queue a request that somebody's spider made; True if it was not known.
+    """Queue a request of a user's spider. Return True if its URL was not known or ``dont_filter`` is set.
 
     Raises :class:`newsbot.errors.DataError`.
     """

@@ -1,5 +1,6 @@
-"""The recrawl policy of each page: a budget of polls for sources, shares of visits or fixed ages for
-others.
+"""The recrawl policy of each page.
+
+Sources share a budget of polls. Other pages share a number of visits, or are fetched again at fixed ages.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from newsbot.rules.schema import RECRAWL
 from newsbot.storage.base import Storage
 
 ADJUST_EVERY = 600.0
-"""Seconds between two corrections of the threshold, whichever worker makes them."""
+"""Seconds between two corrections of the threshold, by any worker."""
 GROWING = 60.0
-"""Seconds until the next look at the records while new sources still come."""
+"""Seconds until the records are read again while sources are still being added."""
 NOTE = ("polling", "budget")
 """Kind and key of the note with the threshold."""
 
 
 class PollBudget:
-    """The threshold of the square-root index, moved until all sources take the budget of requests an hour.
+    """The threshold of the square-root index. It is adjusted until all sources together use the poll budget.
 
-    The polls of all workers are in the records of sources, so nobody has to add them up in a race: what
-    two workers find at the same time is the same.
+    The polls of all workers are counted in the source records. Two workers that adjust the threshold at the
+    same time therefore get the same result, and no lock is needed.
     """
 
     def __init__(self, budget: float, clock: Clock) -> None:
-        """``budget``: requests an hour; 0: so many for each source that is alive."""
+        """``budget`` is in requests per hour; 0 means POLLS_AN_HOUR for each source that is alive."""
         self._budget, self._clock = budget, clock
         self._threshold = 0.0
         self._until = 0.0
@@ -51,7 +52,7 @@ class PollBudget:
         return self._threshold
 
     def _adjusted(self, storage: Storage, now: float) -> tuple[float, float]:
-        """Return the threshold, and for how many seconds it may be taken for right."""
+        """Return the threshold and the seconds for which it is valid."""
         notes = storage.notes
         kept = notes.all(NOTE[0]).get(NOTE[1], {})
         sources = storage.sources.all()
@@ -60,6 +61,7 @@ class PollBudget:
         polls = sum(source.polls for source in sources)
         controller = Controller(budget, _number(kept, "value") or first_threshold(budget, alive), 0.5)
         controller.spent, controller.weight = _number(kept, "spent"), _number(kept, "weight")
+        # The controller's state is in a note, so that all workers continue from the same one.
         changed = _rescale(controller, kept, alive)
         hours = (now - _number(kept, "at", now)) / 3600.0
         due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
@@ -82,14 +84,15 @@ class PollBudget:
 
 
 def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
-    """Let more or fewer sources, or another budget, count at once; return True if there was a change.
+    """Adapt the threshold at once to a changed number of sources or budget. Return True if one has changed.
 
-    The controller alone, which is slow on purpose, would take days to forget the threshold of other times.
+    The controller is slow on purpose. Alone it would need days to forget the old threshold.
     """
     before, budget = _number(kept, "sources"), _number(kept, "budget")
     if not (before and budget) or (before, budget) == (alive, controller.budget):
         return False
-    rest = (alive / controller.budget) / (before / budget)  # of a source, from poll to poll
+    # ratio of the mean pauses between two polls of a source
+    rest = (alive / controller.budget) / (before / budget)
     controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
     controller.spent *= controller.budget / budget
     return True
@@ -101,14 +104,16 @@ def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:
 
 
 SAMPLE = 2000
-"""Pages of a site that are looked at: some tenths of a second."""
+"""Maximum number of pages of a site that are read. Reading them takes some tenths of a second."""
 ANEW_AFTER = 3600.0
+"""Seconds after which a site's policy is computed again."""
 
 
 class PagePrices:
-    """One worker's; all come to about the same, since they look at the same records.
+    """The optimum policies of one worker by site and kind of page.
 
-    ``visits_a_day``: of a page, on average.
+    All workers get about the same result, since they read the same records. ``visits_a_day`` is the average
+    number of visits per page.
     """
 
     def __init__(self, visits_a_day: float, clock: Clock) -> None:
@@ -134,17 +139,17 @@ PAGES: Mapping[str, Policy] = {
     "fixed": FixedIntervals(),
     "off": Never(),
 }
-"""What ``recrawl`` of a rule names, for articles and other pages."""
+"""The policies that ``recrawl`` of a rule can name for articles and other pages."""
 
 
 class RecrawlPolicies:
-    """The policies of one crawl. ``budget`` decides on sources, see :class:`SourceState`."""
+    """Selects the policy of each visit. ``budget`` is for sources, see :class:`SourceState`."""
 
     def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:
         self._context, self.budget, self._prices = context, budget, prices
 
     def of(self, visit: Visit) -> Policy:
-        """Return what decides when the visited page is wanted again, but for sources that are polled.
+        """Return the policy for the visited page. Polled sources get theirs from :class:`SourceState`.
 
         Raises :class:`newsbot.errors.DataError`.
         """

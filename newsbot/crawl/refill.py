@@ -1,11 +1,11 @@
-"""Brings what falls due soon from the storage into a frontier that keeps only that.
+"""Loads pages that are due soon from the storage into a frontier that keeps only those.
 
-The order of writes holds it together: a page's record is written with its next due time before its lease
-is acknowledged, and what is due later than the frontier keeps was not due when the storage was last asked.
-So each page is in the frontier, or in what the storage is asked for next.
+The order of writes makes this safe. A page's record is written with its next due time before its lease is
+acknowledged. A page that is due later than the frontier's horizon was not due when the storage was last read.
+So each page is in the frontier or in the next read of the storage.
 
-A frontier that never asked (it is new, or its server lost its data) gets all: what is pending, what is
-due, and which URLs are known.
+A frontier that was never filled (it is new, or its server has lost its data) gets everything: pending pages,
+due pages, and which URLs are known.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ from newsbot.storage.base import Storage
 logger = logging.getLogger(__name__)
 
 SLICE = 500
-"""Pages that one step queues, so that a step takes a few milliseconds."""
+"""Pages that one step queues. A step takes a few milliseconds."""
 RIGHT_SECONDS = 60.0
-"""How long a worker that stopped in the middle keeps others waiting."""
+"""Seconds after which another worker may refill if the current one has stopped in the middle."""
 ASK_AGAIN = 1.0
-"""Seconds after which a worker looks whether the one that has the right is done, or gone."""
+"""Seconds after which a worker checks again whether the refilling worker has finished or stopped."""
 PENDING = ("pending", "leased")
 WRONG_CLOCK = 5.0
-"""Seconds by which a worker's clock may differ from the frontier's until it is told."""
+"""Seconds by which a worker's clock may differ from the frontier's before a warning is logged."""
 
 
 class Refill:
-    """One worker's part of it; :meth:`step` is called several times a second, and mostly does nothing."""
+    """One worker's part of the refill.
+
+    :meth:`step` is called several times a second and mostly does nothing.
+    """
 
     def __init__(self, frontier: LeanFrontier, storage: Storage, owner: str, clock: Clock) -> None:
         self._frontier = frontier
@@ -45,28 +48,31 @@ class Refill:
         self.restart()
 
     def restart(self) -> None:
-        """Begin as for a frontier that nobody has filled: its server has lost its data."""
+        """Start again, because the frontier's server has lost its data."""
         self._pages: Iterator[PageRecord] | None = None
-        """What is left of the pages asked for; None: nothing has been asked for."""
+        """The rest of the pages being read; None if no read is in progress."""
         self._anew = False
         self._until = 0.0
-        """As far as the pages asked for go."""
+        """The latest due time of the pages being read (POSIX seconds)."""
         self._done_until: float | None = None
         self._next = 0.0
         self._queued = 0
 
     def covers(self, moment: float) -> bool:
-        """Return True if all that is due until ``moment`` has been queued."""
+        """Return True if all pages that are due until ``moment`` (POSIX seconds) have been queued."""
         return self._done_until is not None and self._done_until >= moment
 
     def step(self) -> None:
-        """Queue some of what is due, if it is this worker's turn. Raises :class:`DataError` kinds."""
+        """Queue up to :data:`SLICE` due pages, if this worker has the right.
+
+        Raises :class:`DataError` kinds.
+        """
         if self._pages is None and self._clock() < self._next:
             return
         try:
             self._step()
         except BaseException:
-            self._pages = None  # a stream that broke off ends: ask again
+            self._pages = None  # a generator ends after an error, so read again
             raise
 
     def _step(self) -> None:
@@ -75,7 +81,7 @@ class Refill:
         self._check_clock(asked, turn.now)
         self._done_until = turn.until
         if self._pages is not None and self.covers(self._until):
-            self._pages = None  # it took so long that another worker did it
+            self._pages = None  # this took so long that another worker has done it
         if not turn.yours:
             self._pages = None
             self._next = self._clock() + ASK_AGAIN
@@ -89,7 +95,7 @@ class Refill:
             self._finish()
 
     def _check_clock(self, asked: float, now: float) -> None:
-        """Say once that this worker's clock is wrong: what is due now, it takes from its own."""
+        """Log once if this worker's clock is wrong. The worker decides by its own clock what is due."""
         if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
             return
         self._clock_told = True
@@ -122,7 +128,7 @@ class Refill:
         for page in pages:
             kept = stands.get(page.fingerprint)
             if kept is not None and (kept.state != "done" or kept.next_due is not None):
-                continue  # queued, or set aside, or due by itself
+                continue  # the frontier has queued it, set it aside, or plans it itself
             if self._is_wanted(page):
                 again.append(entry_again(page))
             else:

@@ -1,4 +1,4 @@
-"""What people have taken out and the crawl must not collect again."""
+"""Pages and sites that people have removed. The crawl must not collect them again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newsbot.sites.removals import LateArrivals, RemovalNotes
 
 
 class Removals:
-    """The notes of ``scrapy remove``, and the articles that this worker stored while one was written."""
+    """The notes of ``scrapy remove``, and the articles that this worker stored since it last read them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -19,20 +19,23 @@ class Removals:
         self._tombstones.read(self._context.notes)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True for a URL (its fingerprint, its host) that somebody has taken out."""
+        """Return True for a removed URL, given by its fingerprint and host."""
         self._tombstones.refresh(self._context.notes)
         return self._tombstones.covers(key, host)
 
     def covers_site(self, domain: str) -> bool:
-        """Return True for a site of which nothing is to be kept."""
+        """Return True for a site that was removed as a whole."""
         return self._tombstones.covers_site(domain)
 
     def stored(self, article: Article) -> None:
-        """Remember an article that was stored, or whose address was."""
+        """Remember an article whose content or address was stored."""
         self._latecomers.stored(article)
 
     def take_out(self) -> None:
-        """Delete what was stored while somebody took it out. Raises :class:`newsbot.errors.DataError`."""
+        """Delete articles that were stored while somebody removed them.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         self.read()
         context = self._context
         gone = self._latecomers.take_out(

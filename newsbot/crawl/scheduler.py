@@ -1,13 +1,15 @@
 """Scrapy's scheduler on top of the frontier.
 
-A request that leaves here carries a lease. Scrapy says nowhere "this request and all that it yielded is
-done"; taking it out of the engine slot's ``inprogress`` does, once and last, in success, drop, error,
-redirect and ignore. That is private, so :meth:`FrontierScheduler.open` checks that it is there.
+Each request that leaves the scheduler carries a lease. Scrapy has no signal for "this request and everything
+that it yielded is done". But the engine's slot removes each request from ``inprogress`` exactly once, as the
+last step after success, drop, error, redirect and ignore. The scheduler hooks into that removal. The slot is
+private, so :meth:`FrontierScheduler.open` checks that it has the expected attributes.
 
-Scrapy asks again only every 5 s after ``next_request()`` gave None; so it is woken when the frontier
-has something (or, because other programs add to it too, every :data:`LOOK_AGAIN` seconds).
+After ``next_request()`` returned None, Scrapy asks again only every 5 s. So the scheduler wakes Scrapy when
+the frontier has something. Other programs add to the frontier too, so Scrapy is woken at least every
+:data:`LOOK_AGAIN` seconds.
 
-While the data are away nothing is leased; see :mod:`newsbot.crawl.availability`.
+Nothing is leased while the backends are unavailable; see :mod:`newsbot.crawl.availability`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import logging
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from enum import Enum, auto
 from typing import Any
 
 from scrapy import Request
@@ -32,10 +35,13 @@ from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.memory import trim
+from newsbot.crawl.reachability import UNREACHABLE
 from newsbot.crawl.recovery import Recovery, queue_request
-from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.crawl.slots import NO_ANSWER, Slots
+from newsbot.crawl.visit import META_KEY, TURN_KEY, Turn, Visit
+from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
-from newsbot.frontier.base import Lease, Outlook
+from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
 from newsbot.items import Kind
 from newsbot.recrawl import Outcome
@@ -45,39 +51,67 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
 REFILL_EVERY = 0.1
+EXPLAIN_EVERY = 2.0
+WAITS_FOR = "newsbot/queue/waits_for"
+"""The stat that says what an idle crawl waits for."""
+SLICE = 0.03
+"""Seconds for which visits are completed without a break."""
+GO_ON = 0.002
+"""Seconds until visits are completed further. Other tasks use the event loop meanwhile."""
 TAKEN = 0.02
-"""Seconds until the next try when there is something that could not be had: another worker was quicker, or
-one suspect waits for another. Each time in vain doubles it, up to MAX_TAKEN: asking is work."""
+"""Seconds until the next try if an entry was due but could not be leased: another worker was faster, or a
+suspect entry waits for another one. Each failed try doubles it, up to MAX_TAKEN, because a try costs work."""
 MAX_TAKEN = 0.5
+MOST_LEFT = 100
+"""Leases in one call if entries are left unfetched. It keeps the call below some tenths of a second."""
 
 
 def is_about_us(record: logging.LogRecord) -> bool:
-    """Return False for Scrapy's complaint of a scraper that was never opened."""
+    """Return False for Scrapy's error about a scraper that was never opened."""
     return record.msg != "Scraper close failure"
 
 
+class _Decision(Enum):
+    """The decision on a lease: fetch it, leave it unfetched, or give it back to the frontier."""
+
+    TAKEN = auto()
+    LEFT = auto()
+    HANDED_BACK = auto()
+
+
 class FrontierScheduler(BaseScheduler):
-    """See the module's text."""
+    """Leases entries from the frontier and completes their visits. See the module's docstring."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self._crawl = crawl = Crawl.of(crawler)
         self._context, self._scope = crawl.context, crawl.scope
         self._politeness, self._links, self._removals = crawl.politeness, crawl.links, crawl.removals
+        self._reachability = crawl.reachability
         settings = crawler.settings
         self.lease_seconds = settings.getfloat("NEWSBOT_LEASE_SECONDS")
         self.patience = settings.getfloat("NEWSBOT_PATIENCE")
         self.concurrency = settings.getint("CONCURRENT_REQUESTS")
         self.source_maxsize = settings.getint("NEWSBOT_SOURCE_MAXSIZE")
+        self._undecided: deque[Lease] = deque()
+        """Leases without a decision. They stay here if a backend becomes unavailable in between."""
+        self._asked = 0.0
+        """When the undecided leases were asked for. None of their turns is earlier."""
         self._ready: deque[Request] = deque()
-        """Requests whose lease is held: fresh from the frontier, or the next hop of a redirect."""
+        """Requests with a lease that can be sent: from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
-        """Next hops that wait for their host's turn."""
+        """Next hops of redirects that wait for their host's turn, with the time of the turn."""
+        self._slots = Slots(self.concurrency, self._context.clock)
         self._heartbeat: Any = None
         self._refilling: Any = None
+        self._explaining = create_looping_call(self._explain)
+        self._waiting = Waiting(crawl.context, crawl.scope)
+        self._leased_before = 0
         self._wake: Any = None
+        self._wake_is_old = False
+        """True if a lease was given or ended after the wake-up was planned. It may then be due sooner."""
         self._in_vain = 0
-        """Times in a row that something could be had and was not."""
+        """Number of consecutive tries in which an entry was due but not leased."""
         self._ending: asyncio.Future[None] | None = None
 
     @classmethod
@@ -87,7 +121,7 @@ class FrontierScheduler(BaseScheduler):
 
     # --- life
     def open(self, spider: Spider) -> None:
-        """Open the backends and hook into the engine. Raises ``CloseSpider`` when data cannot be opened."""
+        """Open the backends and hook into the engine. Raises ``CloseSpider`` if they cannot be opened."""
         self.spider = spider
         if not self.crawler.settings.get("NEWSBOT_CONTACT"):
             logger.info("%s", ASK_FOR_CONTACT)
@@ -100,24 +134,27 @@ class FrontierScheduler(BaseScheduler):
                 logger.info("took back from a dead worker leases=%d owner=%s", handed_back, owner)
         except DataError as error:
             logger.error("data unavailable fault=%s", error)
-            # Scrapy closes a scraper that it has not opened yet, and logs that fault of its own at length
+            # Scrapy then closes a scraper that it has not opened, and logs a long traceback about it.
             logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
             raise CloseSpider("data_unavailable") from error
         self._hook()
-        atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
+        atexit.register(self._hand_back)  # a second Ctrl-C ends the process without calling close()
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
-        self._context.outage.give_up = self._end_of_disk
+        self._context.outage.give_up = lambda: self._end("disk_full")
         self._heartbeat = create_looping_call(self._beat)
         self._heartbeat.start(self.lease_seconds / 4, now=False)
+        self._explaining.start(EXPLAIN_EVERY, now=False)
         if self._crawl.refill is not None:
             self._refilling = create_looping_call(self._refill)
             self._refilling.start(REFILL_EVERY, now=True)
 
     def _begin(self) -> None:
-        """Make the queue of completed visits and the recovery; the backends are open."""
+        """Create the completion queue and the recovery. The backends must be open."""
         crawl = self._crawl
-        self.completed = CompletionQueue(self.crawler, self._context, self._scope, crawl.completion)
+        self.completed = CompletionQueue(
+            self.crawler, self._context, self._scope, crawl.completion, crawl.reachability
+        )
         self.recovery = Recovery(
             context=self._context,
             scope=self._scope,
@@ -149,16 +186,19 @@ class FrontierScheduler(BaseScheduler):
         slot.remove_request = remove_and_settle
 
     def close(self, reason: str) -> None:
-        """Settle what can be settled, hand back all leases, close the backends."""
-        for call in (self._heartbeat, self._refilling):
+        """Complete the visits that can be completed, give back all leases, close the backends."""
+        self._context.stats.set_value(WAITS_FOR, "")
+        for call in (self._heartbeat, self._refilling, self._explaining):
             if call is not None and call.running:
                 call.stop()
         if self._wake is not None:
             self._wake.cancel()
         if not self._context.is_open:
             return
+        if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
+            self._context.stats.set_value(UNREACHABLE, fault)
         self._context.outage.try_now()
-        with suppress(DataError):  # what stays unsettled is handed back: it is fetched again
+        with suppress(DataError):  # visits that stay incomplete are given back and fetched again
             self.completed.settle()
         atexit.unregister(self._hand_back)
         self._hand_back()
@@ -168,17 +208,17 @@ class FrontierScheduler(BaseScheduler):
         self._crawl.close()
 
     def _hand_back(self) -> None:
-        """Let others have the leases of a crawl that is ended by force; what they were for is done again."""
+        """Release all leases of this worker, so that others can fetch their pages."""
         try:
             self._context.frontier.release(self._crawl.owner)
-        except DataError:  # the outage has told what is wrong
+        except DataError:  # the outage has logged the fault
             held = len({lease.entry.fingerprint for lease in self._leases()})
             again = self.lease_seconds
             logger.warning("not handed back leases=%d free_in_seconds=%.0f", held, again)
 
-    # --- Scrapy's questions
+    # --- Scrapy's scheduler interface
     def has_pending_requests(self) -> bool:
-        """Return True while something is to be done in this crawl, by this worker or by another."""
+        """Return True while this crawl has work, for this worker or another one."""
         if self._ready or self._hops or self.completed or self.recovery:
             return True
         if self._scope.arguments.mode == "continuous":
@@ -191,16 +231,17 @@ class FrontierScheduler(BaseScheduler):
             outlook = self._outlook()
         except DataError:
             return True
+        # Another worker's pages may give new links.
         if outlook.leased > self.completed.held:
             return True
         return outlook.next_at is not None and outlook.next_at - self._context.clock() <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take the next hop of a visit, or queue a request that somebody's spider made."""
+        """Take the next hop of a visit, or queue a request of a user's spider."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None:
             visit.carrier = request
-            self._hand_on(request, visit)
+            self._hand_on(request)
             return True
         try:
             return queue_request(self._links, request)
@@ -209,25 +250,43 @@ class FrontierScheduler(BaseScheduler):
             return True
 
     def next_request(self) -> Request | None:
-        """Return the next request with its lease, or None: Scrapy is woken when there is one."""
+        """Return the next request with its lease, or None. Scrapy is woken when there is one."""
         self._take_hops()
         if not self._ready and not self._context.outage.wait:
-            with suppress(DataError):  # the outage has told it
+            with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
-                self.completed.settle()
-                self._lease()
+                self.completed.settle(SLICE)
+                if not self._reachability.enough_tried:
+                    self._lease()
+                self._judge_failures()
         if self._ready:
             return self._ready.popleft()
         self._wake_later()
         return None
 
-    def _hand_on(self, request: Request, visit: Visit) -> None:
-        """Let a redirect's next hop take a turn of its host's clock, as every other request does."""
-        host = host_key(request.url)
-        delay = self._politeness.delay_of(host)
-        if delay > 0:
-            self._politeness.rest(host, 2 * delay)
-        self._hops.append((self._context.clock() + delay, request))
+    def _judge_failures(self) -> None:
+        """Decide on the failures if no host was reached and no request is in flight.
+
+        Either the crawl ends because there is no network, or the failures are attributed to the few sites
+        tried.
+        """
+        if not self._reachability.in_doubt or self._ready or self.slot.inprogress:
+            return
+        if not (self._reachability.begun or self._reachability.enough_tried):
+            return
+        if self._reachability.is_ours:
+            self._end("no_network")
+        else:
+            self._reachability.believe()
+            self.completed.settle()
+
+    def _hand_on(self, request: Request) -> None:
+        """Let a redirect's next hop wait for a turn of its host, as every other request does."""
+        turn = request.meta.get(TURN_KEY)
+        if turn is None:
+            at = self._context.clock() + self._politeness.take_turn(host_key(request.url))
+            turn = request.meta[TURN_KEY] = Turn(at)
+        self._hops.append((turn.at, request))
 
     def _take_hops(self) -> None:
         now = self._context.clock()
@@ -241,7 +300,10 @@ class FrontierScheduler(BaseScheduler):
     # --- leases
     @property
     def _horizon(self) -> float:
-        """A crawl that runs once does what was due at its start, and what it finds; else what is due now."""
+        """Entries that are due until this time are leased: the crawl's start in mode ``once``, else now.
+
+        In mode ``once`` newly found links are leased too, since they are due at once.
+        """
         return self._crawl.started if self._scope.arguments.mode == "once" else self._context.clock()
 
     def _outlook(self) -> Outlook:
@@ -251,26 +313,58 @@ class FrontierScheduler(BaseScheduler):
         free = self.concurrency - len(self.slot.inprogress)
         if free <= 0:
             return
-        with self._context.timed("lease"):
-            leases = self._context.frontier.lease(
-                self._crawl.owner,
-                free,
-                horizon=self._horizon,
-                ttl=self.lease_seconds,
-                accept=self._scope.accepting,
-            )
-        self._context.count("frontier/leased", len(leases))
-        if leases:
-            self._in_vain = 0
-        for lease in leases:
-            try:
-                self._ready.append(self._request(lease))
-            except ValueError as error:  # no address for Scrapy, or for the rules as they are now
-                logger.warning("set aside url=%s fault=%s", lease.entry.url, error)
-                self._context.count("errors/bad_url")
-                self.recovery.set_aside(lease)
+        in_flight = list(self._in_flight())
+        # An entry whose workers died before is fetched alone, so that no other entry can be the reason.
+        if any(lease.lost >= ALONE for lease in in_flight):
+            return
+        taken = 0
+        for _ in range(MOST_LEFT):
+            if not self._undecided:
+                with self._context.timed("lease"):
+                    self._undecided.extend(self._leased(free - taken, alone=not in_flight and not taken))
+            decided = [self._decide(lease) for lease in self._take_undecided()]
+            taken += sum(one is _Decision.TAKEN for one in decided)
+            if taken >= free or _Decision.LEFT not in decided:
+                break
+        self._context.count("frontier/leased", taken)
+        if taken:
+            self._in_vain, self._wake_is_old = 0, True
         if self.recovery:
             self.recovery.catch_up()
+
+    def _leased(self, free: int, *, alone: bool) -> list[Lease]:
+        self._asked = self._context.clock()
+        return self._context.frontier.lease(
+            self._crawl.owner,
+            free,
+            horizon=self._horizon,
+            ttl=self.lease_seconds,
+            accept=self._slots.accepting(self._scope.accepting),
+            alone=alone,
+        )
+
+    def _take_undecided(self) -> Iterator[Lease]:
+        """Yield each undecided lease. It is removed only after its decision, which may raise DataError."""
+        while self._undecided:
+            yield self._undecided[0]
+            self._undecided.popleft()
+
+    def _decide(self, lease: Lease) -> _Decision:
+        """Take an entry, give it back if no slot is free, or leave it if it is no longer worth a fetch."""
+        if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
+            self._crawl.trials.leave(lease, reason)
+            return _Decision.LEFT
+        if not self._slots.take(lease):
+            self._context.frontier.nack(lease, delay=0.0, counted=False)
+            return _Decision.HANDED_BACK
+        try:
+            self._ready.append(self._request(lease))
+        except ValueError as error:  # Scrapy, or the rules as they are now, do not accept the URL
+            logger.warning("set aside url=%s fault=%s", lease.entry.url, error)
+            self._context.count("errors/bad_url")
+            self._slots.end(lease, answered=True)
+            self.recovery.set_aside(lease)
+        return _Decision.TAKEN
 
     def _request(self, lease: Lease) -> Request:
         entry = lease.entry
@@ -281,7 +375,10 @@ class FrontierScheduler(BaseScheduler):
             entry.url,
             callback=self.spider.parse,
             errback=getattr(self.spider, "failed", None),
-            meta={META_KEY: visit},
+            meta={
+                META_KEY: visit,
+                TURN_KEY: Turn(self._asked, leased=lease.deadline - self.lease_seconds),
+            },
             dont_filter=True,
         )
         if entry.kind in (Kind.FEED, Kind.SITEMAP):
@@ -290,6 +387,7 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _beat(self) -> None:
+        # Each step stands alone: a fault in one must not keep the others from running.
         with suppress(DataError):
             self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
         trim()
@@ -299,13 +397,17 @@ class FrontierScheduler(BaseScheduler):
             self._crawl.write_sites()
 
     def _leases(self) -> Iterator[Lease]:
-        """Yield what this worker works on."""
+        """Yield the leases that this worker holds, including those of visits to be completed."""
+        yield from self._undecided
+        yield from self._in_flight()
+        yield from self.completed.leases()
+
+    def _in_flight(self) -> Iterator[Lease]:
         waiting = [request for _, request in self._hops]
         for request in (*self._ready, *waiting, *self.slot.inprogress):
             visit: Visit | None = request.meta.get(META_KEY)
             if visit is not None:
                 yield visit.lease
-        yield from self.completed.leases()
 
     def _refill(self) -> None:
         if self._crawl.refill is not None and not self._context.outage.wait:
@@ -316,27 +418,46 @@ class FrontierScheduler(BaseScheduler):
     def _finished(self, request: Request) -> None:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
-            return  # robots.txt, or a hop that handed its visit on
+            return  # a request for robots.txt, or a hop that passed its visit on to the next one
+        self._wake_is_old = True
+        self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
         if not self._context.outage.wait:
             with suppress(DataError):
-                self.completed.settle()
+                self.completed.settle(SLICE)
 
     # --- waiting
     def _wake_later(self) -> None:
-        if self._wake is not None:
+        if self._wake is not None and not self._wake_is_old:
             return
+        self._wake_is_old = False
         now = self._context.clock()
         wait = self._context.outage.wait
+        if not wait and self.completed and not self._reachability.in_doubt:
+            wait = GO_ON
         if not wait:
             next_at = None
             with suppress(DataError):
                 next_at = self._outlook().next_at
             turns = [at for at, _ in self._hops]
             if next_at is not None:
+                # In the past: an entry is due but could not be leased, so wait a little before the next try.
                 turns.append(next_at if next_at > now else now + self._taken())
             wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
+        if self._wake is not None:
+            self._wake.cancel()
         self._wake = call_later(wait, self._woken)
+
+    def _explain(self) -> None:
+        """Set the stat :data:`WAITS_FOR`. It is empty if a lease was taken since the last call."""
+        leased = self._context.stats.get_value("newsbot/frontier/leased", 0)
+        idle, self._leased_before = leased == self._leased_before, leased
+        text = ""
+        if idle:
+            hosts = {host_key(request.url) for request in self.slot.inprogress}
+            with suppress(DataError):
+                text = self._waiting.text(hosts, horizon=self._horizon, own=lambda: self.completed.held)
+        self._context.stats.set_value(WAITS_FOR, text)
 
     def _taken(self) -> float:
         self._in_vain += 1
@@ -346,9 +467,9 @@ class FrontierScheduler(BaseScheduler):
         self._wake = None
         self.slot.nextcall.schedule()
 
-    def _end_of_disk(self) -> None:
-        """End the crawl: the local disk is full, nothing can be kept."""
+    def _end(self, reason: str) -> None:
+        """End the crawl, once."""
         engine = self.crawler.engine
         assert engine is not None
         if self._ending is None:
-            self._ending = asyncio.ensure_future(engine.close_spider_async(reason="disk_full"))
+            self._ending = asyncio.ensure_future(engine.close_spider_async(reason=reason))

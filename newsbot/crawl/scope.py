@@ -1,4 +1,4 @@
-"""What a crawl was asked to do: which sites and hosts it works on, and which dates it wants."""
+"""The scope of a crawl: the sites and hosts that it works on, and the dates that it wants."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ from functools import lru_cache
 from scrapy.settings import BaseSettings
 
 from newsbot import backends
+from newsbot.config.table import SETTINGS
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import ArgumentError
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 
+SMALL_ARCHIVE = 500
+
 
 class Scope:
-    """The arguments of a crawl, and what follows from them and from pauses and limits."""
+    """Decides by arguments, pauses and limits which sites and dates belong to a crawl."""
 
     def __init__(self, context: Context, settings: BaseSettings, arguments: Arguments) -> None:
-        """Raises :class:`newsbot.errors.ArgumentError` if there is no rule for a site of the arguments."""
+        """Raises :class:`newsbot.errors.ArgumentError` if a site of the arguments has no rule."""
         self._context, self._settings = context, settings
         self.arguments = arguments
         self.limited_to = check_scope(settings, context.rules, arguments)
-        """Domains that this crawl works on; None: all."""
+        """Domains that this crawl works on; None means all."""
         self.limited: set[str] = set()
-        """Domains that have all the articles this crawl may take of them."""
+        """Domains that have reached their limit of articles in this crawl."""
         self.paused: frozenset[str] = frozenset()
         """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
         self.named_hosts: set[str] = set()
-        """Hosts that this crawl itself queued, whatever its arguments say."""
+        """Hosts that belong to the crawl although its arguments do not name their sites."""
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
 
     def take_rules(self, rules: RuleSet) -> None:
-        """Continue with other rules.
+        """Continue with new rules.
 
-        Raises :class:`newsbot.errors.ArgumentError` if there is none for a site of the arguments.
+        Raises :class:`newsbot.errors.ArgumentError` if a site of the arguments has no rule in them.
         """
         self.limited_to = check_scope(self._settings, rules, self.arguments)
         self._domain.cache_clear()
@@ -51,7 +54,7 @@ class Scope:
         return [] if self.arguments.named else list(rules)
 
     def in_scope(self, domain: str) -> bool:
-        """Return True if the crawl was asked for this site, or for all."""
+        """Return True if the arguments name this site, or no site at all."""
         return self.limited_to is None or domain in self.limited_to
 
     def accepts(self, host: str) -> bool:
@@ -63,15 +66,26 @@ class Scope:
 
     @property
     def accepting(self) -> Callable[[str], bool] | None:
-        """:meth:`accepts` for the frontier; None if it accepts all, so that hosts need not be looked at."""
+        """:meth:`accepts` for the frontier; None if all hosts are accepted, which spares a check per host."""
         return self.accepts if self.limited_to is not None or self.limited or self.paused else None
 
     def since_of_sitemaps(self) -> datetime | None:
-        """Return the date from which on pages of sitemaps are wanted: the argument, else the last days."""
+        """Return the earliest date of pages from sitemaps: ``since``, else by NEWSBOT_MAX_AGE_DAYS."""
         days = self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
         if self.arguments.since is not None or not days:
             return self.arguments.since
         return self._context.now() - timedelta(days=days)
+
+    def since_of_lists(self, shown: int) -> datetime | None:
+        """Return the date down to which lists are read, or None if there is no limit.
+
+        ``shown`` is the number of articles that the site's lists have shown. The date is that of sitemaps. If
+        nobody chose one, an archive of up to :data:`SMALL_ARCHIVE` articles is read completely.
+        """
+        chosen = SETTINGS["NEWSBOT_MAX_AGE_DAYS"].default != self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
+        if self.arguments.since is None and not chosen and shown < SMALL_ARCHIVE:
+            return None
+        return self.since_of_sitemaps()
 
     def _domain_of(self, host: str) -> str:
         return self._context.rule_for(f"http://{host}/").domain
@@ -80,7 +94,8 @@ class Scope:
 def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:
     """Return the domains that a crawl is limited to, or None for all.
 
-    Raises :class:`newsbot.errors.ArgumentError` if it names a site without a rule, or if there is none.
+    Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site without a rule, or if there are
+    neither rules nor URLs.
     """
     for site in arguments.sites:
         if rules.get(site) is None:
@@ -99,5 +114,5 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
 
 
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
-    """Return the domains as the rules write them; people also write ``правда.рф``."""
+    """Return the domains as the rules write them. People may also write ``правда.рф``."""
     return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

@@ -1,9 +1,11 @@
-"""The seeds of a crawl: the sources that its rules and arguments name, and whether a known source is still
-named.
+"""The seeds of a crawl: the sources that its rules and arguments name.
+
+It also tells whether a known source is still named.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 from newsbot.crawl.arguments import Arguments
@@ -19,15 +21,45 @@ from newsbot.rules.schema import Rule
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
+TOGETHER = 200
+"""Links of rules that are queued in one transaction. One transaction per rule would be slow."""
+SHOWN = 5
+"""Maximum number of sites that a log line names."""
+
+logger = logging.getLogger(__name__)
+
 
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:
-    """Yield the links to begin with: of each selected rule, then those of the arguments."""
+    """Yield the links to begin with: first those of the selected rules, then those of the arguments."""
+    bare: dict[tuple[str, ...], list[str]] = {}
+    at_home: list[Link] = []
     for rule in scope.selected_rules():
         links = tuple(_of_rule(rule, scope.arguments.follow))
-        yield Found(links=links, referrer=None, depth=0, source=rule.domain)
+        if all(_is_at_home(context, rule, link) for link in links):
+            at_home += links
+        else:
+            yield Found(links=links, referrer=None, depth=0, source=rule.domain)
+        if len(at_home) >= TOGETHER:
+            yield Found(links=tuple(at_home), referrer=None, depth=0)
+            at_home = []
+        if not links:
+            bare.setdefault(scope.arguments.follow or rule.follow or (), []).append(rule.domain)
+    if at_home:
+        yield Found(links=tuple(at_home), referrer=None, depth=0)
+    for follow, domains in bare.items():
+        names, kinds = ", ".join(domains[:SHOWN]), ",".join(follow)
+        logger.warning("nothing to begin with sites=%d (%s) follow=%s", len(domains), names, kinds)
     asked = tuple(_of_arguments(context, scope.arguments))
     if asked:
         yield Found(links=asked, referrer=None, depth=0, force=True)
+
+
+def _is_at_home(context: Context, rule: Rule, link: Link) -> bool:
+    """Return True if the host of a link alone leads to the rule."""
+    try:
+        return context.rule_for(link.url) is rule
+    except ValueError:
+        return False
 
 
 def _of_rule(rule: Rule, follow: tuple[str, ...] | None) -> Iterator[Link]:
@@ -36,12 +68,20 @@ def _of_rule(rule: Rule, follow: tuple[str, ...] | None) -> Iterator[Link]:
     for name, kind, urls in kinds:
         if chosen is None or name in chosen:
             yield from (Link(url=url, where=Where.SEED, kind=kind) for url in urls)
-    if chosen is None or "sections" in chosen or "links" in chosen:
-        for url in (*rule.seeds, *rule.sections):
-            yield Link(url=url, where=Where.SEED, kind=Kind.SECTION)
-    if not (rule.seeds or rule.has_sources):
-        # a one-line rule: its sources are found from the home page and robots.txt
-        yield Link(url=f"https://{rule.domain}/", where=Where.SEED, kind=Kind.SECTION)
+    yield from (Link(url=url, where=Where.SEED, kind=Kind.SECTION) for url in _fronts(rule, chosen))
+
+
+def _fronts(rule: Rule, chosen: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the pages to begin with: seeds and sections of the rule, else the home page.
+
+    If a rule names only feeds or sitemaps, the home page is read if ``chosen`` includes links of pages.
+    """
+    of_pages = chosen is None or "sections" in chosen or "links" in chosen
+    given = (*rule.seeds, *rule.sections) if of_pages else ()
+    finds_its_sources = not (rule.seeds or rule.has_sources)
+    if finds_its_sources or (chosen and of_pages and not given):
+        return (f"https://{rule.domain}/",)
+    return given
 
 
 def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
@@ -52,7 +92,7 @@ def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
 
 
 def _kind_of(url: str, rule: Rule) -> Kind:
-    """Return what a person most likely means: what the rule says, else what the address looks like."""
+    """Return the kind of a URL that a person gave: by the rule, else by the form of the URL."""
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
     if match.kind is not None:
@@ -65,9 +105,10 @@ def _kind_of(url: str, rule: Rule) -> Kind:
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
-    """Raise :class:`Ignored` for a source that was named by a rule and is not now.
+    """Raise :class:`Ignored` for a source that a rule led to and that no rule names any more.
 
-    One that the rule itself named comes back when it is named again; another one asks again each day.
+    If the rule itself named the source, it is due again only when it is named again. Other sources are
+    checked each day.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:
@@ -76,7 +117,7 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
 
 
 def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
-    """Return True for a source that a rule led to and that, as the rules are now, none names any more."""
+    """Return True for a source that a rule led to and that the present rules do not name any more."""
     domain = visit.data.get("source", "")
     if not visit.kind.is_source or visit.forced:
         return False
@@ -85,7 +126,8 @@ def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
         asked = scope.limited_to is not None and domain in scope.limited_to
         return bool(visit.data.get("ruled")) and not asked
     if visit.data.get("where") != Where.SEED or not (rule.has_sources or rule.seeds):
-        return False  # it was found, or its rule leaves it to us what to begin with
-    named = (*rule.feeds, *rule.sitemaps, *rule.sections, *rule.seeds)
+        return False  # the source was found, or its rule names no sources at all
+    fronts = _fronts(rule, scope.arguments.follow or rule.follow)
+    named = (*rule.feeds, *rule.sitemaps, *rule.sections, *rule.seeds, *fronts)
     key = visit.lease.entry.fingerprint
     return all(fingerprint(canonicalize(url, rule.drop_query)) != key for url in named)

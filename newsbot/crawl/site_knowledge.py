@@ -1,6 +1,4 @@
-"""What a crawl knows of each site and shares with other workers; it is written to the storage at each
-heartbeat.
-"""
+"""What a crawl has learned of each site. It is shared with other workers and written at each heartbeat."""
 
 from __future__ import annotations
 
@@ -9,32 +7,38 @@ from newsbot.crawl.removals import Removals
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.health import SiteHealth
+from newsbot.sites.rendering import RenderTrials
 from newsbot.sites.rights import SiteRights
 from newsbot.sites.shared_lines import SharedLines
 
 
 class SiteKnowledge:
-    """The books of all sites. ``explore``: share of rejected links that are fetched all the same."""
+    """What is known of all sites.
+
+    ``explore`` is the share of rejected links that are fetched nevertheless.
+    """
 
     def __init__(self, context: Context, removals: Removals, *, explore: float) -> None:
         self._context, self._removals = context, removals
         self.url_learning = UrlLearning(explore)
-        """What the addresses of articles look like, and which query keys carry sessions."""
+        """The form of article URLs, and the query keys that carry sessions."""
         self.shared_lines = SharedLines()
-        """Lines that the articles of a site have in common: they are not part of the text."""
+        """Lines that the articles of a site have in common. They are not part of the text."""
         self.canonical_trust = CanonicalTrust()
-        """Whether the canonical addresses that a site gives can be believed."""
+        """Whether the canonical URLs of a site can be trusted."""
         self.health = SiteHealth()
-        """What the last pages of each site were."""
+        """The results of the last pages of each site."""
+        self.rendering = RenderTrials()
+        """Whether the scripts of a site's pages add text."""
         self.rights = SiteRights()
-        """What robots.txt and tdmrep.json of each site say of AI; not stored."""
+        """What robots.txt and tdmrep.json of each site say about AI. Not stored."""
 
     def open(self) -> None:
-        """Read and write in the storage from now on."""
+        """Connect the parts to the storage."""
         self.url_learning.storage = self.shared_lines.storage = self._context.notes
 
     def write(self) -> None:
-        """Write what has come, except of sites that were taken out.
+        """Write what is new, except for removed sites.
 
         Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """
@@ -44,3 +48,4 @@ class SiteKnowledge:
         self.shared_lines.write(out)
         self.health.write(context.notes, out)
         self.canonical_trust.write(context.notes, out)
+        self.rendering.write(context.notes, out)

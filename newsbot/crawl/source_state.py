@@ -1,45 +1,61 @@
-"""The state of sources: which sites have some, and the record of each with its polls and its rhythm."""
+"""The state of sources: which sites have sources, and the record of each source with its polls and rhythm."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
+from dataclasses import replace
 
 from newsbot.crawl.context import Context
+from newsbot.crawl.entries import entry_again
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
-from newsbot.items import PageRecord, Reason
+from newsbot.discovery.traps import is_archive, is_pagination
+from newsbot.frontier.base import Frontier
+from newsbot.items import Kind, PageRecord, Reason, Where
 from newsbot.recrawl.index import SourceIndex
+from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.rules import RuleSet
+from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord
+from newsbot.urls import canonicalize, fingerprint
 
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
-"""Ends of visits that asked the site nothing."""
+"""Errors of visits that sent no request to the site."""
+BATCH = 1000
 
 
 class SourceRegistry:
-    """Which sites have feeds or sitemaps, and which of those are dead."""
+    """Knows which sites have feeds or sitemaps, and which of these are dead."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self.with_sources: set[str] = set()
         """Domains for which a feed or sitemap is known."""
+        self.with_sitemaps: set[str] = set()
+        """Domains for which a sitemap is known."""
         self.dead: set[str] = set()
-        """Feeds and sitemaps that are not there, whoever names them."""
+        """URLs of feeds and sitemaps that do not exist, even if a page or robots.txt names them."""
         self.sitemap_files: Counter[str] = Counter()
-        """By domain, files of sitemap indexes that this crawl has queued."""
+        """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:
         """Read what earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
         known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
         self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
-        self.with_sources = {one.source for one in known if one.url not in self.dead}
+        alive = [one for one in known if one.url not in self.dead]
+        self.with_sources = {one.source for one in alive}
+        self.with_sitemaps = {
+            one.source for one in known if one.kind == "sitemap" and one.url not in self.dead
+        }
         self.take_rules(self._context.rules)
 
     def take_rules(self, rules: RuleSet) -> None:
-        """Take in the sources that rules name."""
+        """Add the sources that ``rules`` name."""
         self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}
+        self.with_sitemaps |= {rule.domain for rule in rules if rule.sitemaps}
 
 
 class SourceState:
@@ -51,11 +67,17 @@ class SourceState:
         self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
-        if visit.rule.recrawl.get(visit.kind, "index") == "index" and visit.outcome.error not in _NO_POLL:
+        self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"
+        """True if the policy's interval holds even if the publisher gives other hints."""
+        if self.as_written or visit.outcome.error in _NO_POLL:
+            return
+        if _is_old_list(visit):
+            self.policy, self.as_written = OldList(), True
+        else:
             self.policy = SourceIndex(self._source.rhythm, budget.threshold(context.storage))
 
     def _recall_hints(self) -> None:
-        """An answer of 304 does not repeat what a feed says of itself."""
+        """Store the feed's ``ttl`` and ``skipHours``; recall them after a 304 response, which has no body."""
         outcome, rhythm = self._visit.outcome, self._source.rhythm
         if outcome.shown:
             rhythm.update(ttl=outcome.ttl, skip_hours=sorted(outcome.skip_hours))
@@ -102,3 +124,38 @@ class SourceState:
             unchanged=outcome.not_modified or outcome.changed is False,
         )
         self._context.storage.sources.log_poll(self._source.url, poll)
+
+
+def _is_old_list(visit: Visit) -> bool:
+    """Return True for a list of old articles that neither a rule nor a person named."""
+    named = visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
+    by_subject = visit.data.get("why") == Reason.SUBJECT_LIST
+    return not named and (by_subject or is_old_list(visit.kind, visit.lease.entry.url))
+
+
+def is_old_list(kind: Kind, url: str) -> bool:
+    """Return True for the further pages of a list and for archives of a date."""
+    return kind is Kind.SECTION and (is_pagination(url) or is_archive(url))
+
+
+def make_due(
+    storage: Storage, frontier: Frontier, rules: RuleSet, domains: Container[str], now: float
+) -> int:
+    """Queue the known sources of sites to be read at once, except old lists. Return how many.
+
+    ``now`` in POSIX seconds. Raises :class:`newsbot.errors.DataError`.
+    """
+    keys = []
+    for source in storage.sources.all():
+        if source.source in domains and not is_old_list(source.kind, source.url):
+            rule = rules.get(source.source) or rules.for_url(source.url)
+            keys.append(fingerprint(canonicalize(source.url, rule.drop_query)))
+    for start in range(0, len(keys), BATCH):
+        entries = [
+            replace(entry_again(page), due=0.0)
+            for page in storage.pages.get(keys[start : start + BATCH]).values()
+        ]
+        for entry in entries:
+            entry.data["force"], entry.data["discovered_at"] = True, now
+        frontier.add(entries, force=True)
+    return len(keys)

@@ -1,12 +1,14 @@
 """One visit: everything between the lease of a URL and its acknowledgement.
 
-The scheduler makes it, middlewares, spider and pipelines add what they see, and
-:mod:`newsbot.crawl.completion` reads it at the end. It travels in ``request.meta["visit"]``; a redirect hands
-it on to the next request, so that a chain of hops stays one visit.
+The scheduler creates the visit. Middlewares, spider and pipelines add what they see.
+:mod:`newsbot.crawl.completion` reads it at the end. The visit is in ``request.meta["visit"]``. A redirect
+passes it on to the next request, so that a chain of hops is one visit.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Any, Unpack
@@ -20,20 +22,38 @@ from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
-"""Request meta key: tries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
+"""Request meta key: the retries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
+PART_KEY = "part of"
+"""Request meta key: the page whose scripts make the request (:mod:`newsbot.middlewares.rendering`)."""
+RULE_KEY = "rule"
+"""Request meta key: the site's rule, for a page that is fetched within the visit of another page."""
+TURN_KEY = "turn"
+"""Request meta key: the :class:`Turn` reserved for this request.
+
+A request without one takes the next turn.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a host's clock. ``at`` is the time when it comes (POSIX seconds of the worker's clock)."""
+
+    at: float
+    leased: float | None = None
+    """The same time on the frontier's clock, if the turn came with a lease."""
 
 
 class Ending(IntEnum):
-    """How a visit ends. If several things happen to it, the later in this list counts."""
+    """How a visit ends. If several of these apply, the last one in this list counts."""
 
     COMPLETE = auto()
     """The page record is written and the next visit is planned, or the URL is tried again."""
     FAULT = auto()
-    """As complete, but spider or pipeline had a fault: the URL is tried again."""
+    """As complete, but the spider or a pipeline raised an exception. The URL is tried again."""
     RETURNED = auto()
-    """The data were away when they were needed: the URL is pending again, and no attempt is counted."""
+    """A backend was unavailable. The URL is pending again, and no attempt is counted."""
     HELD = auto()
-    """A limit was reached: the lease stays ours until the crawl closes and gives it back."""
+    """A limit was reached. The worker keeps the lease until the crawl closes and releases it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,35 +67,41 @@ class Visit:
     """The page record as it was before the visit."""
     outcome: Outcome
     carrier: object = None
-    """The request that carries the visit now: the one leased, or the last hop of its redirects."""
+    """The request that carries the visit now: the leased one, or the last hop of its redirects."""
     url: str = ""
-    """Where the last hop leads to."""
+    """The URL of the last hop."""
     hops: list[str] = field(default_factory=list)
     """URLs that redirected, in order."""
     found: list[Found] = field(default_factory=list)
-    """Links that the page gave, not yet queued."""
+    """Links of the page that are not queued yet."""
+    queueing: Iterator[int] | None = None
+    """What is left to do for the first of them (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
+    parsed: asyncio.Future[Any] | None = None
+    """What the response says, or the error of its reader, if it was read outside of the event loop."""
     events: list[Event] = field(default_factory=list)
-    """For ``scrapy why``: what happened, in order."""
+    """What happened, in order. ``scrapy why`` shows it."""
     page: dict[str, Any] = field(default_factory=dict)
-    """Fields of the page record that the answer gave."""
+    """Fields of the page record that the response gave."""
     rights: PageRights = field(default_factory=PageRights)
-    """What may be done with the page, as far as its answer was read."""
+    """The rights reservations that were found in the response so far."""
     ending: Ending = Ending.COMPLETE
     """How the visit ends; see :meth:`end`."""
     no_article: str = ""
-    """Why the page holds no article, as a token; empty if it holds one or was not read as one."""
+    """The token of the reason why the page is not an article. Empty if it is one or was not read as one."""
     anew: bool = False
-    """A source that is read in full although it may be unchanged: something else is wanted of it now."""
+    """True if a source is read in full even if it is unchanged, because other links of it are wanted now."""
     asked_head: bool = False
-    """HEAD was asked and did not settle it: this is the GET after it."""
+    """True if a HEAD request was sent and did not suffice, so that this is the GET request after it."""
+    goes_on: bool = False
+    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.list_probing`)."""
     tried: bool = False
-    """What the list under trial holds was told (:mod:`newsbot.discovery.list_probing`)."""
+    """True once the result of the list under trial is recorded (:mod:`newsbot.discovery.list_probing`)."""
     taught: bool = False
-    """What the page turned out to be was told (:mod:`newsbot.ranking.url_learning`)."""
+    """True once URL learning knows what the page was (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False
-    """The poll is counted in its source's record."""
+    """True once the poll is counted in the source's record."""
     next_page: str | None = None
-    """Where the article that was read goes on; see :mod:`newsbot.spiders.paging`."""
+    """The URL of the article's next page; see :mod:`newsbot.spiders.paging`."""
 
     @property
     def kind(self) -> Kind:
@@ -84,12 +110,12 @@ class Visit:
 
     @property
     def data(self) -> EntryData:
-        """What travelled with the frontier's entry."""
+        """The data of the frontier's entry."""
         return self.lease.entry.data
 
     @property
     def forced(self) -> bool:
-        """True when a person asked for this URL, and it has not been fetched since."""
+        """True if a person asked for this URL and it has not been fetched since."""
         if not self.data.get("force"):
             return False
         fetched = None if self.record is None else self.record.last_fetched
@@ -97,7 +123,7 @@ class Visit:
 
     @property
     def guessed(self) -> bool:
-        """True for a usual place of feeds and sitemaps that has not given one yet."""
+        """True for a usual place of feeds and sitemaps at which none was found yet."""
         untried = self.record is None or self.record.last_full_fetch is None
         return self.data.get("where") == Where.GUESS and untried
 
@@ -108,12 +134,12 @@ class Visit:
 
     @property
     def keeps_book(self) -> bool:
-        """True for sources of which polls are counted; files of an index: once they bring something new."""
+        """True for sources whose polls are counted. Files of an index count once they show new links."""
         known = self.record is not None and self.record.last_full_fetch is not None
         return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
 
     def end(self, ending: Ending) -> None:
-        """Let the visit end so, unless it ends in a stronger way already."""
+        """Set the ending, unless the present one is later in :class:`Ending`."""
         self.ending = max(self.ending, ending)
 
     def note(self, at: float, kind: EventKind, **details: Unpack[Details]) -> None:
@@ -122,31 +148,32 @@ class Visit:
         self.events.append(event)
 
     def hint(self) -> Link:
-        """The link that led here, as evidence for extraction."""
+        """Return the link that led to this page, as evidence for the extraction."""
         return Link(
             url=self.lease.entry.url,
             where=Where(self.data.get("where", Where.BODY)),
             kind=self.kind,
             text=self.data.get("title"),
             published_at=from_iso(self.data.get("published_at")),
+            authors=tuple(self.data.get("authors", ())),
         )
 
     def discovered_at(self) -> float:
-        """When the URL was first heard of."""
+        """Return when the URL was discovered (POSIX seconds)."""
         return float(self.data.get("discovered_at") or self.started)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Links that one place gave; spiders yield it beside items, the links middleware queues it."""
+    """Links of one page or rule. Spiders yield it beside items, and the links middleware queues it."""
 
     links: tuple[Link, ...]
     referrer: str | None
     depth: int
     """Clicks from a seed to these links."""
     force: bool = False
-    """Fetch them now, also if they are known: a person asked."""
+    """True if a person asked for the links. They are fetched now even if they are known."""
     patient: bool = False
-    """These sitemaps come behind articles."""
+    """True if these sitemaps have a lower priority than articles."""
     source: str | None = None
-    """Domain of the rule that names these links; None: each link belongs to the site of its host."""
+    """Domain of the rule that names the links. None if each link belongs to the site of its host."""

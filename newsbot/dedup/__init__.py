@@ -7,6 +7,7 @@ Files in reading order:
 * ``index``: the interface of the near-duplicate index
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
+* ``numbers``: the number guard, which tells the issues of a template apart
 * ``decision``: copy, version, member of a story, derived text, or none of these
 * ``story_merge``: joins the stories of texts that resemble each other
 * ``rebuild``: the index made anew from the stored texts

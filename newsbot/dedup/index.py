@@ -1,9 +1,10 @@
-"""The interface of the near-duplicate index: which texts seen lately resemble this one.
+"""The interface of the near-duplicate index, which finds the recent texts that resemble a new one.
 
-A text is noted under a few of its passages (:mod:`newsbot.dedup.minhash`). What shares two of them is a
-candidate; candidates are then compared by their stored signatures, so that only real resemblance comes back.
-All of 1,614 real pairs of similarity .5 and more are candidates, and nearly all texts that were cut from
-others or built around them, most of which bands of signature values miss (``python -m benchmarks.dedup``).
+A text is indexed under a few of its passages (:mod:`newsbot.dedup.minhash`), a short text under two hashes of
+the whole. A text that shares two of these is a candidate. Candidates are then compared by their stored
+signatures, so that only similar texts are returned. All of 1,614 real pairs with a similarity of .5 or more
+are found as candidates, and nearly all texts that were cut from others or built around them. Banding (LSH on
+signature values) misses most of the latter (``python -m benchmarks.dedup``).
 """
 
 from __future__ import annotations
@@ -20,44 +21,48 @@ from newsbot.dedup.minhash import BITS, PASSAGES, PERMUTATIONS, RUN, SCHEME, Sig
 from newsbot.dedup.record import MAX_SHINGLES, Record
 
 SHARED = 2
-"""Passages that a candidate shares: one may be a formula of the trade, which at 10^6 texts hundreds have."""
+"""Minimum number of shared passages of a candidate. One passage may be standard wording, which hundreds of
+10^6 texts have."""
 THRESHOLD = 0.5
-"""Estimated similarity from which a text comes back as near …"""
+"""Minimum estimated Jaccard similarity of a near text."""
 CONTAINED = 0.62
-"""… or the estimated share of the shorter text that stands in the longer one, less what the estimate may be
-wrong by. What decides (:mod:`newsbot.dedup.decision`) looks at the texts …"""
+"""Minimum estimated containment of a near text below :data:`THRESHOLD`, after allowing for the error of the
+estimate. :mod:`newsbot.dedup.decision` makes the final decision from the texts."""
 ERRORS = 2.0
-"""… standard errors of that estimate …"""
+"""Standard errors of the containment estimate that are allowed for."""
 LEAST = 0.04
-"""… but not below this similarity, which is as good as none."""
+"""Minimum estimated similarity; texts below it are never near."""
 MAX_CANDIDATES = 32
-"""The newest texts of one passage that are compared; a template may have any number."""
+"""Maximum number of texts compared per passage, the newest first. A template may produce any number."""
 KEEP = 30 * 86400.0
-"""Seconds after which a text is forgotten here, unless an index is told else: news is copied within days."""
+"""Default of ``keep``: seconds after which an index forgets a text. News is copied within days."""
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the lowest hashes are alike in their upper bits, these are not
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
-"""What two indexes must share for their answers to be the same."""
+"""Parameters that two indexes must share to give the same results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A text that resembles the one asked about."""
+    """A text that resembles the given one."""
 
     doc_id: str
     source: str
     similarity: float
-    """Estimated Jaccard similarity of the shingles, 0 to 1; never more than such lengths allow."""
+    """Estimated Jaccard similarity of the shingles, 0 to 1, limited to what the text lengths allow."""
     contained: float = field(default=0.0, compare=False)
     """Estimated share of the shorter text's shingles that the longer one has too."""
 
 
 class NearIndex(Protocol):
-    """Texts by resemblance. Any number of processes may share one; faults are :class:`DataError`."""
+    """An index of texts by similarity. Any number of processes may share it.
+
+    Failures are raised as :class:`DataError`.
+    """
 
     @property
     def place(self) -> str:
-        """What people call the place of the data: ``data file`` or the server's product."""
+        """Name of the data's place in messages: ``data file``, or the product name of the server."""
 
     @property
     def is_local(self) -> bool:
@@ -65,29 +70,29 @@ class NearIndex(Protocol):
 
     @property
     def keep(self) -> float:
-        """Seconds after which this process forgets a text; of several that differ the least counts."""
+        """Seconds after which this process forgets a text. If processes differ, the lowest value applies."""
 
     def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
-        """Return the texts like this one, best first, and add it, in one atomic step.
+        """Return the texts that resemble this one, best first, and insert it, in one atomic step.
 
-        Of two processes that insert like texts at the same instant, at least one sees the other.
-        The same ``doc_id`` again replaces what was kept under it and never comes back itself. ``at``
-        (POSIX seconds) is the time of the fetch, which no site can forge: texts that came more than
-        ``keep`` seconds before are forgotten.
-        A signature that is not comparable is not kept, and nothing resembles it.
+        If two processes insert similar texts at the same time, at least one finds the other's. An earlier
+        text with the same ``doc_id`` is replaced and never returned. ``at`` (POSIX seconds) is the time of
+        the fetch, which a site cannot forge; texts fetched more than ``keep`` seconds earlier are forgotten.
+        A short text matches only identical texts. A signature that is not comparable is not stored and has
+        no near texts.
         """
 
     def count(self) -> int:
-        """How many texts are kept."""
+        """Return the number of stored texts."""
 
     def close(self) -> None:
-        """Release the backend."""
+        """Close the backend."""
 
 
 def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
-    """Return the hashes under which a text is noted: one a passage, the last for its id.
+    """Return the hashes under which a text is indexed: one for each passage, then one for its id.
 
-    A text that is not comparable has only the last. The upper bits are the good ones.
+    A text that is not comparable has only the hash of its id. The upper bits are better distributed.
     """
     digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
     own = np.frombuffer(digest, dtype=">u8").astype(np.uint64)
@@ -95,9 +100,9 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
 
 
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
-    """Compare candidates by their signatures, best first, in the given order among equals."""
+    """Compare candidates by their signatures. Return the near ones, best first (a stable sort)."""
     estimates = similarities(mine.packed(), [record.packed for record in records]).tolist()
-    shingles = min(mine.shingles, MAX_SHINGLES)  # as its own record will say
+    shingles = min(mine.shingles, MAX_SHINGLES)  # as stored in its record
     near = []
     for record, agreement in zip(records, estimates, strict=True):
         estimate = min(agreement, most_alike(shingles, record.shingles))
@@ -108,23 +113,24 @@ def near_of(mine: Signature, records: list[Record]) -> list[Near]:
 
 
 def most_alike(one: int, other: int) -> float:
-    """Return the greatest Jaccard similarity that sets of such sizes can have: the smaller within the larger.
+    """Return the maximum Jaccard similarity of sets of these sizes: the larger contains the smaller.
 
-    An estimate above it is wrong by its own noise. Of what the sizes allow this bound is then the likeliest.
+    An estimate above this bound is noise. The bound is then the most likely value.
     """
     return min(one, other) / max(1, one, other)
 
 
 def containment(similarity: float, one: int, other: int) -> float:
-    """Return the share of the smaller of two sets that is in the larger, from their similarity and sizes."""
+    """Return the share of the smaller set that the larger one contains, from similarity and sizes."""
     both = similarity * (one + other) / (1.0 + similarity)
     return min(1.0, both / max(1, min(one, other)))
 
 
 def _may_be_cut(estimate: float, one: int, other: int) -> bool:
-    """Whether one text may have :data:`CONTAINED` of the other, as far as the estimate can be trusted.
+    """Return True if the containment may be :data:`CONTAINED` or more, given the error of the estimate.
 
-    The error of a share of agreeing places, and by its derivative that of the containment.
+    The error is the standard error of the share of agreeing signature values, carried over to the
+    containment by its derivative.
     """
     if estimate < LEAST:
         return False

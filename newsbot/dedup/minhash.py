@@ -1,9 +1,9 @@
-"""MinHash signatures of texts, as datasketch makes them.
+"""MinHash signatures of texts, compatible with datasketch.
 
-A text is the set of its runs of three words (shingles). Its signature holds, for each of 128
-permutations of the hashed shingles, the smallest value: two texts agree in a share of the places that
-estimates the Jaccard similarity of their sets (A. Broder, On the resemblance and containment of
-documents, 1997; standard error .044 at .5). Values depend on everything in :data:`SCHEME`.
+A text is treated as the set of its runs of three words (shingles). Its signature holds the smallest value
+for each of 128 permutations of the hashed shingles. The share of equal values in two signatures estimates the
+Jaccard similarity of the sets (A. Broder, On the resemblance and containment of documents, 1997; standard
+error .044 at .5). The values depend on everything in :data:`SCHEME`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from newsbot.text.words import token_bytes, tokens
 
 __all__ = ["text_key", "tokens"]
 
-_KEY_BYTES = 16  # two different texts of 10**9 share a key with a chance of 10**-21
+_KEY_BYTES = 16  # among 10**9 texts, two different ones share a key with a probability of 10**-21
 
 
 def text_key(text: str) -> str:
     """Return the key of ``text`` (without its title), 32 hexadecimal digits.
 
-    All texts without a word (empty, only signs) share one key.
+    All texts without a word (empty or punctuation only) share one key.
     """
     return blake2b(b" ".join(token_bytes(text)), digest_size=_KEY_BYTES).hexdigest()
 
@@ -48,7 +48,7 @@ def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint
     try:
         made = import_module(f"{_PACKAGE}.minhash").MinHash(num_perm=count, seed=seed, scheme="affine32")
     finally:
-        for name in _loaded() - before:  # who imports the package later gets the whole of it
+        for name in _loaded() - before:  # a later import then loads the complete package
             del sys.modules[name]
     factors, offsets = made.permutations.copy()
     return factors, offsets
@@ -62,14 +62,16 @@ PERMUTATIONS = 128
 SEED = 1
 SHINGLE = 3
 MIN_SHINGLES = 23
-"""Distinct shingles below which a text is too short, or too monotonous, to be compared: 25 words give 23."""
+"""Minimum number of distinct shingles to compare a text by similarity (25 words give 23 shingles)."""
+LEAST_SHINGLES = 4
+"""Minimum number of distinct shingles to find identical texts of a shorter text."""
 
 SCHEME = f"affine32 seed={SEED} permutations={PERMUTATIONS} shingles={SHINGLE}w-crc32 words={words.VERSION}"
-"""What two signatures must share to be comparable; an index records it and refuses another."""
+"""Parameters that two signatures must share to be comparable. An index stores it and refuses another."""
 
 BITS = 4
-"""Low bits of each value that are kept in an index: 64 bytes a text instead of 512 (Li and König, b-bit
-minwise hashing, 2010); chance agreement is 1 in 16 and is taken out of the estimate."""
+"""Low bits of each value that an index stores: 64 bytes per text instead of 512 (Li and König, b-bit minwise
+hashing, 2010). Values agree by chance with a probability of 1/16; the estimate corrects for that."""
 
 _CHUNK = 4096  # shingles permuted at once: 2 MB, which stays in the processor's cache
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
@@ -82,22 +84,22 @@ _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """What is compared instead of a text."""
+    """The signature of a text, with the hashes that it is looked up by."""
 
     values: NDArray[np.uint32]
     """The smallest value of each permutation."""
     shingles: int
-    """How many distinct shingles the text has."""
+    """Number of distinct shingles of the text."""
     passages: NDArray[np.uint64]
-    """What it is looked up by (:mod:`newsbot.dedup.minhash`)."""
+    """Hashes for the lookup: the lowest hashes of its runs, or two hashes of the whole of a short text."""
 
     @property
     def comparable(self) -> bool:
-        """False for texts that only their exact key can compare."""
-        return self.shingles >= MIN_SHINGLES
+        """False for texts that are too short to be indexed."""
+        return self.shingles >= LEAST_SHINGLES
 
     def packed(self) -> bytes:
-        """The low :data:`BITS` bits of each value, two values a byte."""
+        """Return the low :data:`BITS` bits of each value, two values per byte."""
         return (self.values[0::2] << 4 | self.values[1::2] & 0xF).astype(np.uint8).tobytes()
 
 
@@ -108,7 +110,14 @@ def signature(text: str) -> Signature:
     values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
     for start in range(0, len(hashes), _CHUNK):
         np.minimum(values, _least(hashes[start : start + _CHUNK]), out=values)
-    return Signature(values, len(hashes), lowest_runs(sums, SHINGLE))
+    short = len(hashes) < MIN_SHINGLES
+    return Signature(values, len(hashes), _whole(sums) if short else lowest_runs(sums, SHINGLE))
+
+
+def _whole(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return two hashes of a whole text, sorted. Short texts match if they share both."""
+    digest = blake2b(sums.astype("<u8").tobytes(), digest_size=16).digest()
+    return np.sort(np.frombuffer(digest, dtype="<u8").astype(np.uint64))
 
 
 def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -166,7 +175,7 @@ def similarity(one: Signature, other: Signature) -> float:
 
 
 def exact(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> tuple[float, float]:
-    """Return the Jaccard similarity of two :func:`shingle_hashes`, and the share of the smaller in both."""
+    """Return the Jaccard similarity and the containment of two results of :func:`shingle_hashes`."""
     both = len(np.intersect1d(one, other, assume_unique=True))
     smaller = min(len(one), len(other))
     return (both / (len(one) + len(other) - both), both / smaller) if smaller else (0.0, 0.0)
@@ -186,7 +195,7 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
 RUN = 5
 """Words in a run."""
 PASSAGES = 16
-"""Runs of a text under which it is found."""
+"""Maximum number of runs that a text is indexed under."""
 
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the sums of a run's two ends make one hash
 _FIRST = 4 * PASSAGES
@@ -195,7 +204,8 @@ _FIRST = 4 * PASSAGES
 def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
     """Return the lowest distinct hashes of runs, at most :data:`PASSAGES`, in order.
 
-    ``sums``: a hash for each run of ``shingle`` words as the text has them; the upper bits are the good ones.
+    ``sums`` holds a hash for each run of ``shingle`` words, in text order. The upper bits are better
+    distributed.
     """
     apart = RUN - shingle
     runs = sums[:-apart] * _STEP

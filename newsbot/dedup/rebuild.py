@@ -1,10 +1,10 @@
-"""Rebuilds the near-duplicate index from the stored texts, after Redis has lost its data or for another
-scheme.
+"""Rebuilds the near-duplicate index from stored texts, after Redis lost its data or for a new scheme.
 
-What an index keeps of a text can be computed again from the text, and only the last weeks count. A text that
-is there already is replaced, so that this may run beside a crawl and be repeated.
+The content of an index can be computed again from the texts of the last weeks. Texts that are already in the
+index are replaced. A rebuild may therefore run during a crawl and be repeated.
 
-Copies of texts that the index had lost when they came stand in stories of their own: they can be joined then.
+Copies that were stored while the index was incomplete began stories of their own. :func:`reunite` merges
+these stories.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ def rebuild(
     *,
     met: Met = lambda _article, _near: None,
 ) -> int:
-    """Put the texts of the last ``index.keep`` seconds before ``now`` into it, the oldest first; how many.
+    """Insert the texts of the last ``index.keep`` seconds before ``now``, oldest first. Return their number.
 
-    Those that were fetched before are forgotten there in any case. ``report`` is told how many so far, after
-    each; ``met`` gets an article with what resembles it. Raises :class:`newsbot.errors.DataError` kinds.
+    The index forgets older texts anyway. ``wanted`` selects articles. After each text, ``report`` is called
+    with the number so far. ``met`` is called with each article and the texts that resemble it. Raises
+    subclasses of :class:`newsbot.errors.DataError`.
     """
     number = 0
     for article in storage.articles.iter():
@@ -48,9 +49,9 @@ def rebuild(
 
 
 def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
-    """Join a stored article's story with those that it belongs to by what resembles it; False if it has none.
+    """Merge a stored article's story with those of similar articles. Return False if nothing was merged.
 
-    It is judged as if it had just come. Raises :class:`newsbot.errors.DataError` kinds.
+    The article is judged as if it were new. Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.articles.get(one.doc_id))}
     if {one.story for one in kept.values()} <= {article.story}:

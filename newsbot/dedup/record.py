@@ -1,6 +1,6 @@
-"""A text as an index keeps it: time, size, packed signature, source and id, in some 130 bytes.
+"""Encodes a text for the index: time, size, packed signature, source and id, in about 130 bytes.
 
-Lua reads the time (the first four bytes) and the id (from byte 73 on, see lib.lua), nothing else.
+Lua scripts read only the time (the first four bytes) and the id (from byte 73 on, see lib.lua).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from importlib.resources import files
 from newsbot.dedup.minhash import Signature
 
 _SINGLE = [bytes((code,)) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}']
-"""Characters of URLs: each is a piece of its own."""
+"""Single characters of URLs, which are pieces too."""
 _ESCAPE = 0xFF
-"""The next byte stands for itself."""
+"""Code before a literal byte."""
 
 
 def _pieces() -> list[bytes]:
@@ -29,7 +29,10 @@ _CODES = {piece: bytes((code,)) for code, piece in enumerate(_PIECES)}
 
 
 def _pattern() -> bytes:
-    """Match the longest piece: by first character, those with most pieces first (it is twice as fast)."""
+    """Return a pattern that matches the longest piece.
+
+    Alternatives are grouped by first character, largest groups first, which doubles the speed.
+    """
     rests: dict[bytes, list[bytes]] = {}
     for piece in sorted(_PIECES, key=len, reverse=True):
         rests.setdefault(piece[:1], []).append(re.escape(piece[1:]))
@@ -45,13 +48,13 @@ PIECES_ID = blake2b(b"\n".join(_PIECES), digest_size=4).hexdigest()
 
 
 def shorten(text: str) -> bytes:
-    """Return the bytes that :func:`lengthen` turns into ``text`` again; any text will do."""
+    """Compress a text of any kind, best for URLs. :func:`lengthen` restores it."""
     raw = text.encode("utf8", "surrogatepass")
     return b"".join([_CODES.get(piece) or bytes((_ESCAPE, piece[0])) for piece in _SPLIT.findall(raw)])
 
 
 def lengthen(short: bytes) -> str:
-    """Return the text that was shortened."""
+    """Return the text that :func:`shorten` compressed."""
     codes = iter(short)
     parts = (bytes((next(codes),)) if code == _ESCAPE else _PIECES[code] for code in codes)
     return b"".join(parts).decode("utf8", "surrogatepass")
@@ -59,31 +62,31 @@ def lengthen(short: bytes) -> str:
 
 _HEAD = struct.Struct(">IH64sBB")  # time, shingles, signature, place and length of the source in the id
 _LENGTH = struct.Struct(">H")
-_ELSEWHERE = 0xFF  # the source is no part of the id: its length and itself stand before the id
+_ELSEWHERE = 0xFF  # the id does not contain the source: its length and text are stored before the id
 _MAX_TIME = 2**32 - 1
 MAX_SHINGLES = 2**16 - 1
-"""A text of more is kept as one of so many."""
+"""Upper limit of the stored number of shingles."""
 _MAX_SOURCE = 2**16 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A kept text."""
+    """A text in the index."""
 
     doc_id: str
     source: str
     packed: bytes
     """Its signature, 128 values of 4 bits."""
     shingles: int
-    """How many distinct shingles the text has, up to :data:`MAX_SHINGLES`."""
+    """Number of distinct shingles of the text, at most :data:`MAX_SHINGLES`."""
     at: int
-    """When it came, POSIX seconds."""
+    """Time of the fetch, POSIX seconds."""
 
 
 def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) -> bytes:
-    """Return the record of a text; ``short`` is its id, shortened.
+    """Return the record of a text. ``short`` is its id after :func:`shorten`.
 
-    The source costs two bytes where the id holds it, as URLs do.
+    If the id contains the source, as URLs do, only its place is stored (two bytes).
     """
     shingles = min(signature.shingles, MAX_SHINGLES)
     place = doc_id.find(source) if source else -1
@@ -96,7 +99,7 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
 
 
 def unpack(raw: bytes) -> Record:
-    """Read a record."""
+    """Decode a record."""
     at, shingles, packed, place, length = _HEAD.unpack_from(raw)
     rest = raw[_HEAD.size :]
     if place != _ELSEWHERE:
@@ -108,5 +111,5 @@ def unpack(raw: bytes) -> Record:
 
 
 def seconds(at: float) -> int:
-    """Return a moment in whole seconds, as far as a record can say it. Raises ``ValueError`` for NaN."""
+    """Return a time in whole seconds, limited to the range of a record. Raises ``ValueError`` for NaN."""
     return int(min(max(at, 0.0), float(_MAX_TIME)))

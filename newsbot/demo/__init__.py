@@ -4,8 +4,8 @@ Files in reading order:
 
 * ``writer``: stories from the words in ``en.yaml`` and ``ru.yaml``
 * ``publishing``: which story is on which site of ``sites.yaml``, when and under which addresses
-* ``pages``: every address of a site and what it answers, from the templates
+* ``pages``: every address of a site and its response, from the templates
 * ``server``: the HTTP server and forward proxy, with the faults of single pages
-* ``manifest``: what a crawl must end with
-* ``check``: what a crawl stored and requested, compared with the manifest
+* ``manifest``: the expected result of a crawl
+* ``check``: the stored articles and the requests of a crawl, compared with the manifest
 """

@@ -1,4 +1,4 @@
-"""What a crawl of an invented web stored and requested, compared with the web's manifest."""
+"""Compares the stored articles and the requests of a crawl with the manifest of the invented web."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 
 WORDS_SHARE = 0.8
-"""A text with a smaller share of the article's words counts as wrong."""
+"""Minimum share of the article's words in a correct text."""
 FIRST_LETTERS = 60
 COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
 STORY_COLUMNS = ("which texts resemble each other", "pairs", "in one story", "wrong")
@@ -22,7 +22,7 @@ _Pair = frozenset[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One difference: ``what`` is missing, twice, unexpected, wrong title or wrong text."""
+    """One difference. ``what`` is missing, twice, unexpected, wrong title or wrong text."""
 
     what: str
     url: str
@@ -31,7 +31,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one source. ``dated`` are those stored with the right time of publication."""
+    """Counts of one source. ``dated`` are stored articles with the correct time of publication."""
 
     expected: int = 0
     once: int = 0
@@ -52,17 +52,17 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True when every article was stored exactly once, rightly, and nothing else."""
+        """True if every article was stored exactly once and correctly, and nothing else was stored."""
         return not self.faults
 
     def rows(self) -> list[Sequence[object]]:
-        """Return a table row for each source and one for all, in the order of :data:`COLUMNS`."""
+        """Return a table row for each source and one for all, with the columns of :data:`COLUMNS`."""
         rows = [(source, *astuple(tally)) for source, tally in sorted(self.hosts.items())]
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
 def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
-    """Return how the stored articles (any order, streamed) differ from the manifest."""
+    """Return how the stored articles, in any order, differ from the manifest."""
     report = Report()
     owners = {_key(address): expected for expected in manifest.articles for address in expected.addresses}
     stored: Counter[str] = Counter()
@@ -73,9 +73,10 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
             report.faults.append(Fault("unexpected", article.canonical_url, article.title))
             continue
         stored[owner.url] += 1
+        # Further copies count as "twice" below; their content is not compared.
         if stored[owner.url] == 1:
             tally = report.hosts[article.source]
-            tally.dated += article.as_row()["published_at"] == owner.published
+            tally.dated += article.to_dict()["published_at"] == owner.published
             faults = _wrong(article, owner)
             tally.wrong += len(faults)
             report.faults += faults
@@ -86,7 +87,7 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
         tally.missing += count == 0
         tally.twice += count > 1
         if count != 1:
-            detail = f"stored {count} times" if count else expected.title
+            detail = f"copies stored: {count}" if count else expected.title
             report.faults.append(Fault("twice" if count else "missing", expected.url, detail))
     return report
 
@@ -103,7 +104,7 @@ def _wrong(article: Article, expected: Expected) -> list[Fault]:
 
 
 def _key(url: str) -> bytes:
-    """Return the identity of an address; text that is not an address stands for itself."""
+    """Return the identity of a URL. Text that is not a URL stands for itself."""
     try:
         return fingerprint(canonicalize(url))
     except ValueError:
@@ -116,18 +117,18 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One sort of pairs of stored articles."""
+    """The result for one kind of pairs of stored articles."""
 
     what: str
     pairs: int
     joined: int
     """Pairs that are in one story."""
     wrong: int
-    """Pairs in one story that should not be, or for the first two sorts: that should be and are not."""
+    """Pairs with the wrong result: in one story but different news, or the same news but not in one story."""
 
 
 def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
-    """Compare the stories of stored articles (any order) with the manifest."""
+    """Compare the stories of the stored articles, in any order, with the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
     story = {known.get(key, key): name for key, name in keys}
@@ -164,38 +165,39 @@ class Record:
     host: str
     path: str
     kind: str
-    """A word for what the page is."""
+    """The kind of the page."""
     status: int
     whole: bool
-    """False when the connection broke on purpose before the end of the answer."""
+    """False if the server broke the connection on purpose before the end of the response."""
     conditional: bool
     active: int
-    """Requests to this host under way at that time, this one included."""
+    """Number of requests to this host in progress, including this one."""
     user_agent: str | None
 
 
 @dataclass(slots=True)
 class Figures:
-    """Counts over a request log."""
+    """Counts of a request log."""
 
     requests: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
     articles: int = 0
-    """Articles that were sent whole, each counted once, whichever of its addresses was requested."""
+    """Articles that were sent completely. Each one is counted once, whichever of its addresses was
+    requested."""
     pages: int = 0
-    """Whole answers with status 200 outside robots.txt, feeds, sitemaps and sections."""
+    """Complete responses with status 200 other than robots.txt, feeds, sitemaps and sections."""
     conditional: int = 0
     forbidden: list[str] = field(default_factory=list)
-    """Addresses that robots.txt disallows and that were requested all the same."""
+    """Addresses that were requested although robots.txt disallows them."""
 
     @property
     def useful_share(self) -> float:
-        """Articles among the pages; 1 when no page was fetched."""
+        """Share of articles among the pages; 1 if no page was fetched."""
         return self.articles / self.pages if self.pages else 1.0
 
 
 def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
-    """Return the figures of a request log of the web with that manifest."""
+    """Return the counts of a request log of the web described by the manifest."""
     figures = Figures()
     owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}
     seen: set[str | None] = {None}
@@ -208,6 +210,7 @@ def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
         if record.status == 200 and record.whole and record.kind not in _SOURCES:
             figures.pages += 1
             owner = owners.get(_key(f"http://{record.host}{record.path}"))
+            # None is in ``seen`` from the start, so that other pages do not count.
             figures.articles += owner not in seen
             seen.add(owner)
     return figures

@@ -1,4 +1,4 @@
-"""What a crawl of the demo's web must end with: a JSON document beside the rules of its sites."""
+"""The expected result of a crawl of the demo's web: a JSON document beside the rules of its sites."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What is in the web. All addresses as the sites write them."""
+    """The content of the web. All addresses are as the sites write them."""
 
     now: str
     articles: list[Expected]
     families: list[list[str]]
-    """Canonical addresses of articles that tell one story, in the very same words or nearly so."""
+    """Canonical addresses of articles that tell the same story, in the same words or nearly so."""
     templates: list[list[str]]
-    """Canonical addresses of reports with the same words and other numbers: different news."""
+    """Canonical addresses of reports with the same words and different numbers, which are different news."""
     homes: list[str]
     forbidden: list[str] = field(default_factory=list)
     """Articles that robots.txt disallows."""
@@ -55,7 +55,7 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def without_tracking(path: str) -> str:
-    """Return the path without the parameters that every site of the web ignores."""
+    """Return the path without the tracking parameters, which all sites of the web ignore."""
     start, _, query = path.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
     return f"{start}?{'&'.join(kept)}" if kept else start

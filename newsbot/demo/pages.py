@@ -1,4 +1,4 @@
-"""The pages of the demo's sites: every address and what it answers."""
+"""The pages of the demo's sites: every address and its response."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PER_PAGE = 15
 ON_FRONT = 20
 COPIES_ON_FRONT = 3
 TRACKED = 3
-"""So many items of a feed carry tracking parameters in their links."""
+"""Number of items of a feed whose links have tracking parameters."""
 Link = tuple[str, Any]
-"""Address and text, or address and story."""
+"""Address and text of a link, or address and story."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer. ``kind`` says what it is, for the server's log."""
+    """One response. ``kind`` describes it in the server's log."""
 
     kind: str
     make: Callable[[], bytes] = bytes
@@ -44,7 +44,7 @@ class Page:
 
 
 def make_environment() -> Environment:
-    """Return the templates of this package."""
+    """Return the environment of this package's templates."""
     loader = PackageLoader("newsbot.demo")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"noise": noise, "months": {code: load(code)["months"] for code in ("en", "ru")}}
@@ -53,14 +53,14 @@ def make_environment() -> Environment:
 
 
 def noise(site: Site, page: str, count: int) -> list[Link]:
-    """Return links that lead to no article; the same for the same page every time."""
+    """Return links to pages that are not articles. The same page always gets the same links."""
     rng = random.Random(site.name + page)  # noqa: S311  # the same web every time is the point
     drawn = (fill("{link}", load("noise"), rng).partition("|") for _ in range(count))
     return [(href, text) for href, _, text in drawn]
 
 
 class Pages:
-    """All pages of one site; its articles come newest first."""
+    """All pages of one site. ``articles`` are sorted, newest first."""
 
     def __init__(self, site: Site, articles: list[Article], now: datetime, templates: Environment) -> None:
         self.site = site
@@ -71,6 +71,7 @@ class Pages:
         oldest = now - timedelta(days=FRESH_DAYS)
         self._fresh = [one for one in articles if not archive or one.published > oldest]
         self._old = articles[len(self._fresh) :]
+        # Hidden articles are on no list: only short links on the front page lead to them.
         self._listed = self._fresh[: len(self._fresh) - site.hidden]
         self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
         self._topics = load(site.languages[0])["topics"] if site.section else {}
@@ -80,7 +81,7 @@ class Pages:
         self._routes = {path: page for part in parts for path, page in part()}
 
     def answer(self, path: str) -> Page:
-        """Return the answer to a path with its query."""
+        """Return the response for a path with its query."""
         kind = path.split("/")[1].partition("?")[0]
         if path.startswith(tuple(self.site.disallow)):
             kind = "forbidden"
@@ -91,7 +92,7 @@ class Pages:
         return Page(kind, self._html_of("noise_page", path), self._type)
 
     def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
-        """Return what makes an HTML page from a macro of the template."""
+        """Return a function that makes an HTML page from a macro of the template."""
         return self._made(getattr(self._html, macro), self.site.charset, self._menu, title, *rest)
 
     def _made(self, macro: Any, charset: str, *arguments: object) -> Callable[[], bytes]:
@@ -131,7 +132,7 @@ class Pages:
         return [(f"/s/x{article.number:x}", article) for article in articles]
 
     def _redirects(self) -> Iterator[tuple[str, Page]]:
-        """Yield what leads from short links to articles, in three steps."""
+        """Yield the redirects from short links to articles, in three steps."""
         for path, article in self._short_links():
             chain = pairwise(
                 (path, f"{self.site.base}/r/{article.number}", f"/r/{article.number}/", article.path)
@@ -140,7 +141,7 @@ class Pages:
                 yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
 
     def _odd(self) -> Iterator[tuple[str, Page]]:
-        """Yield addresses that look like articles and are not."""
+        """Yield pages with addresses like those of articles."""
         for path, fields in self.site.odd.items():
             yield path.format(at=self._now), Page(**fields)
 
@@ -149,7 +150,7 @@ class Pages:
         return path, Page("section", make, self._type, modified=self._now)
 
     def _sections(self) -> Iterator[tuple[str, Page]]:
-        """Yield the front page and those of the sections."""
+        """Yield the front page and the pages of the sections."""
         copied = self._listed[:COPIES_ON_FRONT] if "links-copies" in self.site.traits else []
         front = self._teasers(self._listed[:ON_FRONT], "/")
         front += [(path, article.story) for path, article in self._short_links()]
@@ -168,7 +169,7 @@ class Pages:
         return self.site.section[page > 1].format(topic=topic, page=page)
 
     def _archive(self) -> Iterator[tuple[str, Page]]:
-        """Yield the pages of the older articles: years, months, days."""
+        """Yield the archive's pages: years, months, days."""
         below: defaultdict[str, dict[str, str]] = defaultdict(dict)
         days: defaultdict[str, list[Article]] = defaultdict(list)
         for article in self._old:

@@ -1,5 +1,6 @@
-"""Which story is published on which site, when and under which addresses: a function of size, seed and
-moment.
+"""Decides which story is published on which site, when and under which addresses.
+
+The result depends only on size, seed and time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FRESH_DAYS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """One site, as ``sites.yaml`` describes it; the meaning of the fields is there."""
+    """One site. ``sites.yaml`` explains the fields."""
 
     name: str
     title: str
@@ -51,7 +52,7 @@ class Site:
 
     @property
     def ascii(self) -> str:
-        """The host as it stands in requests."""
+        """The host name as it is sent in requests."""
         return self.name.encode("idna").decode("ascii")
 
     @property
@@ -61,13 +62,13 @@ class Site:
 
 
 def load_sites() -> list[Site]:
-    """Return the sites of the web, the agency first."""
+    """Return the sites of the web, with the news agency first."""
     return [Site(**row) for row in load("sites")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Article:
-    """A story at its place."""
+    """A story on a site."""
 
     site: Site
     number: int
@@ -87,12 +88,13 @@ class Article:
         return [self.site.copy.format(path=self.path, number=self.number)] if self.site.copy else []
 
     def link(self, page: str) -> str:
-        """Return the address of a link on ``page``; some sites give every page another session."""
+        """Return the address of a link on ``page``. Some sites add another session id on every page."""
         return self.path + f"?sid={crc32(page.encode()):032x}" * ("sessions" in self.site.traits)
 
 
 def publish(size: int, now: datetime) -> list[Article]:
-    """Return ``size`` articles, newest first on each site. Raises ``ValueError`` for a size out of bounds."""
+    """Return ``size`` articles, newest first on each site. Raises ``ValueError`` if the size is out of
+    range."""
     if not MIN_ARTICLES <= size <= MAX_ARTICLES:
         raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {size}")
     publisher = _Publisher(random.Random(1), now)  # noqa: S311  # the same web every time is the point
@@ -112,14 +114,17 @@ class _Publisher:
 
     def run(self, site: Site, count: int) -> list[Article]:
         stories = self._stories(site, count)
+        # The agency is the first site; the others reprint its stories.
         self._agency = self._agency or stories
         self._rng.shuffle(stories)
         moments = self._moments(site, count)
-        faults = [fault for one in site.faults for fault in ("", one)] + [""] * count  # every second article
+        # every second article has a fault
+        faults = [fault for one in site.faults for fault in ("", one)] + [""] * count
         return [self._article(site, *row) for row in zip(stories, moments, faults, strict=False)]
 
     def _stories(self, site: Site, count: int) -> list[Story]:
-        """Return what a site tells: texts of the agency, reports, stories of its own, some of these twice."""
+        """Return the stories of a site: texts of the agency, reports, own stories, and retold versions of
+        some."""
         stories: list[Story] = []
         writer = self._writers[site.languages[0]]
         if "reprints" in site.traits:
@@ -134,9 +139,10 @@ class _Publisher:
         return [*stories, *map(writer.edited, stories[len(stories) - twice :])]
 
     def _moments(self, site: Site, count: int) -> list[datetime]:
-        """Return times, latest first: of two days, for an archive also of few days of many months."""
+        """Return publication times, latest first: of two days, and for an archive also of some days in many
+        months."""
         fresh = count // 3 if "archive" in site.traits else count
-        step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds
+        step = FRESH_DAYS * 24 * 60 / fresh  # the demo's pages show whole minutes
         moments = [self._now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
         days = max(1, (count - fresh) // 4)
         for index in range(count - fresh):
@@ -153,7 +159,7 @@ class _Publisher:
 
 
 def make_manifest(articles: Sequence[Article], now: datetime) -> Manifest:
-    """Return what a crawl of these articles must end with."""
+    """Return the manifest of these articles."""
     families: defaultdict[str, list[str]] = defaultdict(list)
     templates: defaultdict[str, list[str]] = defaultdict(list)
     for article in articles:

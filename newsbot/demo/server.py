@@ -1,12 +1,13 @@
 """The server of the demo: an HTTP server and forward proxy on loopback for all sites of the web.
 
-A client that is given ``http_proxy`` puts the whole URL into the request line: the host may be any name.
+A client with ``http_proxy`` sends the whole URL in the request line, so that any host name works.
+
 Faults of single pages:
 
-* ``error`` is answered 500, ``busy`` 503 and ``too-many`` 429 with Retry-After, ``broken`` ends early,
-  ``hang-up`` is not answered at all; a second request for each is answered well;
-* ``slow`` waits, ``latin-header`` and ``utf8-header`` name a wrong charset, ``year-9999`` states that date;
-* ``binary`` is not the HTML that its type says, ``huge`` is a page over any sensible limit.
+- ``error`` (500), ``busy`` (503) and ``too-many`` (429, with Retry-After), ``broken`` (the response ends
+  early) and ``hang-up`` (no response) affect the first request for a page only;
+- ``slow`` waits; ``latin-header`` and ``utf8-header`` state a wrong charset; ``year-9999`` states that date;
+- ``binary`` is not HTML although its type says so; ``huge`` is larger than any sensible limit.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from newsbot.demo.publishing import load_sites, make_manifest, publish
 DEFAULT_ARTICLES = 300
 SLOW_SECONDS = 1.0
 PATIENCE = 10.0
-"""Seconds for the start and the end of the server's thread."""
+"""Seconds to wait for the start and the end of the server's thread."""
 _ONCE = {"error": 500, "busy": 503, "too-many": 429, "broken": 200, "hang-up": 0}
-"""Faults of the first request only, with the status in the log."""
+"""Faults that affect only the first request, with the status in the log."""
 _CUT = frozenset({"broken", "hang-up"})
 _CHARSETS = {"latin-header": "iso-8859-1", "utf8-header": "utf-8", "binary": "utf-8"}
 _BINARY = b"%PDF-1.7\n" + bytes(range(256)) * 200
 _ROW = b"<p>minute by minute</p>\n"
 HUGE_ROWS = 500_000
-"""12 MB."""
+"""Number of rows of a huge page, 12 MB."""
 _RULES = """\
 # Rules for the demo only: a server on loopback needs no rest between requests.
 delay: 0
@@ -51,7 +52,7 @@ interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 
 
 class DemoServer:
-    """The demo on 127.0.0.1, served by a thread; its rules and its manifest are in ``folder``."""
+    """The demo on 127.0.0.1, served by a thread. Its rules and its manifest are in ``folder``."""
 
     def __init__(self, folder: Path, *, articles: int = DEFAULT_ARTICLES, now: datetime) -> None:
         published = publish(articles, now)
@@ -68,7 +69,7 @@ class DemoServer:
         self.manifest = make_manifest(published, now)
         self.manifest.save(folder / "manifest.json")
         self.log: list[Record] = []
-        """Every request, in the order of its answer. Appended by the server's thread."""
+        """All requests, in the order of their responses. The server's thread appends to it."""
         self.address = ""
         """``http://127.0.0.1:PORT``, without a slash at the end."""
         self._tries: Counter[tuple[str, str]] = Counter()
@@ -78,7 +79,7 @@ class DemoServer:
 
     @property
     def crawl_environment(self) -> dict[str, str]:
-        """What a crawl of the demo needs in its environment; NEWSBOT_DATA is the caller's to choose."""
+        """Environment variables for a crawl of the demo. The caller chooses NEWSBOT_DATA."""
         proxy = {"http_proxy": self.address, "https_proxy": self.address, "no_proxy": ""}
         return {**proxy, "NEWSBOT_RULES": str(self.rules)}
 
@@ -108,6 +109,7 @@ class DemoServer:
         page = self._find(request.method, host, without_tracking(path))
         response = _response(request, page)
         self._active[host] += 1
+        # A request that is not answered has the status 0 in the log.
         status, whole = response.status * (page.fault != "hang-up"), page.fault not in _CUT
         row = (arrived, request.method, host, path, page.kind, status, whole, bool(request.if_none_match))
         self.log.append(Record(*row, self._active[host], request.headers.get("User-Agent")))
@@ -118,7 +120,7 @@ class DemoServer:
         return response
 
     def _find(self, method: str, host: str, path: str) -> Page:
-        """Return the answer to a request; a fault that comes once is gone at the second one."""
+        """Return the page for a request. Faults of the first request are removed from later ones."""
         if method == "CONNECT":
             return Page("tunnel", status=501)
         if (other := self._sites.get(f"www.{host}")) is not None:
@@ -126,18 +128,19 @@ class DemoServer:
         if (site := self._sites.get(host)) is None:
             return Page("elsewhere", status=502)
         page = site.answer(path)
+        # Only requests that meet such a fault are counted.
         self._tries[host, path] += page.fault in _ONCE
         fault = page.fault if self._tries[host, path] < 2 else ""
         return replace(page, fault=fault, gzip="gzip" in site.site.traits)
 
 
 def this_hour() -> datetime:
-    """Return the present hour: the demo's articles are of the last two days."""
+    """Return the start of the current hour. The demo's articles are from the two days before it."""
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
 def _response(request: web.BaseRequest, page: Page) -> web.Response:
-    """Return the answer, with its fault as far as its headers and its body show it."""
+    """Return the response, with the faults that its headers and body can show."""
     headers = {"Content-Type": page.content_type}
     if page.fault in _CHARSETS:
         headers["Content-Type"] = f"text/html; charset={_CHARSETS[page.fault]}"

@@ -15,7 +15,7 @@ import yaml
 SENTENCES = 24
 PER_PARAGRAPH = 3
 CUT = 4
-"""So many sentences of a story are left out by the next site that prints it."""
+"""Number of sentences that the next site leaves out of a story."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -38,36 +38,36 @@ def fill(template: str, words: Mapping[str, Any], rng: random.Random) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """The words of one article, before a site prints it."""
+    """The words of one article, before a site publishes it."""
 
     language: str
     topic: str
     label: str
-    """The topic as readers see it."""
+    """The topic's name for readers."""
     town: str
     subject: str
     title: str
     sentences: tuple[str, ...]
     author: str
     family: str
-    """The title under which this story was first told."""
+    """The title under which this story was first published."""
     template: str = ""
-    """Which reports it is one of: those have the same words and other numbers."""
+    """The template of a report. Reports of one template have the same words and different numbers."""
 
     @property
     def paragraphs(self) -> list[str]:
-        """The sentences, some a paragraph."""
+        """The paragraphs, each of several sentences."""
         starts = range(0, len(self.sentences), PER_PARAGRAPH)
         return [" ".join(self.sentences[start : start + PER_PARAGRAPH]) for start in starts]
 
     @property
     def summary(self) -> str:
-        """The first sentence, as printed under headlines and in feeds."""
+        """The first sentence, which is shown below headlines and in feeds."""
         return self.sentences[0]
 
 
 class Writer:
-    """Writes stories in one language; titles never repeat. The same random numbers give the same stories."""
+    """Writes stories in one language. Titles never repeat. The same random numbers give the same stories."""
 
     def __init__(self, language: str, rng: random.Random) -> None:
         self._language = language
@@ -84,12 +84,13 @@ class Writer:
         return self._story(words, words["title"], [self._rng.choice(words["lead"]), *body])
 
     def report(self, number: int) -> Story:
-        """Return a weather report: the same words as the others, with other numbers."""
+        """Return a weather report, which has the same words as the others and different numbers."""
         words = {**self._cast("transport"), "edition": number}
         return replace(self._story(words, words["report_title"], words["report"]), template=self._language)
 
     def edited(self, story: Story) -> Story:
-        """Return the story as another site prints it: retitled, shortened, with one sentence of its own."""
+        """Return the story as another site publishes it: with a new title, shortened, and with one sentence
+        of its own."""
         words = {**self._cast(story.topic), "home": story.town, "object": story.subject}
         sentences = list(story.sentences)
         for _ in range(CUT):
@@ -113,7 +114,8 @@ class Writer:
         )
 
     def _cast(self, topic: str) -> dict[str, Any]:
-        """Return the words of a topic, with a town, a subject and two speakers that one story keeps."""
+        """Return the words of a topic, with a town, a subject and two speakers that stay the same in one
+        story."""
         words = {**self._words, **self._words["topics"][topic], "topic": topic}
         for name, slot in (("home", "town"), ("object", "object"), ("other", "person"), ("person", "person")):
             words[name] = fill(f"{{{slot}}}", words, self._rng)

@@ -1,14 +1,15 @@
-"""Finds links: reads feeds, sitemaps and HTML pages, and finds out where a site keeps them.
+"""Finds links: reads feeds, sitemaps and HTML pages, and discovers the sources of a site.
 
 Files in reading order:
 
-* ``feeds``: reads any feed; ``feed_types`` (what a feed gives), ``feed_xml`` (RSS, RDF, Atom),
+* ``feeds``: reads any feed; ``feed_types`` (the data of a feed), ``feed_xml`` (RSS, RDF, Atom),
   ``jsonfeed``
-* ``sitemaps``: reads sitemaps and their indexes; ``sitemap_types`` (what a sitemap gives)
-* ``xml_events``, ``encoding``, ``dates``: XML that may be broken, charsets, and dates of both kinds
+* ``sitemaps``: reads sitemaps and their indexes; ``sitemap_types`` (the data of a sitemap)
+* ``xml_events``, ``encoding``, ``dates``: broken XML, charsets and dates, for feeds and sitemaps
 * ``sections``: links of HTML pages
-* ``pages``: absolute URLs, and HTML as trees
-* ``autodiscovery``: feeds, sitemaps and sections that a home page and robots.txt name, and the usual places
+* ``pages``: absolute URLs, and the base of relative links
+* ``autodiscovery``: feeds, sitemaps and sections in a home page and robots.txt, and their usual places
 * ``traps``: URLs that lead into endless spaces
-* ``list_probing``: which shapes of list URLs lead to articles
+* ``list_pages``: the pages of a list, and which one is next
+* ``list_probing``: how far lists are read, and which shapes of list URLs lead to articles
 """

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from lxml import etree
 
-from newsbot.discovery.pages import Page, absolute, as_tree, base_of
-from newsbot.discovery.sections import find_links, text_of
+from newsbot.discovery.list_pages import split_pages
+from newsbot.discovery.pages import absolute, base_of
+from newsbot.discovery.sections import PageLinks, text_of
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
-from newsbot.rules.shape import RUBRICS, UTILITIES, features, is_front_page
+from newsbot.rules.shape import RUBRICS, UTILITIES, features, is_front_page, is_list_id
 from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
@@ -20,7 +21,7 @@ _RUBRIC_DEPTH = 2
 MAX_SITEMAPS = 50
 MAX_SECTIONS = 30
 MAX_ROBOTS = 500_000
-"""Characters read of a robots.txt (RFC 9309, 2.5, asks for at least 500 KiB)."""
+"""Characters of a robots.txt that are read (RFC 9309, 2.5, asks for at least 500 KiB)."""
 
 _ANNOUNCED = etree.XPath("//link[@href and @rel and @type]|//a[@href and @rel and @type]")
 _ANCHORS = etree.XPath("//a[@href]")
@@ -34,7 +35,7 @@ _FEED_PATH = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_PATH = re.compile(r"/(?:index|news|export)[\w-]{0,20}\.xml$", re.IGNORECASE)
-"""A feed when a page links to it, a sitemap when robots.txt does."""
+"""A path that is a feed in a link of a page, and a sitemap in robots.txt."""
 _FEED_QUERY = re.compile(
     r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
 )
@@ -43,7 +44,7 @@ _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )
 _FEED_HOSTS = ("feeds.feedburner.com", "feeds2.feedburner.com", "feedpress.me", "feeds.feedblitz.com")
-"""Who serves feeds in the name of sites."""
+"""Hosts that serve feeds for other sites."""
 _SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
 _USUAL_FEEDS = (
     "/feed",
@@ -62,14 +63,11 @@ _USUAL_SITEMAPS = (
 )  # fmt: skip
 
 
-def find_sources(page: Page, url: str) -> list[Link]:
-    """Return the feeds that a page names, those announced in its head first.
+def find_sources(tree: etree._Element, url: str) -> list[Link]:
+    """Return the feeds that a page links to, those declared in its head first.
 
-    Left out are feeds of comments and of other sites. Never raises; gives at most :data:`MAX_FEEDS`.
+    Feeds of comments and of other sites are left out. Never raises; returns at most :data:`MAX_FEEDS`.
     """
-    tree = as_tree(page)
-    if tree is None:
-        return []
     base = base_of(tree, url)
     site = _site(url)
     found: dict[str, Link] = {}
@@ -83,13 +81,14 @@ def find_sources(page: Page, url: str) -> list[Link]:
 
 
 def from_robots(text: str, url: str) -> list[Link]:
-    """Return what the ``Sitemap:`` lines of a robots.txt name, at most :data:`MAX_SITEMAPS`.
+    """Return the links in the ``Sitemap:`` lines of a robots.txt, at most :data:`MAX_SITEMAPS`.
 
-    Feeds may stand there too. Other hosts are allowed, as the protocol says: robots.txt proves
-    that they are meant. Never raises.
+    They may also be feeds. Other hosts are allowed, as the protocol says, because robots.txt proves that the
+    site means them. Never raises.
     """
     found: dict[str, Link] = {}
-    for match in _SITEMAP_LINE.finditer(text[:MAX_ROBOTS]):
+    lines = text[:MAX_ROBOTS].replace("\r", "\n")  # some servers end lines with CR only
+    for match in _SITEMAP_LINE.finditer(lines):
         address = absolute(url, match[1])
         if address is not None and len(found) < MAX_SITEMAPS:
             kind = Kind.FEED if is_feed_address(address) else Kind.SITEMAP
@@ -98,9 +97,9 @@ def from_robots(text: str, url: str) -> list[Link]:
 
 
 def usual_places(url: str) -> list[Link]:
-    """Return where feeds and sitemaps lie on many sites, the likeliest first.
+    """Return the URLs of feeds and sitemaps that are common on many sites, the most likely first.
 
-    These are guesses, to be tried one after the other, and only when a site names nothing.
+    These are guesses. Try them one after the other, and only if a site declares no sources.
     """
     feeds = [
         _source(place, Kind.FEED, None, Where.GUESS) for path in _USUAL_FEEDS if (place := resolve(url, path))
@@ -113,34 +112,34 @@ def usual_places(url: str) -> list[Link]:
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
 
-def find_sections(page: Page, url: str, rule: Rule, *, limit: int = MAX_SECTIONS) -> list[Link]:
-    """Return section fronts that the navigation of a home page names, those of its own host first.
+def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
+    """Return section fronts that the menus of a home page link to, those of its own host first.
 
-    They are on the same site, have a short path, are not denied by the rule, and are no service,
-    login or legal page. Patterns of the rule for sections count, wherever the link stands.
+    They are on the same site, have a short path, are not denied by the rule, and are not a service, login or
+    legal page. URLs that match a section pattern of the rule count wherever the link is.
     """
     site, host = _site(url), _host(url)
     here: dict[str, Link] = {}
     elsewhere: dict[str, Link] = {}
-    for link in find_links(page, url):
+    for link in split_pages(links.find(menus=True), url)[0]:
         name = _name(link.url)
         own = _host(name) == host
         if is_front_page(name) if own else not is_front_page(name):
-            continue  # the home page itself; of other hosts of the site only their home pages
+            continue  # skip the home page itself; on other hosts of the site take only their home pages
         if _is_section(link, name, rule, site):
             section = Link(url=link.url, where=Where.AUTODISCOVERY, kind=Kind.SECTION, text=link.text)
             (here if own else elsewhere).setdefault(name, section)
-    return [*here.values(), *elsewhere.values()][:limit]
+    return [*here.values(), *elsewhere.values()][:MAX_SECTIONS]
 
 
 def is_feed_address(url: str) -> bool:
-    """Tell addresses that look like a feed's."""
+    """True for a URL that looks like a feed's."""
     path, mark, query = url.partition("#")[0].partition("?")
     return _FEED_PATH.search(path) is not None or _FEED_QUERY.search(mark + query) is not None
 
 
 def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
-    """Feeds by ``rel=alternate`` and type (https://www.rssboard.org/rss-autodiscovery)."""
+    """Yield feeds by ``rel=alternate`` and type (https://www.rssboard.org/rss-autodiscovery)."""
     for element in _elements(_ANNOUNCED(tree)):
         relations = (element.get("rel") or "").lower().split()
         media_type = (element.get("type") or "").partition(";")[0].strip().lower()
@@ -154,7 +153,7 @@ def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | Non
 
 
 def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
-    """Ordinary links whose address looks like a feed's."""
+    """Yield ordinary links whose URL looks like a feed's."""
     for element in _elements(_ANCHORS(tree)):
         href = (element.get("href") or "").strip()
         if len(href) > MAX_URL or not (is_feed_address(href) or _VAGUE_PATH.search(href)):
@@ -183,13 +182,15 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     shape = features(name)
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
-    return any(feature in _SECTION_SHAPES for feature in shape) and not _is_utility_text(link.text)
+    return (
+        is_list_id(name) or any(feature in _SECTION_SHAPES for feature in shape)
+    ) and not _is_utility_text(link.text)
 
 
 def _is_rubric(url: str) -> bool:
-    """Tell ``/category/politics/`` and the like: in a menu of the home page these are sections."""
+    """True for ``/category/politics/`` and similar URLs: in a menu of the home page these are sections."""
     folders = url.lower().partition("://")[2].rstrip("/").split("/")[1:]
-    return len(folders) == _RUBRIC_DEPTH and folders[0] in RUBRICS
+    return is_list_id(url) or (len(folders) == _RUBRIC_DEPTH and folders[0] in RUBRICS)
 
 
 def _is_utility_text(text: str | None) -> bool:

@@ -1,7 +1,8 @@
 """Parses publication times as feeds and sitemaps write them.
 
-Read are RFC 822/2822 (with two-digit years, old and missing zones, month names of several
-languages), RFC 3339, W3C-DTF also in part, asctime, ``31.12.2024 23:59`` and POSIX seconds.
+Supported: RFC 822/2822 (with two-digit years, old and missing zones, month names of several languages), RFC
+3339, W3C-DTF (also partial), asctime, ``31.12.2024 23:59``, ``2024年12月31日 23:59``, ``12/31/2024 11:59 PM``
+and POSIX seconds.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from newsbot.text.months import month
 from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Nothing on the web is older; such dates are defaults (1900, 1970) or faults."""
+"""Earlier dates are defaults (1900, 1970) or errors: the web is not older."""
 AHEAD = timedelta(days=1)
-"""How far in the future a date may lie: clocks and zones are wrong, but not by more."""
+"""The furthest time in the future that is accepted, because clocks and zones are sometimes wrong."""
 
 _MAX_LENGTH = 100
 
+_MONTH_FIRST = frozenset({"en-us", "en-ph", "es-us", "es-pr", "fil"})
+"""Languages that write 12/31/2024."""
 _COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
 """``… +0300 (MSK)``, as in mail."""
 _CLOCK = r"""(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?
@@ -47,6 +50,10 @@ _FORMS = tuple(
         rf"{_DAY}\.{_MONTH}\.{_YEAR}(?:[,\s]{{1,3}}{_CLOCK}{_ZONE})?",
         # 23:59 31.12.2024
         rf"{_CLOCK}[,\s]{{1,3}}{_DAY}\.{_MONTH}\.{_YEAR}",
+        # 2024年12月31日 23:59, 2024년 12월 31일
+        rf"{_YEAR}\s?[年년]\s?{_MONTH}\s?[月월]\s?{_DAY}\s?[日일](?:[,\s]{{0,3}}{_CLOCK}{_ZONE})?",
+        # 12/31/2024 11:59 PM, 31/12/2024 23:59
+        rf"(?P<one>\d{{1,2}})/(?P<other>\d{{1,2}})/{_YEAR}(?:[,\s]{{1,3}}{_CLOCK}{_ZONE})?",
         # 20241231, 20241231T235959Z
         rf"""(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)
             (?:T?(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?{_ZONE})?""",
@@ -54,18 +61,19 @@ _FORMS = tuple(
 )
 
 
-def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
-    """Return the moment that ``text`` names, in UTC; None if it names none or an impossible one.
+def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
+    """Return the moment that ``text`` states, in UTC; None if it states none or an impossible one.
 
-    ``zone`` is taken where the text has none. Impossible is what lies before :data:`EARLIEST`
-    or more than :data:`AHEAD` after ``now``.
+    ``zone`` is used if the text has none. ``language`` (BCP 47) decides whether 11/12/2024 is in November or
+    in December. Without it, the date is in November if the time has AM or PM, else the result is None. A
+    moment is impossible before :data:`EARLIEST` and more than :data:`AHEAD` after ``now``.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
         return None
     text = _COMMENT.sub("", text)
     try:
-        moment = _moment(text, zone)
+        moment = _moment(text, zone, language.lower())
     except (ValueError, OverflowError):
         return None
     if moment is None or not EARLIEST <= moment <= now + AHEAD:
@@ -73,7 +81,7 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | No
     return moment
 
 
-def _moment(text: str, zone: tzinfo) -> datetime | None:
+def _moment(text: str, zone: tzinfo, language: str) -> datetime | None:
     try:  # nine in ten are RFC 3339, and the standard library reads it in C
         moment = datetime.fromisoformat(text) if text[4:5] == "-" else None
     except ValueError:
@@ -85,8 +93,25 @@ def _moment(text: str, zone: tzinfo) -> datetime | None:
     for form in _FORMS:
         match = form.fullmatch(text)
         if match:
-            return _from_groups(match.groupdict(), zone)
+            part = match.groupdict()
+            return _from_groups(part | _with_slashes(part, language) if part.get("one") else part, zone)
     return None
+
+
+def _with_slashes(part: dict[str, str | None], language: str) -> dict[str, str | None]:
+    """Raises ValueError if the number of the month cannot be determined."""
+    one, other = part["one"] or "", part["other"] or ""
+    if int(one) > 12 or int(other) > 12 or one == other:
+        month_first = int(one) <= 12
+    elif language in _MONTH_FIRST:
+        month_first = True
+    elif language in ("", "en"):  # most pages with this form are from the USA, but not all
+        if not part["half"]:
+            raise ValueError("day or month?")
+        month_first = True
+    else:
+        month_first = False
+    return {"month": one, "day": other} if month_first else {"month": other, "day": one}
 
 
 def _from_groups(part: dict[str, str | None], zone: tzinfo) -> datetime:

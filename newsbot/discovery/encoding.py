@@ -1,7 +1,7 @@
 """Decodes a feed or sitemap whose declared encoding may be wrong.
 
-UTF-8 is tried first whatever is declared: text of another encoding is practically never valid
-UTF-8 by chance. Then what the document declares, then what the server declares, then a guess.
+UTF-8 is tried first, whatever is declared: text in another encoding is practically never valid UTF-8. The
+document's declaration is next, then the server's, then a guess.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BOMS = (
 _SAFE = re.compile(
     r"(?:utf-(?:8|16|32)|iso8859-|cp\d|koi8|gb|big5|shift_jis|euc_|iso2022|mac-|latin|ascii|tis-620|hz)"
 )
-"""Encodings of real documents; Python's others (punycode, idna, utf-7 …) are slow or not meant for bodies."""
+"""Encodings of real documents; Python's others (punycode, idna, utf-7 …) are slow or not for documents."""
 _SEVEN_BIT = re.compile(r"(?:iso2022|hz)")
 _DEFAULTS = ("iso8859-1", "cp1252")
 _HIGH = re.compile(rb"[\xa8\xb8\xc0-\xff]+")
@@ -40,7 +40,9 @@ def charset_of(content_type: str | None) -> str | None:
 
 
 def detect(body: bytes, charset: str | None = None) -> str:
-    """Return the name of a Python codec that fits ``body`` best; ``charset`` is what the server said."""
+    """Return the name of the Python codec that fits ``body`` best; ``charset`` is the server's
+    declaration.
+    """
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return codec
@@ -58,7 +60,7 @@ def detect(body: bytes, charset: str | None = None) -> str:
 
 def _declared_or_guessed(named: list[str], sample: bytes) -> str:
     for name in named:
-        if name in _DEFAULTS:  # what servers say when nobody told them
+        if name in _DEFAULTS:  # the default of a server that was not configured
             return "cp1251" if _looks_cyrillic(sample) else "cp1252"
         if not name.startswith(("utf-", "ascii")):
             return name
@@ -79,21 +81,24 @@ def _known(name: str | None) -> str | None:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    if codec in ("utf-16", "utf-32"):  # cannot be: there is no NUL in the first two bytes
+    if codec in ("utf-16", "utf-32"):  # impossible: the first two bytes contain no NUL
         return None
     return codec if _SAFE.match(codec) else None
 
 
 def _is_utf8(sample: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character cut at the end is no fault
+        # a character that is cut at the end is allowed
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
         return False
     return True
 
 
 def _guess(sample: bytes) -> str:
-    """Nothing declared fits: UTF-8 with some dirt, else Cyrillic or western by the letters."""
+    """Guess the codec if no declared one fits: UTF-8 with a few errors, else Cyrillic or western by the
+    letters.
+    """
     high = sum(sample.count(byte) for byte in range(0x80, 0x100))
     broken = sample.decode("utf-8", errors="replace").count("\ufffd")
     if broken <= high * _BROKEN_MAX:
@@ -102,7 +107,9 @@ def _guess(sample: bytes) -> str:
 
 
 def _looks_cyrillic(sample: bytes) -> bool:
-    """Cyrillic words are runs of high bytes; in western ones these stand alone among ASCII letters."""
+    """True for Cyrillic: its words are runs of high bytes; western high bytes stand alone among ASCII
+    letters.
+    """
     high = sum(len(run) for run in _HIGH.findall(sample))
     return sum(len(run) for run in _RUNS.findall(sample)) > high / 2
 
@@ -113,14 +120,15 @@ _MAX_MEMBERS = 1000
 
 
 def is_gzip(body: bytes) -> bool:
-    """Tell a gzip file by its first bytes (RFC 1952); names and headers are often wrong."""
+    """True for a gzip file, by its first bytes (RFC 1952); names and headers are often wrong."""
     return body.startswith(_MAGIC)
 
 
 def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
-    """Give ``body`` in pieces, unpacked if it is gzip, at most ``limit`` bytes in all.
+    """Yield ``body`` in pieces, unpacked if it is gzip, at most ``limit`` bytes in all.
 
-    A broken or cut archive gives what can be read. Each piece is small, however well it was packed.
+    From a broken or cut archive, the readable part is returned. Each piece is small, whatever the compression
+    ratio.
     """
     if not is_gzip(body):
         for at in range(0, min(len(body), limit), _PIECE):
@@ -135,12 +143,12 @@ def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
 
 
 def gunzip(body: bytes, limit: int) -> bytes:
-    """Return ``body`` whole, unpacked up to ``limit`` bytes if it is gzip."""
+    """Return the whole ``body``, unpacked up to ``limit`` bytes if it is gzip."""
     return b"".join(unpacked(body, limit)) if is_gzip(body) else body
 
 
 def _members(packed: memoryview) -> Iterator[bytes]:
-    """Unpack one gzip member after the other; end at the first fault."""
+    """Unpack the gzip members in order; stop at the first fault."""
     for _member in range(_MAX_MEMBERS):
         if packed[:2] != _MAGIC:
             return

@@ -1,4 +1,4 @@
-"""The data of a feed, and how its items become links, whatever its format."""
+"""The data of a feed, and the conversion of its items to links, for all formats."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
 
 MAX_ITEMS = 5000
-"""Items read of one feed: the first ones, which are the newest."""
+"""Items of a feed that are read: the first ones, which are the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
 _MAX_TITLE = 500
 _MAX_LEAD = 300
+_MAX_AUTHOR = 200
+MAX_AUTHORS = 10
 MAX_RAW_LEAD = 4_000
-"""Characters, markup included, that are looked at for the lead."""
+"""Characters, markup included, that are read for the lead."""
 
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
+_MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 
 
 class FeedError(ValueError):
-    """The body is not a feed; ``reason`` says why. Lesser faults are counted as ``problems``."""
+    """The body is not a feed; ``reason`` says why. Smaller faults are counted in ``problems``."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
         super().__init__(reason)
@@ -39,7 +42,7 @@ class FeedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """Where changes of a feed can be subscribed to: a WebSub hub or the procedure of an rssCloud."""
+    """A service that announces changes of a feed: a WebSub hub or the procedure of an rssCloud."""
 
     url: str
     protocol: Literal["websub", "rsscloud"]
@@ -47,16 +50,18 @@ class Hub:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """What one feed holds."""
+    """The content of one feed."""
 
     links: list[Link] = field(default_factory=list)
-    """Its items, each address once, in the feed's order; ``text`` is the title."""
+    """The items, each URL once, in the feed's order; ``text`` is the title."""
     title: str | None = None
     site_url: str | None = None
     ttl: float | None = None
-    """Seconds for which the feed asks not to be polled again (``ttl`` or ``sy:updatePeriod``)."""
+    """Seconds during which the feed asks not to be polled again."""
+    update_period: float | None = None
+    """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
     skip_hours: frozenset[int] = frozenset()
-    """Hours of the day (UTC) in which it asks not to be polled."""
+    """Hours of the day (UTC) in which the feed asks not to be polled."""
     hubs: list[Hub] = field(default_factory=list)
     self_url: str | None = None
     next_url: str | None = None
@@ -75,11 +80,12 @@ class RawItem:
     published: Iterable[str]
     modified: Iterable[str]
     lead: str = ""
-    """What stands below the title, with its markup."""
+    """The text below the title, with its markup."""
+    authors: Iterable[str] = ()
 
 
 class Collector:
-    """Gathers a feed: resolves addresses, reads dates, joins duplicates, counts faults."""
+    """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
 
     def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
         self._url = url
@@ -91,15 +97,18 @@ class Collector:
         self._hubs: dict[str, Hub] = {}
         self.base = url
         self.title: str | None = None
+        self.language = ""
+        """The language that the feed declares (BCP 47)."""
         self.site_url: str | None = None
         self.self_url: str | None = None
         self.next_url: str | None = None
         self.ttl: float | None = None
+        self.update_period: float | None = None
         self.skip_hours: set[int] = set()
 
     @property
     def full(self) -> bool:
-        """True when no further item is taken."""
+        """True if no more items are accepted."""
         return self._items >= MAX_ITEMS
 
     def problem(self, token: str, count: int = 1) -> None:
@@ -108,26 +117,26 @@ class Collector:
             self._problems[token] += count
 
     def resolve(self, href: str, base: str | None = None) -> str | None:
-        """Return an absolute address."""
+        """Return an absolute URL, or None."""
         return absolute(base or self.base, href)
 
     def add_hub(self, href: str, protocol: Literal["websub", "rsscloud"] = "websub") -> None:
-        """Keep a hub."""
+        """Add a hub."""
         hub = self.resolve(href)
         if hub and len(self._hubs) < MAX_HUBS:
             self._hubs.setdefault(hub, Hub(hub, protocol))
 
     def set_ttl(self, seconds: float) -> None:
-        """Keep how long the feed asks to be left alone, unless it is absurd."""
+        """Set the time for which the feed asks not to be polled, unless it is absurd."""
         if 0 < seconds <= MAX_TTL and self.ttl is None:
             self.ttl = seconds
 
     def set_title(self, text: str) -> None:
-        """Keep the feed's title, the first that is not empty."""
+        """Set the feed's title; the first one that is not empty stays."""
         self.title = self.title or clean_title(text)
 
     def add(self, item: RawItem) -> None:
-        """Turn an item into a link, or count why it gives none."""
+        """Convert an item to a link, or count why it gives none."""
         self._items += 1
         address = self._address(item)
         if address is None:
@@ -143,10 +152,11 @@ class Collector:
             lead=clean_lead(item.lead),
             published_at=self._date(item.published),
             modified_at=self._date(item.modified),
+            authors=tuple(dict.fromkeys(name for text in item.authors if (name := clean_author(text)))),
         )
 
     def feed(self) -> Feed:
-        """Return what was gathered."""
+        """Return the collected feed."""
         if not self._links:
             self.problem("no_items")
         return Feed(
@@ -154,6 +164,7 @@ class Collector:
             title=self.title,
             site_url=self.site_url,
             ttl=self.ttl,
+            update_period=self.update_period,
             skip_hours=frozenset(self.skip_hours),
             hubs=list(self._hubs.values()),
             self_url=self.self_url,
@@ -173,7 +184,9 @@ class Collector:
         return None
 
     def _item_base(self) -> str:
-        """Relative links of a feed that another host passes on belong to the site it speaks of."""
+        """Return the base of relative links: in a feed on another host, they belong to the site that it is
+        about.
+        """
         if self.base == self._url and self.site_url and _host(self.site_url) != _host(self._url):
             return self.site_url
         return self.base
@@ -181,7 +194,7 @@ class Collector:
     def _date(self, texts: Iterable[str]) -> datetime | None:
         written = False
         for text in texts:
-            moment = parse_date(text, now=self._now, zone=self._zone)
+            moment = parse_date(text, now=self._now, zone=self._zone, language=self.language)
             if moment:
                 return moment
             written = written or bool(text.strip())
@@ -191,14 +204,20 @@ class Collector:
 
 
 def clean_title(text: str) -> str | None:
-    """Return a title as one line of plain text; markup and entities in it are resolved."""
+    """Return a title as one line of plain text, with markup and entities resolved."""
     if "<" in text:
         text = _MARKUP.sub(_in_place_of, text)
     return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
 
 
+def clean_author(text: str) -> str | None:
+    """Return the name in ``jane@example.org (Jane Doe)``, the form of RSS; other text as one line."""
+    named = _MAILED.fullmatch(text.strip())
+    return clean_title(named[1] if named else text[:_MAX_AUTHOR])
+
+
 def clean_lead(text: str) -> str | None:
-    """Return the beginning of what stands below a title, as one line of plain text, if there is any."""
+    """Return the start of the text below a title, as one line of plain text; None if there is none."""
     cleaned = clean_title(text)
     return cleaned[:_MAX_LEAD].strip() if cleaned else None
 

@@ -1,14 +1,14 @@
-"""Builds a feed from XML events: RSS, RDF and Atom in one, because real feeds mix them.
+"""Builds a feed from XML events: RSS, RDF and Atom in one parser, because real feeds mix them.
 
-A small state machine without a stack: it stands in the feed or in an item, captures the text of
-one element or skips one. So neither depth nor wrong nesting can hurt.
+It is a small state machine without a stack. It is in the feed or in an item, and either captures the text of
+one element or skips one. So neither deep nor wrong nesting can cause errors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from newsbot.discovery.feed_types import MAX_RAW_LEAD, Collector, RawItem
+from newsbot.discovery.feed_types import MAX_AUTHORS, MAX_RAW_LEAD, Collector, RawItem
 from newsbot.discovery.xml_events import Enough
 
 _MAX_TEXT = 20_000
@@ -18,12 +18,12 @@ _MAX_ELEMENTS = 1_000_000
 _ITEMS = frozenset(("item", "entry"))
 _FEEDS = frozenset(("rss", "rdf:rdf", "rdf", "feed", "channel"))
 _SKIPPED = frozenset((
-    "image", "textinput", "source", "author", "contributor", "content", "content:encoded", "description",
+    "image", "textinput", "source", "contributor", "content", "content:encoded", "description",
     "summary", "media:group", "media:content",
 ))  # fmt: skip
-"""Elements with titles, links or dates of their own, or with long text (of it the beginning is enough)."""
+"""Elements with titles, links or dates of their own, or with long text of which only the start is needed."""
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""Those of them that say what an item is about, the shortest first."""
+"""The skipped elements that describe an item, the shortest first."""
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -35,9 +35,14 @@ _PUBLISHED = (
     "dcterms:date",
 )
 _MODIFIED = ("updated", "modified", "dcterms:modified", "lastbuilddate")
+_AUTHORS = ("author", "name", "dc:creator")
+"""Elements of authors. A ``name`` is an Atom author's: names of contributors and sources are skipped with
+these.
+"""
 _TEXTS = frozenset((
-    *_PUBLISHED, *_MODIFIED, "date", "title", "dc:title", "link", "guid", "id", "feedburner:origlink",
-    "pheedo:origlink", "ttl", "hour", "sy:updateperiod", "sy:updatefrequency",
+    *_PUBLISHED, *_MODIFIED, *_AUTHORS, "date", "title", "dc:title", "link", "guid", "id",
+    "language", "dc:language",
+    "feedburner:origlink", "pheedo:origlink", "ttl", "hour", "sy:updateperiod", "sy:updatefrequency",
 ))  # fmt: skip
 _PERIODS = {
     "hourly": 3600.0,
@@ -54,17 +59,18 @@ _NO_ARTICLE = frozenset((
 
 @dataclass(slots=True)
 class _Item:
-    """What was read of the open item."""
+    """The data of the open item."""
 
     base: str | None = None
     about: str | None = None
     permalink: bool = True
     texts: dict[str, str] = field(default_factory=dict)
+    authors: list[str] = field(default_factory=list)
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
     """(rank, href, base); the lowest rank is the best."""
 
     def raw(self) -> RawItem:
-        """Return the item with its addresses in the order of trust."""
+        """Return the item with its URLs in order of trust."""
         original = [
             self.texts[key] for key in ("feedburner:origlink", "pheedo:origlink") if key in self.texts
         ]
@@ -84,11 +90,12 @@ class _Item:
             published=[self.texts[key] for key in (*_PUBLISHED, "date") if key in self.texts],
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
             lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
+            authors=self.authors,
         )
 
 
 class FeedHandler:
-    """Told of a document by a reader, it fills a :class:`Collector`."""
+    """Receives the events of a document and fills a :class:`Collector`."""
 
     def __init__(self, found: Collector) -> None:
         self.wants_text = False
@@ -113,7 +120,7 @@ class FeedHandler:
             self._open_item(attributes)
         elif self._skipped:
             self._depth += name == self._skipped
-            self.data(" ")  # words of two elements of XHTML are two words
+            self.data(" ")  # words in two XHTML elements are separate words
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
@@ -140,9 +147,9 @@ class FeedHandler:
             self._finish_text()
 
     def close(self) -> None:
-        """The document is over. An item that is still open is left: its better address may be missing."""
+        """End of the document. An open item is dropped, because its better URL may be missing."""
         period, frequency = self._period
-        self._found.set_ttl(period / frequency)
+        self._found.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
         self._close_item()
@@ -170,7 +177,7 @@ class FeedHandler:
         self.wants_text = True
 
     def _skip(self, name: str) -> None:
-        """Take no note of elements up to the end of this one; of an item's lead the text is kept."""
+        """Ignore elements up to the end of this one; the text of an item's lead is kept."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
@@ -195,7 +202,9 @@ class FeedHandler:
         elif self._item is not None:
             if name == "guid" and self._attributes.get("ispermalink", "").strip().lower() == "false":
                 self._item.permalink = False
-            if text:
+            if text and name in _AUTHORS:
+                self._item.authors += [text] * (len(self._item.authors) < MAX_AUTHORS)
+            elif text:
                 self._item.texts.setdefault(name, text)
         elif text:
             self._feed_text(name, text)
@@ -230,8 +239,10 @@ class FeedHandler:
     def _feed_element(self, name: str, attributes: dict[str, str]) -> None:
         if name == "cloud":
             self._cloud(attributes)
-        elif base := attributes.get("xml:base"):
+            return
+        if base := attributes.get("xml:base"):
             self._found.base = self._found.resolve(base) or self._found.base
+        self._found.language = self._found.language or attributes.get("xml:lang", "")
 
     def _cloud(self, attributes: dict[str, str]) -> None:
         """See https://www.rssboard.org/rsscloud-interface."""
@@ -250,6 +261,8 @@ class FeedHandler:
         number = int(text) if text.isdecimal() and len(text) < 7 else 0
         if name == "title":
             found.set_title(text)
+        elif name in ("language", "dc:language"):
+            found.language = found.language or text
         elif name == "ttl":
             found.set_ttl(number * 60.0)
         elif name == "hour" and text.isdecimal() and number <= 24:
@@ -261,7 +274,9 @@ class FeedHandler:
 
 
 def _rank(relation: str, media_type: str) -> int:
-    """Rank links of an Atom entry: the article as HTML first, then any form of it, then what it speaks of."""
+    """Rank links of an Atom entry: the article as HTML, then other forms of it, then pages that it is
+    about.
+    """
     if relation in ("", "alternate"):
         return 1 if not media_type or "html" in media_type.lower() else 2
     return 3

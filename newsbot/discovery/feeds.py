@@ -1,7 +1,7 @@
-"""Feeds: RSS 0.9x to 2.0, RDF (RSS 1.0), Atom 0.3 and 1.0, JSON Feed.
+"""Reads feeds: RSS 0.9x to 2.0, RDF (RSS 1.0), Atom 0.3 and 1.0, JSON Feed.
 
-Sources: https://www.rssboard.org/rss-specification, https://web.resource.org/rss/1.0/spec,
-RFC 4287 (Atom), RFC 5005 (paging), https://www.w3.org/TR/websub/, https://www.jsonfeed.org/version/1.1/.
+Sources: https://www.rssboard.org/rss-specification, https://web.resource.org/rss/1.0/spec, RFC 4287 (Atom),
+RFC 5005 (paging), https://www.w3.org/TR/websub/, https://www.jsonfeed.org/version/1.1/.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from itertools import islice
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.encoding import charset_of, decode, gunzip
@@ -18,16 +19,24 @@ from newsbot.discovery.jsonfeed import read_json
 from newsbot.discovery.xml_events import Malformed, pieces, read_loosely, read_strictly
 
 MAX_BODY = 16 << 20
-"""Bytes that are read of one feed; what follows is left (``too_long``)."""
+"""Bytes of a feed that are read; the rest is ignored (``too_long``)."""
 
 _JUNK = 1 << 16
-"""Characters in which the feed has to begin: servers print warnings before it."""
+"""Characters within which the feed must begin: some servers print warnings before it."""
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
 _PROLOGUE = re.compile(
     r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
 )
-"""What may stand before the root: declarations, comments, a DOCTYPE."""
+"""Text that may precede the root: declarations, comments, a DOCTYPE."""
+_ENTITY = re.compile(
+    r"""<!ENTITY\s{1,9}(?!(?:amp|lt|gt|quot|apos)\s)([A-Za-z][\w.\-]{0,30})\s{1,9}"""
+    r"""["']((?:[^&%<"']|&amp;){1,200})["']\s{0,9}>"""
+)
+_MAX_ENTITIES, _MAX_USES = 20, 2 * MAX_ITEMS
+"""Limits of entities and of their uses: the text grows by at most that many times 200 characters, because
+entities in replaced text are not expanded.
+"""
 _ITEM = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE)
 
 
@@ -39,11 +48,11 @@ def parse_feed(
     now: datetime | None = None,
     zone: tzinfo = UTC,
 ) -> Feed:
-    """Return what a feed holds, as far as it can be read.
+    """Return the content of a feed, as far as it can be read.
 
-    ``url`` is where it came from; ``zone`` is taken for times without one; dates more than a day
-    after ``now`` are faults. Raises :class:`FeedError` for what is no feed; every other fault is
-    counted in ``problems``. Time and memory are linear in the first :data:`MAX_BODY` bytes.
+    ``url`` is the URL of the feed. ``zone`` is used for times without one. Dates more than a day after
+    ``now`` are faults. Raises :class:`FeedError` if the body is not a feed; all other faults are counted in
+    ``problems``. Time and memory are linear in the first :data:`MAX_BODY` bytes.
     """
     source = _Source(url, now or utc(system_clock()), zone)
     body = gunzip(body, MAX_BODY + 1)
@@ -58,7 +67,9 @@ def parse_feed(
 
 @dataclass(slots=True)
 class _Source:
-    """From where and when, and the faults known before reading: a reading may have to start anew."""
+    """The origin and time of a feed, and faults found before parsing. It can make a new collector if parsing
+    has to restart.
+    """
 
     url: str
     now: datetime
@@ -69,15 +80,26 @@ class _Source:
         return Collector(self.url, self.now, self.zone, self.problems)
 
 
+def _with_entities(text: str, prologue: str) -> str:
+    """Expand the entities for which the DOCTYPE declares short plain texts, up to the limits."""
+    values = {f"&{name};": value for name, value in islice(_ENTITY.findall(prologue), _MAX_ENTITIES)}
+    for name, value in values.items():
+        text = text.replace(name, value, _MAX_USES)
+    return text
+
+
 def _read_xml(text: str, source: _Source) -> Feed:
-    root = _ROOT.search(text, 0, _JUNK)
-    if _HTML.search(text, 0, root.start() if root else _JUNK):
-        raise FeedError("html")
-    if root is None:
-        raise FeedError("not_a_feed")
-    if not _PROLOGUE.fullmatch(text, 0, root.start()):
+    prologue = _PROLOGUE.match(text)
+    assert prologue is not None  # it may be empty
+    root = _ROOT.match(text, prologue.end())
+    if root is None:  # there is foreign text before the root
+        root = _ROOT.search(text, 0, _JUNK)
+        if _HTML.search(text, 0, root.start() if root else _JUNK):
+            raise FeedError("html")
+        if root is None:
+            raise FeedError("not_a_feed")
         source.problems.append("leading_junk")
-    text = text[root.start() :]
+    text = _with_entities(text[root.start() :], prologue[0])
     found = source.collector()
     handler = FeedHandler(found)
     try:

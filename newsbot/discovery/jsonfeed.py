@@ -1,4 +1,4 @@
-"""JSON Feed (https://www.jsonfeed.org/version/1.1/), also cut off or with broken items."""
+"""Reads JSON Feed (https://www.jsonfeed.org/version/1.1/), also cut off or with broken items."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from newsbot.discovery.feed_types import MAX_ITEMS, MAX_RAW_LEAD, Collector, Feed, FeedError, RawItem
+from newsbot.discovery.feed_types import (
+    MAX_AUTHORS,
+    MAX_ITEMS,
+    MAX_RAW_LEAD,
+    Collector,
+    Feed,
+    FeedError,
+    RawItem,
+)
 
 _WHOLE = 4 << 20
-"""Characters up to which a feed is read in one go; longer ones item by item, to save memory."""
+"""Characters up to which a feed is parsed as a whole; longer feeds are parsed item by item to save memory."""
 _ITEMS = re.compile(r'"items"\s{0,20}:\s{0,20}\[')
 _BETWEEN = re.compile(r"[\s,]*+")
 _DECODER = json.JSONDecoder()
 
 
 def read_json(text: str, found: Collector) -> Feed:
-    """Return what a JSON Feed holds. Raises :class:`FeedError` when it is another JSON document."""
+    """Return the content of a JSON Feed. Raises :class:`FeedError` if it is another JSON document."""
     whole = _whole(text)
     if whole is None:
         found.problem("malformed")
@@ -45,7 +53,7 @@ def _whole(text: str) -> dict[str, Any] | None:
 
 
 def _one_by_one(text: str, position: int) -> Iterator[Any]:
-    """Give the items from ``position`` on, up to the first that cannot be read."""
+    """Yield the items from ``position`` on, up to the first that cannot be parsed."""
     while True:
         blank = _BETWEEN.match(text, position)
         position = blank.end() if blank else position
@@ -87,8 +95,16 @@ def _read_items(items: Iterator[Any], found: Collector) -> None:
                 published=[_text(item, "date_published")],
                 modified=[_text(item, "date_modified")],
                 lead=_lead(item),
+                authors=_authors(item),
             )
         )
+
+
+def _authors(item: dict[str, Any]) -> list[str]:
+    """Return the names in ``authors``, or in ``author`` of version 1.0."""
+    given = item.get("authors") or [item.get("author")]
+    authors = given[:MAX_AUTHORS] if isinstance(given, list) else []
+    return [name for one in authors if isinstance(one, dict) and (name := _text(one, "name"))]
 
 
 def _lead(item: dict[str, Any]) -> str:

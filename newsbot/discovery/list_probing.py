@@ -1,28 +1,41 @@
-"""Which shapes of list URLs lead to articles: one list of a shape is tried, the others wait for its result.
+"""Decides which lists to read: how far a list of many pages, and which shapes of list URLs.
 
-A site links hundreds of calendar days, tag lists and archive months. One look at a list of each shape
-tells whether the others are worth their downloads.
+The pages of one list are read one after the other (:class:`ListWalks`). A site links hundreds of calendar
+days, tag lists and archive months. One list of each shape is tried, and the others wait for its result
+(:class:`ListTrials`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from newsbot.discovery.traps import is_archive
+from newsbot.rules.shape import LISTS
+
 MAX_SHAPES = 50_000
 MAX_HELD = 400
-"""Lists of a shape that wait for the one under trial."""
+"""Lists of a shape that may wait for the one under trial."""
 BARREN_ENOUGH = 2
-"""Barren lists of a shape, with no fruitful one, after which the shape is left alone in this crawl."""
+"""Lists of a shape without articles, with no fruitful one, after which the shape is skipped in this crawl."""
 
+KNOWN_ENOUGH = 3
+"""Lists of a shape with known articles only, after which the shape is skipped in this crawl."""
 ASK_AGAIN = 1.0
+MAX_WALKS = 2000
+"""Pages of lists for which the results of the preceding pages are stored."""
+MAX_SHOWN = 50_000
+"""Articles of a site that are stored as shown by its lists."""
+OLD_ENOUGH = 5
+"""The number of last dated articles of a list that must all be older than wanted before the list is left."""
+MAX_STALE = 2
+"""Consecutive pages of a list with only articles of other lists, after which the list is left."""
 
 _HOST_SLASHES = 2
-_PAGE = re.compile(
-    r"(?:[?&/](?:page|pg|paged|p|start|offset|seite|strana|stranica)[=/_-]?|/)\d{1,9}$", re.IGNORECASE
-)
 _NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"\.\w{1,5}$")
 
 
 @dataclass(slots=True)
@@ -30,15 +43,74 @@ class _Trial:
     waiting: str | None = None
     """The list under trial."""
     asked: float = float("-inf")
-    """When it was asked after last."""
+    """When its state was last requested."""
     barren: int = 0
+    """Lists that showed no article."""
+    known: int = 0
+    """Lists that showed known articles only."""
     fruitful: bool = False
     held: dict[str, Any] = field(default_factory=dict)
-    """URL -> what is to be queued if the shape turns out well."""
+    """URL -> item to queue if the shape proves fruitful."""
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of a list that is being read."""
+
+    shown: set[bytes] = field(default_factory=set)
+    """Fingerprints of the articles on its pages."""
+    stale: int = 0
+    """Consecutive last pages without an article that no other list has shown."""
+    dates: list[float] = field(default_factory=list)
+    """The publication time (POSIX seconds) of the newest article of each page, in order, where known."""
+
+
+class ListWalks:
+    """The lists whose pages this crawl reads one after the other."""
+
+    def __init__(self) -> None:
+        self._walks: dict[str, Walk] = {}
+        self._covered: dict[str, set[bytes]] = {}
+
+    def read(self, domain: str, url: str, before: str | None, articles: Collection[bytes]) -> bool:
+        """Record the articles on a page of a list; return True if the next page may be read.
+
+        ``before`` is the preceding page. The list continues while a page shows an article that the preceding
+        pages did not, known or not. It ends if other lists of the site have shown everything on the last
+        :data:`MAX_STALE` pages.
+        """
+        walk = self._walks.pop(before, None) if before is not None else None
+        walk = walk or Walk()
+        covered = self._covered.setdefault(domain, set())
+        unseen = set(articles) - walk.shown
+        walk.stale = 0 if unseen - covered else walk.stale + 1
+        walk.shown |= unseen
+        if len(covered) < MAX_SHOWN:
+            covered |= unseen
+        if len(self._walks) >= MAX_WALKS:
+            del self._walks[next(iter(self._walks))]
+        self._walks[url] = walk
+        return bool(unseen) and walk.stale < MAX_STALE
+
+    def shown(self, domain: str) -> int:
+        """Return how many articles the lists of a site have shown."""
+        return len(self._covered.get(domain, ()))
+
+    def dated(self, page: str, published: float) -> None:
+        """Record the publication time of an article on ``page``."""
+        walk = self._walks.get(page)
+        if walk is not None:
+            walk.dates.append(published)
+
+    def is_older(self, page: str, since: float) -> bool:
+        """Return True if a list that began with articles after ``since`` has reached earlier ones."""
+        dates = self._walks[page].dates if page in self._walks else []
+        recent = dates[-OLD_ENOUGH:]
+        return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
 
 
 class ListTrials:
-    """What this crawl has learned of lists, by site and shape."""
+    """The results of lists in this crawl, by site and shape."""
 
     def __init__(self) -> None:
         self._trials: dict[tuple[str, str], _Trial] = {}
@@ -48,24 +120,30 @@ class ListTrials:
         trial = self._trial(domain, url)
         if trial.fruitful or trial.waiting == url:
             return True
-        if trial.waiting is not None or trial.barren >= BARREN_ENOUGH:
+        if trial.waiting is not None or _is_enough(trial):
             return False
         trial.waiting = url
         return True
 
     def is_given_up(self, domain: str, url: str) -> bool:
-        """Tell whether lists of this shape are left alone in this crawl."""
+        """Return whether lists of this shape are skipped in this crawl."""
         trial = self._trial(domain, url)
-        return not trial.fruitful and trial.barren >= BARREN_ENOUGH
+        return not trial.fruitful and _is_enough(trial)
+
+    def is_fruitful(self, domain: str, url: str) -> bool:
+        """Return whether a list of this shape led to new articles."""
+        return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Keep a list until the one under trial has shown what such lists hold."""
+        """Hold a list back until the one under trial has a result."""
         held = self._trial(domain, url).held
         if len(held) < MAX_HELD:
             held[url] = item
 
     def released(self, domain: str, url: str) -> list[Any]:
-        """Return what waited for a fruitful list, and for the lists above it: the months beside its month."""
+        """Return the lists that waited for a fruitful list and for the lists above it, such as the other
+        months of its year.
+        """
         items: list[Any] = []
         path = url.partition("?")[0].rstrip("/")
         while path.count("/") > _HOST_SLASHES:
@@ -79,9 +157,9 @@ class ListTrials:
         return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the list whose trial keeps ``url`` waiting, to be asked after; at most once a second each.
+        """Return the list whose trial ``url`` waits for, at most once a second for each list.
 
-        Another worker may have visited it. ``now`` in seconds.
+        The caller can check whether another worker has visited it. ``now`` is in seconds.
         """
         trial = self._trial(domain, url)
         if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
@@ -89,15 +167,29 @@ class ListTrials:
         trial.asked = now
         return trial.waiting
 
-    def tell(self, domain: str, url: str, *, fruitful: bool) -> None:
-        """Record whether a list held links to articles."""
+    def another(self, domain: str, url: str) -> list[Any]:
+        """Return the next list to try after one that was not fruitful, at most one.
+
+        It is the last of the waiting lists, then the middle one: a site links its newest months first, and
+        home page and feed have shown their articles.
+        """
+        trial = self._trial(domain, url)
+        if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
+            return []
+        waiting = list(trial.held)
+        trial.waiting = waiting[-1 if trial.barren + trial.known == 1 else len(waiting) // 2]
+        return [trial.held.pop(trial.waiting)]
+
+    def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
+        """Record whether a list had links to new articles; None: to known articles only."""
         trial = self._trial(domain, url)
         trial.waiting = None
-        trial.fruitful = trial.fruitful or fruitful
-        trial.barren += not fruitful
+        trial.fruitful = trial.fruitful or fruitful is True
+        trial.known += fruitful is None
+        trial.barren += fruitful is False
 
     def release(self, domain: str, url: str) -> None:
-        """End a trial that showed nothing."""
+        """End a trial without a result."""
         trial = self._trial(domain, url)
         if trial.waiting == url:
             trial.waiting = None
@@ -109,14 +201,12 @@ class ListTrials:
         return self._trials.setdefault(key, _Trial())
 
 
-def belongs_to(url: str, page: str) -> bool:
-    """Return True if ``url`` is a further page of the list on ``page``: only the page number differs."""
-    lists = {_list_of(page), _PAGE.sub("", _list_of(page)).rstrip("/?&")}
-    return _PAGE.sub("", _list_of(url)).rstrip("/?&") in lists
+def _is_enough(trial: _Trial) -> bool:
+    return trial.barren >= BARREN_ENOUGH or trial.barren + trial.known >= KNOWN_ENOUGH
 
 
 def narrows(url: str, page: str) -> bool:
-    """Return True if ``url`` lies below the list on ``page``: the months of a year, the days of a month."""
+    """Return True if ``url`` is below the list on ``page``: the months of a year, the days of a month."""
     above = _list_of(page)
     return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 
@@ -126,6 +216,17 @@ def _list_of(url: str) -> str:
 
 
 def shape_of(url: str) -> str:
-    """Return path and query with each number as ``#``: what the days of one calendar share."""
-    rest = url.partition("://")[2]
-    return _NUMBER.sub("#", rest.partition("/")[2])
+    """Return path and query with each number as ``#`` and the name of a subject as ``*``.
+
+    All days of one calendar have the same shape, and so do all tags of a site.
+    """
+    rest = url.partition("://")[2].partition("/")[2]
+    above = rest.rstrip("/").rpartition("/")[0]
+    if above.rpartition("/")[2].lower() in LISTS and "?" not in rest and not is_archive(url):
+        rest = f"{above}/*{'/' * rest.endswith('/')}"
+    return _NUMBER.sub("#", rest)
+
+
+def is_index(url: str) -> bool:
+    """True for the page that lists all tags, categories or authors of a site."""
+    return _SUFFIX.sub("", _list_of(url)).rpartition("/")[2].lower() in LISTS

@@ -1,4 +1,4 @@
-"""Links of HTML pages: section fronts, home pages, articles."""
+"""Finds the links of HTML pages: section fronts, home pages, articles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lxml import etree
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.pages import Page, absolute, as_tree, base_of
+from newsbot.discovery.pages import absolute, base_of
 from newsbot.items import Link, Where
 from newsbot.rules.shape import log_odds
 from newsbot.urls import is_asset
@@ -37,13 +37,13 @@ _NEUTRAL, _CONTENT_STATE, _NAVIGATION_STATE = 0, 1, 2
 
 
 class Context:
-    """Answers for one page; remembers what it found, so that each element is looked at once."""
+    """Tells where elements of one page are; results are cached, so that each element is examined once."""
 
     def __init__(self) -> None:
         self._states: dict[etree._Element, int] = {}
 
     def is_navigation(self, element: etree._Element) -> bool:
-        """Tell whether ``element`` stands in navigation."""
+        """Return whether ``element`` is in navigation."""
         return self._state(element) == _NAVIGATION_STATE
 
     def _state(self, element: etree._Element) -> int:
@@ -69,7 +69,7 @@ def _own_state(element: etree._Element, outer: int) -> int:
         return _CONTENT_STATE
     if outer == _NAVIGATION_STATE or tag in _NAVIGATION:
         return _NAVIGATION_STATE
-    if tag == "header":  # of the page, unless it is an article's
+    if tag == "header":  # the header of the page, unless it is an article's
         return outer or _NAVIGATION_STATE
     return _NAVIGATION_STATE if _says_navigation(element.attrib) else outer
 
@@ -84,7 +84,7 @@ def _says_navigation(attributes: etree._Attrib) -> bool:
 
 
 def is_navigation_name(names: str) -> bool:
-    """Tell whether classes and id of an element say that it is a menu, footer or the like."""
+    """Return whether classes and id of an element name a menu, footer or similar box."""
     names = names[:_MAX_NAMES]
     match = _NAVIGATION_NAME.search(names)
     if match is None:
@@ -92,16 +92,50 @@ def is_navigation_name(names: str) -> bool:
     return _NAVIGATION_NAME.search(_MODIFIER.sub("", names)) is not None
 
 
-MAX_LINKS = 2000
-"""Links given of one page."""
+class _Menus:
+    """Recognises menus without markup: lists, columns and table rows with short links and little else."""
 
-_MAX_SEEN = 20_000
+    def __init__(self) -> None:
+        self._verdicts: dict[etree._Element, bool] = {}
+
+    def hold(self, anchor: etree._Element) -> bool:
+        """Return True if the smallest box around a link with several links is a menu."""
+        box = anchor.getparent()
+        for _ in range(_MAX_STEPS):
+            if box is None or box.tag in _PAGE:
+                return False
+            if box not in self._verdicts:
+                anchors = list(islice(box.iter("a"), _MAX_OF_MENU))
+                if len(anchors) >= _LEAST_OF_MENU:
+                    self._verdicts[box] = _is_menu(box, anchors)
+            if box in self._verdicts:
+                return self._verdicts[box]
+            box = box.getparent()
+        return False
+
+
+def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
+    texts = [text_of(anchor)[0] for anchor in anchors]
+    if len(anchors) >= _MAX_OF_MENU or any(text.count(" ") >= _WORDS_OF_ITEM for text in texts):
+        return False
+    around = sum(len("".join(str(part).split())) for part in islice(box.itertext("*"), _MAX_OF_MENU * 10))
+    return around <= 2 * sum(map(len, texts))
+
+
+MAX_LINKS = 2000
+"""Links that are returned for one page."""
+
+_MAX_SEEN = 6000
+"""Links of one page that are read; the fronts of large sites have up to 2,500."""
 _MAX_TEXT = 300
 _MAX_TEXT_PARTS = 40
 _MAX_TIMES = 200
 _MAX_STEPS = 5
 _MAX_NEAR = 12
 _HEADLINE_BLANKS = 3
+_PAGE = frozenset(("html", "body", "main", "article"))
+_LEAST_OF_MENU, _MAX_OF_MENU = 4, 80
+_WORDS_OF_ITEM = 4
 _LONG_HEADLINE, _ODDS_OF_WORD, _ODDS_OF_NAVIGATION = 7, 0.3, 2.0
 _OTHER_SCHEMES = (
     "#",
@@ -116,49 +150,56 @@ _OTHER_SCHEMES = (
     "sms:",
 )
 
-_ANCHORS = etree.XPath("//a[@href]|//area[@href]")
-_TIMES = etree.XPath("//time[@datetime]")
-
 
 def find_links(
-    page: Page,
+    tree: etree._Element,
     url: str,
     *,
-    nofollow: bool = True,
     now: datetime | None = None,
     zone: tzinfo = UTC,
+    menus: bool = False,
 ) -> list[Link]:
-    """Return the links of a page, each address once, in the order of the page.
+    """Return the links of a page, each URL once, in page order.
 
-    ``page`` is a body or a tree, ``url`` its address. ``where`` is NAVIGATION for menus, headers and
-    footers, BODY elsewhere; of several links to one address the best evidence stays: body before
-    navigation, a text of its own before a picture's, the longer text. A headline takes over the
-    ``<time>`` beside it (``now`` and ``zone`` as in feeds). Left out are assets, the page itself and,
-    without ``nofollow``, links so marked; fragments are cut off. Never raises; gives at most
-    :data:`MAX_LINKS` links, of more those that look most like articles.
+    ``tree`` is the page, ``url`` its URL. ``where`` is NAVIGATION for menus, headers and footers, and BODY
+    elsewhere. If several links have one URL, the best evidence is kept: body before navigation, own text
+    before the text of a picture, longer text before shorter. A headline gets the ``<time>`` next to it
+    (``now`` and ``zone`` as in feeds). With ``menus``, boxes that contain little but short links also count
+    as navigation, whatever their names are.
+
+    Assets and links to the page itself are left out; fragments are removed. Never raises. Returns at most
+    :data:`MAX_LINKS` links; if there are more, those that look most like articles.
     """
-    tree = as_tree(page)
-    if tree is None:
-        return []
-    found: dict[str, _Found] = {}
-    homes: dict[etree._Element, _Found] = {}
-    context = Context()
-    resolved = _Resolver(base_of(tree, url), url)
-    for element, href in _anchors(tree, nofollow=nofollow):
-        address = resolved[href]
-        if address is None:
-            continue
-        one = found.get(address)
-        if one is None:
-            one = found[address] = _Found(address)
-        one.add(context.is_navigation(element), *text_of(element))
-        homes[element] = one
-    _add_times(tree, homes, now or utc(system_clock()), zone)
-    return [one.link() for one in _likeliest(list(found.values()))]
+    return PageLinks(tree, url).find(now=now, zone=zone, menus=menus)
+
+
+class PageLinks:
+    """The links of one page, for several calls of :meth:`find`: the elements are visited once."""
+
+    def __init__(self, tree: etree._Element, url: str) -> None:
+        """The arguments are those of :func:`find_links`."""
+        context, resolved = Context(), _Resolver(base_of(tree, url), url)
+        self._tree = tree
+        self._anchors = [
+            (element, address, context.is_navigation(element), *text_of(element))
+            for element, href in islice(_anchors(tree), _MAX_SEEN)
+            if (address := resolved[href]) is not None
+        ]
+
+    def find(self, *, now: datetime | None = None, zone: tzinfo = UTC, menus: bool = False) -> list[Link]:
+        """Return what :func:`find_links` does."""
+        found: dict[str, _Found] = {}
+        homes: dict[etree._Element, _Found] = {}
+        boxes = _Menus()
+        for element, address, navigation, text, own in self._anchors:
+            one = homes[element] = found.setdefault(address, _Found(address))
+            one.add(navigation or (menus and boxes.hold(element)), text, own)
+        _add_times(self._tree, homes, now or utc(system_clock()), zone)
+        return [one.link() for one in _likeliest(list(found.values()))]
 
 
 def _likeliest(found: list[_Found]) -> list[_Found]:
-    """Return those that are most likely articles, in the order of the page, if there are too many."""
+    """Return the links that are most likely articles, in page order, if there are too many."""
     if len(found) <= MAX_LINKS:
         return found
     best = sorted(range(len(found)), key=lambda place: -found[place].weight())[:MAX_LINKS]
@@ -166,7 +207,7 @@ def _likeliest(found: list[_Found]) -> list[_Found]:
 
 
 class _Found:
-    """What is known of one address: the best of its links."""
+    """The best evidence for one URL from all of its links."""
 
     __slots__ = ("address", "moment", "navigation", "rank", "text")
 
@@ -178,19 +219,19 @@ class _Found:
         self.moment: datetime | None = None
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
-        """Join in one link. Its text is the better the more it is in the body, its own, and long."""
+        """Merge one link. Its text is better if it is in the body, its own, and long."""
         self.navigation = self.navigation and navigation
         rank = (own, not navigation, len(text))
         if rank > self.rank:
             self.rank, self.text = rank, text
 
     def weight(self) -> float:
-        """Return how much speaks for an article, as log-odds: the address, a headline's text, its place."""
+        """Return the log-odds of an article, from the URL, the text of a headline, and the place."""
         headline = min(self.text.count(" "), _LONG_HEADLINE) * _ODDS_OF_WORD
         return log_odds(self.address) + headline - (_ODDS_OF_NAVIGATION if self.navigation else 0.0)
 
     def link(self) -> Link:
-        """Return it as a link."""
+        """Return the evidence as a link."""
         return Link(
             url=self.address,
             where=Where.NAVIGATION if self.navigation else Where.BODY,
@@ -200,7 +241,7 @@ class _Found:
 
 
 class _Resolver(dict[str, str | None]):
-    """From ``href`` to address without fragment, worked out once each; None for what is no page."""
+    """A cache from ``href`` to a URL without fragment; None if it is not a page."""
 
     def __init__(self, base: str, url: str) -> None:
         super().__init__()
@@ -218,9 +259,9 @@ class _Resolver(dict[str, str | None]):
 
 
 def text_of(element: etree._Element) -> tuple[str, bool]:
-    """Return the text of a link on one line, and whether it is its own.
+    """Return the text of a link on one line, and whether it is its own text.
 
-    A picture's description or a title stands in for a link without text.
+    The description of a picture or a title replaces the text of a link without one.
     """
     if not len(element):
         text = _one_line(element.text)
@@ -237,31 +278,23 @@ def _one_line(text: str | None) -> str:
     return " ".join(text[: 3 * _MAX_TEXT].split())[:_MAX_TEXT].rstrip() if text else ""
 
 
-def _anchors(tree: etree._Element, *, nofollow: bool) -> Iterator[tuple[etree._Element, str]]:
-    elements = _ANCHORS(tree)
-    if not isinstance(elements, list):
-        return
-    for element in elements[:_MAX_SEEN]:
-        if not isinstance(element, etree._Element):  # noqa: SLF001 - lxml's only name for the type
-            continue
+def _anchors(tree: etree._Element) -> Iterator[tuple[etree._Element, str]]:
+    for element in tree.iter("a", "area"):
         href = (element.get("href") or "").strip()
-        if not href or href.lower().startswith(_OTHER_SCHEMES):
-            continue
-        if nofollow or "nofollow" not in (element.get("rel") or "").lower():
+        if href and not href.lower().startswith(_OTHER_SCHEMES):
             yield element, href
 
 
 def _add_times(
     tree: etree._Element, homes: dict[etree._Element, _Found], now: datetime, zone: tzinfo
 ) -> None:
-    """Give headlines the time that stands in the same teaser."""
-    times = _TIMES(tree)
-    for element in times[:_MAX_TIMES] if isinstance(times, list) else ():
-        if isinstance(element, etree._Element):  # noqa: SLF001 - lxml's only name for the type
-            moment = parse_date(element.get("datetime") or "", now=now, zone=zone)
-            headline = _headline_beside(element, homes) if moment else None
-            if headline is not None and headline.moment is None:
-                headline.moment = moment
+    """Add to headlines the time in the same teaser."""
+    stamped = (element for element in tree.iter("time") if element.get("datetime") is not None)
+    for element in islice(stamped, _MAX_TIMES):
+        moment = parse_date(element.get("datetime") or "", now=now, zone=zone)
+        headline = _headline_beside(element, homes) if moment else None
+        if headline is not None and headline.moment is None:
+            headline.moment = moment
 
 
 def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) -> _Found | None:

@@ -1,4 +1,4 @@
-"""The data of a sitemap, and which of its pages are kept when there are too many."""
+"""The data of a sitemap, and the choice of the pages that are kept if there are too many."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
 
 MAX_URLS = 50_000
-"""Pages kept of one file; the protocol allows no more."""
+"""Pages of one file that are kept; the protocol allows no more."""
 MAX_SEEN = 10 * MAX_URLS
-"""Pages looked at in one file, to find the newest."""
+"""Pages of one file that are read to find the newest."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
 
 class SitemapError(ValueError):
-    """The body is not a sitemap; ``reason`` says why. Lesser faults are counted as ``problems``."""
+    """The body is not a sitemap; ``reason`` says why. Smaller faults are counted in ``problems``."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_sitemap"]) -> None:
         super().__init__(reason)
@@ -50,7 +50,7 @@ class Entry:
 
 
 class SitemapCollector:
-    """Gathers a sitemap: resolves addresses, reads dates, joins duplicates, counts faults."""
+    """Collects the entries of a sitemap: resolves URLs, parses dates, merges duplicates, counts faults."""
 
     def __init__(self, url: str, now: datetime, zone: tzinfo) -> None:
         self._url = url
@@ -64,7 +64,7 @@ class SitemapCollector:
         self._dropped = 0
 
     def anew(self) -> SitemapCollector:
-        """Return an empty one for the same file, to read it in another way."""
+        """Return an empty collector for the same file, to parse it in another way."""
         return SitemapCollector(self._url, self._now, self._zone)
 
     def problem(self, token: str) -> None:
@@ -76,7 +76,7 @@ class SitemapCollector:
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def add(self, entry: Entry) -> None:
-        """Keep a page, or count why not. Raises :class:`Enough` in files without end."""
+        """Add a page, or count why not. Raises :class:`Enough` in files without end."""
         self._seen += 1
         if self._seen > MAX_SEEN:
             self.problem("too_long")
@@ -99,7 +99,7 @@ class SitemapCollector:
                 self._thin_out()
 
     def add_child(self, entry: Entry) -> None:
-        """Keep a child of an index, or count why not."""
+        """Add a child of an index, or count why not."""
         url = absolute(self._url, entry.loc)
         if url is None:
             self.problem("bad_link")
@@ -115,7 +115,7 @@ class SitemapCollector:
                 self._thin_out_children()
 
     def links(self) -> list[Link]:
-        """Return the pages in the order of the file; the newest ones if there are too many."""
+        """Return the pages in file order; only the newest if there are too many."""
         self._thin_out()
         if self._dropped:
             self._problems["too_many_urls"] += self._dropped
@@ -123,12 +123,12 @@ class SitemapCollector:
         return list(self._links.values())
 
     def children(self) -> list[Child]:
-        """Return the children in the order of the file; the newest ones if there are too many."""
+        """Return the children in file order; only the newest if there are too many."""
         self._thin_out_children()
         return list(self._children.values())
 
     def _thin_out(self) -> None:
-        """Keep the newest pages; the first ones where dates do not decide."""
+        """Keep the newest pages, or the first ones if dates do not decide."""
         if len(self._links) <= MAX_URLS:
             return
         self._dropped += len(self._links) - MAX_URLS
@@ -137,7 +137,9 @@ class SitemapCollector:
         self._links = {url: link for url, link in self._links.items() if url in kept}
 
     def _thin_out_children(self) -> None:
-        """Keep the newest children, then those without a date from both ends: either may be the newest."""
+        """Keep the newest children, then children without a date from both ends, because either end may be
+        the newest.
+        """
         over = len(self._children) - MAX_URLS
         if over <= 0:
             return

@@ -1,4 +1,4 @@
-"""Sitemaps: lists of pages, news sitemaps, indexes, plain text; gzip or not.
+"""Reads sitemaps: lists of pages, news sitemaps, indexes, plain text; gzip or not.
 
 Sources: https://www.sitemaps.org/protocol.html,
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
@@ -32,7 +32,7 @@ _FIELDS = {
 
 
 class SitemapHandler:
-    """Told of a document by a reader, it fills a :class:`SitemapCollector`."""
+    """Receives the events of a document and fills a :class:`SitemapCollector`."""
 
     def __init__(self, found: SitemapCollector) -> None:
         self.wants_text = False
@@ -76,7 +76,7 @@ class SitemapHandler:
             self._close_entry()
 
     def close(self) -> None:
-        """The document is over; an open entry is taken if its address is whole."""
+        """End of the document; an open entry is added if its URL is complete."""
         with suppress(Enough):
             self._close_entry()
 
@@ -101,10 +101,10 @@ _ADDRESS = re.compile(r"\s*+https?://", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitemap:
-    """What one sitemap file holds."""
+    """The content of one sitemap file."""
 
     links: list[Link] = field(default_factory=list)
-    """Its pages, each address once; those of a news sitemap have kind, title and publication time."""
+    """The pages, each URL once; those of a news sitemap have kind, title and publication time."""
     children: list[Child] = field(default_factory=list)
     """The files an index points to, each once, never the index itself."""
     problems: list[str] = field(default_factory=list)
@@ -113,12 +113,13 @@ class Sitemap:
 
 
 def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> Sitemap:
-    """Return what a sitemap holds, as far as it can be read.
+    """Return the content of a sitemap, as far as it can be read.
 
-    ``url`` is where it came from, ``now`` and ``zone`` as in :func:`newsbot.discovery.feeds.parse_feed`.
-    Feeds may serve as sitemaps and are read as such. Raises :class:`SitemapError` for what is no
-    sitemap; every other fault is counted in ``problems``. Read as a stream: memory grows with the
-    number of URLs (at most 50,000 are kept, the newest), not with the file.
+    ``url`` is the URL of the sitemap; ``now`` and ``zone`` are as in
+    :func:`newsbot.discovery.feeds.parse_feed`. Feeds may serve as sitemaps and are read as feeds. Raises
+    :class:`SitemapError` if the body is not a sitemap; all other faults are counted in ``problems``. The file
+    is read as a stream: memory grows with the number of URLs (at most 50,000 are kept, the newest), not with
+    the file.
     """
     now = now or utc(system_clock())
     head = gunzip(body, _HEAD)[:_HEAD]
@@ -161,7 +162,7 @@ def _result(found: SitemapCollector) -> Sitemap:
 
 
 def _from_feed(body: bytes, url: str, head: str, now: datetime, zone: tzinfo) -> Sitemap:
-    """RSS and Atom are sitemaps too, says the protocol; anything else is none."""
+    """Read a feed as a sitemap. The protocol allows RSS and Atom; other formats are refused."""
     if _FEED.search(head) is None:
         raise SitemapError("html" if _HTML.search(head) else "not_a_sitemap")
     try:
@@ -178,7 +179,7 @@ def _decoded(body: bytes, codec: str) -> Iterator[str]:
 
 
 def _from_root(chunks: Iterator[str]) -> Iterator[str]:
-    """Leave out what stands before the root: declarations, warnings of the server."""
+    """Skip the text before the root: declarations, warnings of the server."""
     text = ""
     for chunk in chunks:
         text += chunk
@@ -190,7 +191,7 @@ def _from_root(chunks: Iterator[str]) -> Iterator[str]:
 
 
 def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> None:
-    """Plain text, one address a line."""
+    """Read plain text with one URL per line."""
     held = ""
     try:
         for chunk in chunks:

@@ -6,11 +6,11 @@ import re
 from datetime import datetime
 
 MAX_LENGTH = 1500
-"""Characters of a URL; longer ones are states of a program, not pages."""
+"""Characters of a URL; longer ones contain the state of a program and are not pages."""
 MAX_QUERY = 300
 MAX_PAIRS = 8
-MAX_PAGE = 100
-"""Highest page of a list that is followed."""
+MAX_PAGE = 2_000
+"""Highest page number (or offset) of a list that is followed."""
 _OLDEST_YEAR = 1990
 _MAX_REPEATS = 3
 _MIN_SESSION = 20
@@ -21,16 +21,20 @@ _PAGE_PATH = re.compile(
     r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
 )
 _ARCHIVE = re.compile(
-    r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?/?(?:$|\?)"
+    r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?(?:/(?:index)?)?(?:\.\w{1,5})?(?:$|\?)"
 )
-_FRONT = re.compile(r"/(?:archives?|archiv|arhiv|arkiv|archivio|archivo|arsiv|archiwum)/?$", re.IGNORECASE)
+_FRONT = re.compile(
+    r"/(?:archives?|archiv|arhiv|arkiv|archivio|archivo|arsiv|archiwum)(?:/|/?(?:index)?\.\w{1,5})?$",
+    re.IGNORECASE,
+)
 _DATE_KEY = re.compile(r"[?&](?:year|date|day|ym|month)=((?:19|20|21)\d\d)", re.IGNORECASE)
 _SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A-Za-z]+)", re.IGNORECASE)
 
 
 def trap(url: str, now: datetime) -> str | None:
-    """Return why a URL is not worth following, None if it may be: long_url, long_query, session_id,
-    repeating_path, deep_pagination or calendar.
+    """Return why a URL should not be followed, or None.
+
+    The reasons are long_url, long_query, session_id, repeating_path, deep_pagination and calendar.
     """
     if len(url) > MAX_LENGTH:
         return "long_url"
@@ -56,7 +60,7 @@ def _query_trap(url: str, query: str) -> str | None:
 
 
 def is_pagination(url: str) -> bool:
-    """Tell the second and further pages of a list."""
+    """True for the second and further pages of a list."""
     return _page(url) is not None
 
 
@@ -67,12 +71,12 @@ def _page(url: str) -> re.Match[str] | None:
 
 
 def is_archive(url: str) -> bool:
-    """Tell the list of a year, a month or a day."""
+    """True for the list of a year, a month or a day."""
     return _archive(url) is not None
 
 
 def is_archive_front(url: str) -> bool:
-    """Tell the entrance of an archive, from which years or days are reached."""
+    """True for the front page of an archive, which links to years or days."""
     return _FRONT.search(url) is not None
 
 
@@ -83,7 +87,7 @@ def _archive(url: str) -> re.Match[str] | None:
 
 
 def _repeats(path: str) -> bool:
-    """Tell paths that wind up, as relative links on a wrong base do: ``/a/b/a/b/a/b``."""
+    """True for paths that repeat, as relative links on a wrong base produce: ``/a/b/a/b/a/b``."""
     segments = path.split("/")[3:]
     if len(segments) < 2 * _MAX_REPEATS:
         return False

@@ -1,9 +1,9 @@
-"""Reads XML as events: with expat while it is well formed, loosely when it is not.
+"""Reads XML as events: with expat while it is well formed, with a lenient reader if it is not.
 
-The loose reader takes ``&`` for what it is when no entity follows, knows HTML's entities, needs
-neither matching tags nor declared prefixes, and gives what there is of a document that is cut
-off. Neither reader follows or expands what a document declares (DTD, entities), keeps a tree, or
-goes deeper with the nesting; both take time linear in the text.
+The lenient reader accepts ``&`` without an entity, knows HTML's entities, needs neither matching tags nor
+declared prefixes, and returns the available part of a document that is cut off. Neither reader follows or
+expands declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. Both take
+time linear in the text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _USUAL_PREFIXES = {
     "dc": "dc", "dcterms": "dcterms", "sy": "sy", "content": "content", "feedburner": "feedburner",
     "pheedo": "pheedo", "media": "media", "news": "news", "xhtml": "html",
 }  # fmt: skip
-"""What a prefix means that the document forgot to declare."""
+"""The meaning of common prefixes that a document uses without declaring them."""
 
 
 @lru_cache(maxsize=2048)
@@ -60,10 +60,10 @@ def short_name(uri: str, local: str, prefix: str) -> str:
 
 
 CHUNK = 1 << 20
-"""Characters handed over at once."""
+"""Characters that are parsed at once."""
 _MAX_ATTRIBUTES = 1 << 16
 _MAX_HELD = 1 << 22
-"""Characters that may wait for the end of one tag or text; then it ends where they end."""
+"""Characters that may be buffered for the end of one tag or text; then it is cut there."""
 _MAX_PREFIXES = 100
 _MAX_NAME = 300
 _SEPARATOR = " "
@@ -79,23 +79,23 @@ _FLAWS: dict[int, Flaw] = {
 
 
 class Handler(Protocol):
-    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xml_events`)."""
+    """Receives the events of a document. Names are short (see :mod:`newsbot.discovery.xml_events`)."""
 
     wants_text: bool
-    """False: text that comes now need not be told."""
+    """If False, text may be left out until this changes."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Tell of an opening tag."""
+        """Handle an opening tag."""
 
     def data(self, text: str) -> None:
-        """Tell of text; one text may come in parts."""
+        """Handle text; one text may arrive in parts."""
 
     def end(self, name: str) -> None:
-        """Tell of a closing tag; in loose reading it may lack or be one too many."""
+        """Handle a closing tag; in lenient reading it may be missing or superfluous."""
 
 
 class Malformed(ValueError):
-    """Not well-formed XML, or XML with a DTD: to be read loosely."""
+    """The text is not well-formed XML, or has a DTD: use the lenient reader."""
 
 
 class Enough(Exception):
@@ -103,14 +103,14 @@ class Enough(Exception):
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut ``text`` for the readers."""
+    """Split ``text`` for the readers."""
     return (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
 
 
 def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
-    """Read well-formed XML; return its one forgivable fault, an end that comes too early or too late.
+    """Read well-formed XML; return its one tolerated fault, an end that is too early or too late.
 
-    Raises :class:`Malformed` for any other: then the handler was told too little, and has to start anew.
+    Raises :class:`Malformed` for any other fault. The handler then lacks events and must start again.
     """
     parser = expat.ParserCreate("utf-8", _SEPARATOR)
     parser.namespace_prefixes = True
@@ -135,7 +135,7 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
         for chunk in chunks:
             parser.Parse(chunk, False)
             fed += len(chunk)
-            if parser.CurrentByteIndex < fed - 2 * CHUNK:  # expat starts a long token anew with each chunk
+            if parser.CurrentByteIndex < fed - 2 * CHUNK:  # expat restarts a long token with each chunk
                 raise Malformed("token too long")
         parser.Parse("", True)
     except expat.ExpatError as error:
@@ -197,14 +197,14 @@ def read_loosely(chunks: Iterable[str], handler: Handler) -> None:
 
 
 class _LooseReader:
-    """Tells a handler of tags, text and CDATA, in the order they come."""
+    """Passes tags, text and CDATA to a handler, in document order."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
         self._prefixes: dict[str, str] = {}
 
     def read(self, text: str, *, final: bool) -> int:
-        """Tell of ``text``; return how much was used. With ``final`` everything is."""
+        """Parse ``text``; return how many characters were used. With ``final``, all are used."""
         position = 0
         while match := _TOKEN.search(text, position):
             self._text(text[position : match.start()])
@@ -221,7 +221,7 @@ class _LooseReader:
             self._handler.data(unescape(text))
 
     def _other(self, text: str, match: re.Match[str], final: bool) -> int | None:
-        """CDATA, comment, instruction, DOCTYPE. What never ends, ends with the document."""
+        """Handle CDATA, comment, instruction or DOCTYPE. If one has no end, it ends with the document."""
         mark = _ENDS.get(match[0])
         begin = match.end()
         if mark is None:  # a DOCTYPE, perhaps with declarations of its own in [ ]
@@ -236,7 +236,7 @@ class _LooseReader:
 
     def _tag(self, text: str, match: re.Match[str], final: bool) -> int | None:
         rest = _TAG_REST.match(text, match.end()) or _BROKEN_REST.match(text, match.end())
-        if rest is None:  # cannot be: the second pattern matches the empty text too
+        if rest is None:  # impossible: the second pattern also matches the empty text
             return match.end()
         if rest.end() == len(text) and not rest[0].endswith(">") and not final:
             return None
@@ -271,7 +271,7 @@ class _LooseReader:
 
 
 def _safe_end(text: str, position: int) -> int:
-    """Return the end of the text that holds no cut tag or entity; the rest waits for more."""
+    """Return the end of the text before a cut tag or entity; the rest waits for the next chunk."""
     tail = max(position, len(text) - 120)
     cuts = [cut for mark in "<&" if (cut := text.rfind(mark, tail)) >= 0]
     return min(cuts, default=len(text))

@@ -1,4 +1,4 @@
-"""Rounds of alerts in a news crawl: one of all workers measures and sends, the others wait."""
+"""Checks for alerts during a news crawl. One of the workers checks and sends, the others wait."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from newsbot.errors import ArgumentError, DataError
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds, or a whole period if that is shorter: what was late when the crawl began is then on its way."""
+"""Seconds before the first check, or a whole period if that is shorter. Late pages are then being fetched."""
 
 
 class Alerts:
-    """Settings: NEWSBOT_ALERT_EVERY (seconds; 0: never) and those of the outputs."""
+    """Settings: NEWSBOT_ALERT_EVERY (seconds; 0 means never) and those of the outputs."""
 
     def __init__(self, crawler: Crawler, options: Options) -> None:
         self.crawler = crawler
@@ -47,7 +47,7 @@ class Alerts:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Begin to look; spiders beside the news crawl do not, nor does a crawl that keeps nothing."""
+        """Start the checks. Not for other spiders than ``news``, nor for a crawl that stores nothing."""
         crawl = Crawl.of(self.crawler)
         context = self._context = crawl.context
         if spider.name != "news" or crawl.scope.arguments.dry_run or not context.is_open:
@@ -62,14 +62,14 @@ class Alerts:
         self._task.start(first, now=False)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Stop. Another worker takes over; if this one is killed, when the lock runs out."""
+        """Stop. Another worker takes over. If this one is killed, that happens when the lock expires."""
         if self._task is not None and self._task.running:
             self._task.stop()
         if self._round is not None:
             self._round.cancel()
 
     def _look(self) -> None:
-        """Begin a round if its time has come and the last one is over."""
+        """Start a check if it is due and the last one has ended."""
         now = self._context.clock()
         if now < self._due or (self._round is not None and not self._round.done()):
             return
@@ -82,7 +82,7 @@ class Alerts:
             deliveries = self._watch.look()
             if deliveries:
                 for fault in await asyncio.to_thread(tell, deliveries):
-                    logger.error("alert not told fault=%s", fault)
+                    logger.error("alert not sent fault=%s", fault)
                 self._watch.note(deliveries)
-        except DataError:  # the outage has told it; the next round looks again
+        except DataError:  # the outage is logged already; the next check tries again
             return

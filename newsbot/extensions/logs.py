@@ -1,7 +1,7 @@
-"""Gives the log of a crawl the form that NEWSBOT_LOG_JSON says, without secrets.
+"""Sets the format of a crawl's log by NEWSBOT_LOG_JSON and removes secrets from it.
 
-Scrapy 2.19 makes its handler anew after the extensions are made; so the shape is
-given again right after that, and, should Scrapy's private name for it change, when the spider opens.
+Scrapy 2.19 creates its log handler again after the extensions are created. So the format is set again right
+after that. It is set once more when the spider opens, in case Scrapy's private name changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from newsbot.cli.log_lines import shape_logs
 
 
 class Logs:
-    """See :mod:`newsbot.cli.log_lines`."""
+    """Sets the format of :mod:`newsbot.cli.log_lines`."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -38,5 +38,5 @@ class Logs:
         return self
 
     def shape(self) -> None:
-        """Let the handlers that are there now write as the settings say."""
+        """Set the format of the present handlers by the settings."""
         shape_logs(self._crawler.settings)

@@ -1,4 +1,4 @@
-"""Reads, while a crawl runs, which sites people have paused or resumed."""
+"""Reads during a crawl which sites people have paused or resumed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from newsbot.sites.pauses import paused
 
 logger = logging.getLogger(__name__)
 
-_PAUSED = "paused site=%s; nothing of it is fetched until somebody lets it go on (scrapy serve)"
+_PAUSED = "paused site=%s; it is not fetched until somebody resumes it (scrapy serve)"
 EVERY = 5.0
-"""Seconds."""
+"""Seconds between two reads."""
 
 
 class Pauses:
-    """Looks every few seconds; while the data are away all stays as it is."""
+    """Reads the pauses every few seconds. While a backend is unavailable, the last ones hold."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -38,8 +38,8 @@ class Pauses:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Begin to look."""
-        if self._context.is_open:  # else the data could not be opened
+        """Start reading."""
+        if self._context.is_open:  # otherwise the backends could not be opened
             for domain in sorted(filter(self._scope.in_scope, self._scope.paused)):
                 logger.warning(_PAUSED, domain)
             self._task = create_looping_call(self.look)
@@ -51,11 +51,11 @@ class Pauses:
             self._task.stop()
 
     def look(self) -> None:
-        """Take over what people want now."""
-        with suppress(DataError):  # the outage has told it
+        """Apply the present pauses to the crawl."""
+        with suppress(DataError):  # the outage is logged already
             now = frozenset(paused(self._context.notes))
             for domain in sorted(now - self._scope.paused):
                 logger.info(_PAUSED, domain)
             for domain in sorted(self._scope.paused - now):
-                logger.info("goes on site=%s", domain)
+                logger.info("resumed site=%s", domain)
             self._scope.paused = now

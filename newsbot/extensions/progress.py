@@ -1,6 +1,6 @@
-"""Shows what a crawl does: a live display on a terminal, a log line every few seconds elsewhere.
+"""Shows the progress of a crawl: a live display on a terminal, else a log line every few seconds.
 
-Everything goes to stderr, so that ``-O -:jsonl`` has stdout for itself.
+All output goes to stderr, so that ``-O -:jsonl`` can use stdout.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later, create_looping_call
 
-from newsbot.cli.terminal import make_console
+from newsbot.cli.terminal import clean, make_console
 from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, percent
 
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 2.0
-"""Seconds to the first line: soon enough to see that something happens."""
+"""Seconds until the first line, so that people soon see that something happens."""
 MAX_INTERVAL = 10**6
-"""Seconds, eleven days: a timer takes no more than some months, and infinity not at all."""
+"""Maximum interval in seconds (eleven days), because a timer accepts some months at most and not infinity."""
 REFRESH = 0.5
-"""Seconds between two pictures of the live display."""
+"""Seconds between two updates of the live display."""
 
 
 class Progress:
@@ -64,7 +64,7 @@ class Progress:
         except (TypeError, ValueError):
             interval = 0.0
         if not 0 < interval < MAX_INTERVAL:
-            raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is no number of seconds above 0")
+            raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is not a number of seconds above 0")
         assert crawler.stats is not None
         self = cls(crawler.stats, interval, live=wants_live_display(crawler.settings))
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
@@ -72,7 +72,7 @@ class Progress:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Begin to show."""
+        """Start showing the progress."""
         self._began = time.monotonic()
         self._rates.per_minute(self._began, Figures())
         self._task = create_looping_call(self._show)
@@ -109,28 +109,28 @@ class Progress:
 
 
 class LiveDisplay:
-    """A few lines at the bottom of the terminal; log lines scroll above them."""
+    """A few lines at the bottom of the terminal. Log lines scroll above them."""
 
     def __init__(self, console: Console) -> None:
-        # No thread of its own and no capture of streams: the extension drives it, and only the log
-        # handler is led around it.
+        # The extension updates the display, so it needs no thread. Only the log handlers are redirected,
+        # not the streams.
         self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._console = console
         self._detour: Any = None
 
     def start(self) -> None:
-        """Take the bottom lines of the terminal."""
+        """Start the display."""
         self._detour = log_lines_above(self._console)
         self._detour.__enter__()
         self._live.start()
-        atexit.register(self.stop)  # a second Ctrl-C ends without spider_closed: give the cursor back
+        atexit.register(self.stop)  # a second Ctrl-C ends without spider_closed: restore the cursor
 
     def show(self, text: Text) -> None:
-        """Replace what is shown."""
+        """Replace the text of the display."""
         self._live.update(text, refresh=True)
 
     def stop(self) -> None:
-        """Leave the last picture and give the terminal back. May be called again."""
+        """Stop the display and keep its last state on the terminal. May be called again."""
         if self._detour is not None:
             self._live.stop()
             self._detour.__exit__(None, None, None)
@@ -140,7 +140,7 @@ class LiveDisplay:
 
 @contextmanager
 def log_lines_above(console: Console) -> Iterator[None]:
-    """Lead log handlers that write to stderr through ``console``, so that lines do not tear its display."""
+    """Redirect log handlers from stderr to ``console``, so that log lines do not break its display."""
     handlers = [
         handler
         for handler in logging.root.handlers
@@ -158,7 +158,7 @@ def log_lines_above(console: Console) -> Iterator[None]:
 
 
 def wants_live_display(settings: BaseSettings) -> bool:
-    """Return True on a terminal that can move its cursor, unless items are printed on it too."""
+    """Return True if stderr is a terminal that can move its cursor and items are not printed on it."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         return False
     to_stdout = any(str(uri) == "-" or str(uri).startswith("stdout:") for uri in settings.getdict("FEEDS"))
@@ -166,7 +166,7 @@ def wants_live_display(settings: BaseSettings) -> bool:
 
 
 def line(now: Figures, rates: tuple[float, float]) -> str:
-    """Return the state as one line: event first, then ``key=value``."""
+    """Return the state as one log line: the event, then ``key=value`` pairs."""
     words = [
         f"progress fetched={now.fetched} ({rates[0]:.0f}/min)",
         f"articles={now.articles} ({rates[1]:.0f}/min)",
@@ -178,6 +178,8 @@ def line(now: Figures, rates: tuple[float, float]) -> str:
         words.append(f"({causes(now)})")
     if now.queue is not None:
         words.append(f"queue={now.queue}")
+    if now.waits_for:
+        words.append(f"waits_for={clean(now.waits_for)!r}")
     return " ".join(words)
 
 
@@ -191,6 +193,8 @@ def picture(now: Figures, rates: tuple[float, float], seconds: float) -> Text:
         f"duplicates {now.duplicates:,}   similar {now.similar:,}   unchanged {now.unchanged:,}",
         f"errors {now.failed:,}" + (f": {causes(now)}" if now.errors else ""),
     ]
+    if now.waits_for:
+        lines.append(f"waits for: {clean(now.waits_for)}")
     text = Text("\n").join(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
     text.no_wrap, text.overflow = True, "ellipsis"
     text.stylize("bold", 0, len(lines[0]))

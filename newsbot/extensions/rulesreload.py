@@ -1,4 +1,4 @@
-"""Loads rule files that change while a crawl runs."""
+"""Reloads rule files that change during a crawl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 class RulesReload:
-    """Looks every NEWSBOT_RULES_RELOAD seconds; 0: never. Pages under way end by the rule they began with."""
+    """Checks the rule files every NEWSBOT_RULES_RELOAD seconds (0: never).
+
+    Visits in progress keep the rule with which they began.
+    """
 
     def __init__(self, crawler: Crawler, seconds: float) -> None:
         self.crawler = crawler
@@ -44,8 +47,8 @@ class RulesReload:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Begin to look."""
-        if Crawl.of(self.crawler).context.is_open:  # else the data could not be opened
+        """Start checking."""
+        if Crawl.of(self.crawler).context.is_open:  # otherwise the backends could not be opened
             self._task = create_looping_call(self.look)
             self._task.start(self._seconds, now=False)
 
@@ -55,7 +58,7 @@ class RulesReload:
             self._task.stop()
 
     def look(self) -> None:
-        """Take over what changed; sources that are new, or whose rule changed, are queued at once."""
+        """Apply changed rules. New sources, and sources whose rule has changed, are queued at once."""
         self._new = self._watch.changed() or self._new
         if self._new is None:
             return
@@ -64,17 +67,22 @@ class RulesReload:
         try:
             crawl.take_rules(self._new)
             for found in seeds(context, crawl.scope):
-                rule = None if found.source is None else context.rules.get(found.source)
-                if rule is not None and not _is_same(rule, old.get(rule.domain)):
-                    crawl.links.queue(found)
+                links = [
+                    link
+                    for link in found.links
+                    if (rule := context.rules.get(found.source or context.rule_for(link.url).domain))
+                    and not _is_same(rule, old.get(rule.domain))
+                ]
+                if links:
+                    crawl.links.queue(replace(found, links=tuple(links)))
             self._new = None
         except ArgumentError as error:
             logger.error("rules not taken over fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
-            context.rules = old  # the data are away: all of it again when they are back
+            context.rules = old  # a backend is unavailable: everything is repeated later
 
 
 def _is_same(rule: Rule, old: Rule | None) -> bool:
-    """Tell whether a rule says what it said; patterns also know their lines, which may move."""
+    """Return True if two rules are equal, except for the line numbers of their patterns."""
     return old is not None and replace(rule, file="") == replace(old, file="")

@@ -1,4 +1,4 @@
-"""Saves the first article pages of a crawl as files, for making and testing rules."""
+"""Saves the first article pages of a crawl as files, for writing and testing rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SAMPLES = 8
 
 
 class Samples:
-    """NEWSBOT_SAMPLES names the folder; empty: none are kept. ``crawl.json`` has hosts' Crawl-delays."""
+    """Saves pages into the folder NEWSBOT_SAMPLES; empty means none. ``crawl.json`` has the Crawl-delays."""
 
     def __init__(self, crawler: Crawler, folder: Path) -> None:
         self.crawler = crawler
@@ -40,7 +40,7 @@ class Samples:
         return self
 
     def item_scraped(self, item: object, response: Response, spider: Spider) -> None:
-        """Keep the page of an article that was stored."""
+        """Save the page of a stored article."""
         if not isinstance(item, Article) or self._number >= MAX_SAMPLES:
             return
         meta = {"url": item.url, "fetched_at": iso(item.fetched_at) if item.fetched_at else None}
@@ -48,13 +48,15 @@ class Samples:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / f"{self._number}.html").write_bytes(response.body)
-            (self.folder / f"{self._number}.json").write_text(json.dumps({**meta, "item": item.as_row()}))
+            (self.folder / f"{self._number}.json").write_text(json.dumps({**meta, "item": item.to_dict()}))
         except OSError as error:
             logger.error("samples cannot be written NEWSBOT_SAMPLES=%s fault=%s", self.folder, error.strerror)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Tell what the sites' robots.txt asked for."""
-        delays = Crawl.of(self.crawler).politeness.crawl_delays
+        """Write the Crawl-delays of the sites' robots.txt."""
+        politeness = Crawl.of(self.crawler).politeness
+        asked = politeness.crawl_delays.items()
+        delays = {host: delay for host, delay in asked if 0 < delay == politeness.delay_of(host)}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "crawl.json").write_text(json.dumps({"crawl_delays": delays}))

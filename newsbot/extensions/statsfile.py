@@ -1,24 +1,31 @@
-"""Writes the stats of a crawl to a file when it ends, for other programs."""
+"""Writes the stats of a crawl to a file for other programs, while it runs and when it ends."""
 
 from __future__ import annotations
 
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
 
 logger = logging.getLogger(__name__)
 
 
 class StatsFile:
-    """NEWSBOT_STATS_FILE names the file (JSON); empty: none is written."""
+    """Writes the JSON file NEWSBOT_STATS_FILE; empty means none.
 
-    def __init__(self, crawler: Crawler, path: Path) -> None:
+    The file is written every NEWSBOT_PROGRESS_INTERVAL seconds. ``finish_reason`` is only in the last one.
+    """
+
+    def __init__(self, crawler: Crawler, path: Path, interval: float) -> None:
         self.crawler = crawler
         self.path = path
+        self._interval = interval
+        self._task: Any = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> StatsFile:
@@ -26,14 +33,26 @@ class StatsFile:
         name = crawler.settings.get("NEWSBOT_STATS_FILE")
         if not name:
             raise NotConfigured
-        extension = cls(crawler, Path(name).expanduser())
+        interval = crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL")
+        extension = cls(crawler, Path(name).expanduser(), interval)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
+    def spider_opened(self, spider: Spider) -> None:
+        """Start writing."""
+        self._task = create_looping_call(self._write)
+        self._task.start(self._interval, now=False)
+
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Write all stats; times as text."""
+        """Write all stats. Times are written as text."""
+        if self._task is not None and self._task.running:
+            self._task.stop()
+        self._write(finish_reason=reason)
+
+    def _write(self, **more: str) -> None:
         assert self.crawler.stats is not None
-        stats = {**self.crawler.stats.get_stats(), "finish_reason": reason}
+        stats = {**self.crawler.stats.get_stats(), **more}
         try:
             self.path.write_text(json.dumps(stats, default=str, indent=1, sort_keys=True), encoding="utf8")
         except OSError as error:

@@ -15,7 +15,11 @@ from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import StatsCollector
 
 from newsbot.backends import data_folder
-from newsbot.cli.terminal import Column, make_console, print_table
+from newsbot.cli.terminal import Column, counted, make_console, print_table
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.assembly import Crawl
+from newsbot.items import Reason
+from newsbot.sites.health import next_due
 from newsbot.sites.statistics import (
     SiteFigures,
     causes,
@@ -28,16 +32,17 @@ from newsbot.sites.statistics import (
 )
 
 SHOWN_SITES = 50
+SHOWN_REASONS = 4
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
-"""How the ways to save bytes are called in the summary."""
+"""The names in the summary for the ways to save bytes."""
 
 COLUMNS = (
     Column("site"),
-    Column("pages", "right"),
+    Column("pages", "right", spare=1),
     Column("articles", "right"),
-    Column("useful", "right"),
-    Column("duplicates", "right"),
-    Column("unchanged", "right"),
+    Column("useful", "right", spare=2),
+    Column("duplicates", "right", spare=3),
+    Column("unchanged", "right", spare=4),
     Column("errors", "right"),
     Column("most frequent", wide=True),
 )
@@ -50,6 +55,8 @@ class Summary:
         self._stats = stats
         self._data = data
         self._began = time.monotonic()
+        self._next: str | None = None
+        """The source that is due next, as text. It is read before the backends are closed."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -59,12 +66,26 @@ class Summary:
             raise NotConfigured
         assert crawler.stats is not None
         self = cls(crawler.stats, data_folder(crawler.settings).absolute())
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         return self
 
+    def spider_opened(self, spider: Spider) -> None:
+        """Register a call before the backends are closed."""
+        if isinstance(getattr(spider, "arguments", None), Arguments):
+            crawl = Crawl.of(spider.crawler)
+            crawl.before_close.append(lambda: self._look_ahead(crawl))
+
+    def _look_ahead(self, crawl: Crawl) -> None:
+        sources = crawl.context.storage.sources.all()
+        mine = (one for one in sources if crawl.scope.in_scope(one.source))
+        self._next = next_due(mine, crawl.context.clock())
+
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Print the summary."""
-        with suppress(BrokenPipeError):  # who read our output has gone: scrapyd, a pager
+        """Print the summary. The command itself prints why no host could be reached."""
+        if reason == "no_network":
+            return
+        with suppress(BrokenPipeError):  # the reader of our output (scrapyd, a pager) has ended
             self._print(spider, reason)
 
     def _print(self, spider: Spider, reason: str) -> None:
@@ -76,15 +97,14 @@ class Summary:
             print_table(console, COLUMNS, rows)
         kept = not getattr(getattr(spider, "arguments", None), "dry_run", False)
         data, seconds = self._data if kept else None, time.monotonic() - self._began
-        for text in closing_lines(
-            stats, reason, seconds, data, trial=spider.settings.getbool("NEWSBOT_TRIAL")
-        ):
+        trial = spider.settings.getbool("NEWSBOT_TRIAL")
+        for text in closing_lines(stats, reason, seconds, data, trial=trial, ahead=self._next):
             console.file.write(text + "\n")
         console.file.flush()
 
 
 def site_rows(stats: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    """Return the rows of the table: the sites with most articles first, the sum last."""
+    """Return the rows of the table: sites with the most articles first, the total last."""
     sites = site_figures(stats)
     shown = sites[:SHOWN_SITES]
     if len(sites) > SHOWN_SITES:
@@ -110,27 +130,46 @@ def _row(site: SiteFigures) -> tuple[object, ...]:
 
 
 def closing_lines(
-    stats: Mapping[str, Any], reason: str, seconds: float, data: Path | None, *, trial: bool = False
+    stats: Mapping[str, Any],
+    reason: str,
+    seconds: float,
+    data: Path | None,
+    *,
+    trial: bool = False,
+    ahead: str | None = None,
 ) -> list[str]:
-    """Return what stands under the table; ``data`` is None when nothing was kept.
+    """Return the lines below the table. ``data`` is None if nothing was stored.
 
     ``trial``: who started the crawl throws its data away, so that there is nothing to read afterwards.
+    ``ahead``: what is due next.
     """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"
-    articles = f"{now.new} new articles, {now.updated} updated, useful share {percent(now.useful_share)}"
+    articles = (
+        f"{counted(now.new, 'new article')}, {now.updated} updated, useful share {percent(now.useful_share)}"
+    )
     lines = [f"{articles}, {now.fetched} fetched in {duration(seconds)}{ended}"]
     if now.errors:
         lines.append(f"errors: {causes(now)}")
+    if Reason.TLS in now.errors:
+        lines.append("tls: certificates that are not valid; scrapy why URL tells more (rule key tls)")
     if now.saved:
         ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
         lines.append(f"not sent: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
+    if now.left and not (now.pages or now.known):
+        left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
+        lines.append(f"no link was followed: {left} (scrapy why URL tells the reason of each; rules: follow)")
     if trial:
         return lines
     if data is None:
         return [*lines, "dry run: nothing was kept"]
-    lines.append("read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)")
+    if ahead is not None:
+        lines.append(f"{ahead}; to look at once: -a now=yes")
+    if now.articles:
+        lines.append(
+            "read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)"
+        )
     lines.append(f"data: {data}")
     return lines

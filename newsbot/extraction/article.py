@@ -1,7 +1,8 @@
-"""From a page to an :class:`~newsbot.items.Article`: each field by evidence, and which evidence won."""
+"""Reads an :class:`~newsbot.items.Article` from a page: each field by evidence, with the winning source."""
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,18 +27,26 @@ from newsbot.extraction.page.page import Page
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.site_boilerplate import SiteMemory
-from newsbot.extraction.verdict import is_no_page, refuse_page, refuse_text
+from newsbot.extraction.verdict import is_named, is_no_page, lacks_evidence, refuse_page, refuse_text
 from newsbot.items import Article, Link
 from newsbot.rules.schema import Rule
 
 
-def extract(html: bytes, url: str, rule: Rule | None = None) -> Article | None:
-    """Return the article of a page, or None if the page holds none.
+def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | None:
+    """Return the article of a page, or None if the page is not an article.
 
-    Pure and thread-safe. Time and memory are bounded. :func:`read_page` tells why there is none.
+    ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page; ``ValueError``
+    is raised if it is not one. The caller is assumed to take the page for an article, so the page is refused
+    only if its text speaks against that. :func:`read_page` gives the reason of a refusal.
+
+    The function is pure and thread-safe. Time and memory are bounded.
     """
+    urls.canonicalize(url)
+    if isinstance(html, str):
+        # the byte order mark wins over the declared charset
+        html = codecs.BOM_UTF8 + html.encode(errors="replace")
     try:
-        return read_page(html, url, rule=rule)
+        return read_page(html, url, rule=rule, vouched=True)
     except NotAnArticle:
         return None
 
@@ -52,15 +61,18 @@ def read_page(
     now: datetime | None = None,
     tree: HtmlElement | None = None,
     memory: SiteMemory | None = None,
+    vouched: bool = False,
 ) -> Article:
     """Return the article of a page.
 
-    ``hint`` is the link that led to the page: its title and time are evidence, and a page that a feed
-    or a news sitemap announced may be short. ``charset`` is what the server declared. ``now`` (aware;
-    default the clock) bounds dates. ``tree`` is the page as :func:`parse_html` gave it, to parse it only
-    once; it is not changed. ``memory`` holds lines of other articles of the site, which are no part of
-    this one; it is only read, and knows this article by ``url``. Raises :class:`NotAnArticle` with a
-    short stable reason, for any input.
+    ``hint`` is the link that led to the page. Its title and time are evidence, and a page that a feed or a
+    news sitemap lists may be short. ``charset`` is the encoding that the server declared. ``now`` (aware;
+    default the clock) bounds dates. ``tree`` is the result of :func:`parse_html`, to avoid a second parse; it
+    is not changed. ``memory`` has the lines that the site prints around its articles. They are removed from
+    the text and kept in ``extraction["site_lines"]``; the memory is only read. ``vouched`` means that the
+    site's articles are known to have URLs like this one.
+
+    Raises :class:`NotAnArticle` with a short stable reason; no other exception is raised for any input.
     """
     now = now or utc(system_clock())
     if tree is None and is_no_page(html):
@@ -68,7 +80,7 @@ def read_page(
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))
-    return _Reader(page, selected, rule, hint, now, memory).article()
+    return _Reader(page, selected, rule, hint, now, memory, vouched).article()
 
 
 @dataclass(slots=True)
@@ -78,10 +90,11 @@ class _Reader:
     rule: Rule | None
     hint: Link | None
     now: datetime
-    memory: SiteMemory | None = None
+    memory: SiteMemory | None
+    vouched: bool
 
     def article(self) -> Article:
-        body = find_body(self.page, self.selected, self.memory)
+        body = find_body(self.page, self.selected)
         self._refuse(body)
         title = self._title(body)
         if title is None:
@@ -100,8 +113,13 @@ class _Reader:
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
         )
         self._times(article)
+        expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
+        if not expected and lacks_evidence(self.page, body.text, dated=article.published_at is not None):
+            raise NotAnArticle("no_evidence")
         self._people_and_subjects(article)
-        body = body.trimmed(article.title, article.authors)
+        if not expected and article.title in article.authors:
+            raise NotAnArticle("author_page")
+        body = self._without_site_lines(body.trimmed(article.title, article.authors), article)
         article.text, article.structure = body.text, body.structure()
         article.form = form_of(self.page, article.title, article.text)
         article.partial = body.method == TEASER or is_partial(self.page, article.text)
@@ -115,11 +133,28 @@ class _Reader:
         if reason is not None:
             raise NotAnArticle(reason)
 
+    def _without_site_lines(self, body: Body, article: Article) -> Body:
+        """Remove the site's lines and record them in ``article``; a rule's text stays as it is.
+
+        Raises :class:`NotAnArticle` if nothing else is left.
+        """
+        if self.memory is None or body.method == RULE:
+            return body
+        lines = [block.text for block in body.blocks]
+        removed = self.memory.site_lines(self.page.url, lines)
+        if not removed:
+            return body
+        if len(removed) == len(lines):
+            raise NotAnArticle("no_text")
+        article.site_lines = [(at - before, lines[at]) for before, at in enumerate(removed)]
+        kept = set(range(len(lines))).difference(removed)
+        return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method)
+
     def _canonical(self) -> tuple[str, str]:
         drop = self.rule.drop_query if self.rule is not None else ()
         try:
             return canonical_url(self.page, drop, self.selected.string("canonical_url"))
-        except ValueError:  # a page that was not fetched: an empty address, a file
+        except ValueError:  # a page that was not fetched: its URL is empty or a file
             return self.page.url, "url"
 
     def _title(self, body: Body) -> Candidate[str] | None:
@@ -168,7 +203,7 @@ class _Reader:
         stated = rule_authors(self.selected.strings("authors"))
         if stated is not None:
             return stated
-        found = best(author_candidates(self.page))
+        found = best(author_candidates(self.page, self.hint))
         if found is not None and found.confidence > VISIBLE_TRUST:
             return found
         return visible_authors(self.page) or found

@@ -1,4 +1,4 @@
-"""From markup to paragraphs: blocks of text in the order of the page."""
+"""Converts markup to paragraphs: blocks of text in page order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS: dict[str, Kind] = {
     "head": "heading", "blockquote": "quote", "quote": "quote", "li": "item", "item": "item",
     "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
 }  # fmt: skip
-"""HTML names, and the TEI names in which trafilatura answers."""
+"""HTML element names, and the TEI names that trafilatura returns."""
 _BREAKS = word_set(
     "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
     "hr address details summary center "
@@ -35,14 +35,14 @@ _HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph and what it is."""
+    """One paragraph and its kind."""
 
     kind: Kind
     text: str
 
 
 def render(roots: Iterable[etree._Element], removed: Collection[etree._Element] = ()) -> list[Block]:
-    """Return the blocks below ``roots`` without navigation, forms, captions and what is ``removed``."""
+    """Return the blocks below ``roots`` without navigation, forms, captions and the ``removed`` elements."""
     blocks: list[Block] = []
     for root in roots:
         _Renderer(root, frozenset(removed), blocks).run()
@@ -50,7 +50,7 @@ def render(roots: Iterable[etree._Element], removed: Collection[etree._Element] 
 
 
 def join(blocks: Iterable[Block]) -> str:
-    """Return the text of an article: one block a line."""
+    """Return the text of an article, one block per line."""
     return "\n".join(block.text for block in blocks)
 
 
@@ -110,6 +110,6 @@ class _Renderer:
 
 
 def _is_html_head(element: etree._Element) -> bool:
-    """Trafilatura calls a subheading ``head``; HTML's head holds other things."""
+    """True for the ``<head>`` of a page; trafilatura uses the name ``head`` for subheadings."""
     parent = element.getparent()
     return (parent is not None and parent.tag == "html") or any(child.tag in _HTML_HEAD for child in element)

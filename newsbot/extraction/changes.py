@@ -1,4 +1,4 @@
-"""What makes an edit of an article a new version of it."""
+"""Decides whether an edit of an article makes a new version."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from newsbot.extraction.fields.dates.moments import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
 
 LEAST_WORDS = 8
-"""Words that come or go before an edit of a text is substantial …"""
+"""Words added or removed that make an edit substantial …"""
 LEAST_SHARE = 0.02
-"""… or this share of a short text's words, whichever is less; but more than two words."""
+"""… or this share of a short text's words, whichever is less; but always more than two words."""
 _PROSE = 60
-"""Letters of a line whose numbers count; numbers in shorter ones count readers and comments."""
+"""Least letters of a line whose numbers count; numbers in shorter lines count readers and comments."""
 _NEGATIONS = word_set(
     "no not never none nobody nothing neither nor without denied nicht kein keine keinen keiner nie niemand",
     "nichts ohne pas aucun aucune jamais rien sans ni nunca jamás ningún ninguna ningun nada sin não nenhum",
@@ -35,11 +35,11 @@ _NUMBER_WORDS = word_set(
     "два дві чотири шість сім вісім десять тисяч мільйон мільйонів dwa dwie trzy cztery pięć sześć siedem",
     "osiem dziewięć dziesięć tysięcy milionów 一 二 三 四 五 六 七 八 九 十 百 千 万 萬 亿 億 两 兩",
 )
-"""Numbers in words; not those for one, which are articles too."""
+"""Numbers in words, without those for one, which are also articles."""
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words within a sentence: one with a capital is a name, in German a noun."""
+"""Words inside a sentence: a capital marks a name, or a noun in German."""
 _ALIKE = 0.75
-"""Of two words that have so much in common (difflib's ratio) one is a form of the other, or was a slip."""
+"""Least similarity (difflib's ratio) of two words if one is a form or a correction of the other."""
 _TOLD = re.compile(
     r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
     r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
@@ -47,17 +47,17 @@ _TOLD = re.compile(
     r"更新|입력|수정)",
     re.IGNORECASE,
 )
-"""How a line begins that tells when the text was published and changed."""
+"""The start of a line that states when the text was published or changed."""
 _MOST_TOLD = 200
 _TURNING = _NEGATIONS | _NUMBER_WORDS
 
 
 def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
-    """Return whether ``new`` differs from ``old`` in substance; both are title and text.
+    """Return whether ``new`` differs from ``old`` in substance; each is a pair of title and text.
 
-    Punctuation, case, white space and the order of paragraphs are no substance; another number or name in
-    the headline is, and so is another name, number or negation in a sentence, if only that word changed.
-    Pointers to other articles, labels, and lines that tell when the text was changed are none of it.
+    Not substantial: punctuation, case, white space, the order of paragraphs, pointers to other articles,
+    labels, and lines that state when the text was changed. Substantial: another number or name in the
+    headline, and another name, number or negation in a sentence, even if only that word changed.
     """
     if key(old[0]) != key(new[0]):
         return True
@@ -77,7 +77,7 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of the story: without pointers elsewhere, labels of adverts, the times of its edits."""
+    """Return the lines of the story: without pointers elsewhere, labels of adverts and times of edits."""
     return [line for line in text.splitlines() if not is_foreign(line) and not _tells_times(line)]
 
 
@@ -90,13 +90,13 @@ def _count(lines: list[str]) -> Counter[str]:
 
 
 def _numbers(lines: list[str]) -> Counter[str]:
-    """The words with a figure in them, of the lines that are prose."""
+    """Return the words with a digit, from lines that are prose."""
     found = (word for line in lines if size(line) >= _PROSE for word in words(line))
     return Counter(word for word in found if any(sign.isdigit() for sign in word))
 
 
 def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
-    """True when one name gave way to quite another: a mistake that was put right."""
+    """True if a name was replaced by a quite different one: a correction of a mistake."""
     return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in gone for other in come)
 
 

@@ -1,4 +1,4 @@
-"""What kind of text a page holds: one story, a live blog, a gallery; and whether it is only a teaser."""
+"""Classifies the text of a page: one story, a live blog or a gallery; and whether it is only a teaser."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _GALLERY_PATH = re.compile(
 _GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
 _LIVE_TYPE = re.compile(r"LiveBlogPosting$")
 _STAMPS = 8
-"""Time marks that entries of a live blog have."""
+"""Least number of time stamps in a live blog."""
 _GALLERY_PICTURES = 5
 _MOST_PICTURES = 500
 _BOXES_ABOVE = 10
 _MOST_TIMES = 60
 _GALLERY_TEXT = 3000
-"""A longer text is a story with pictures."""
+"""Maximum letters of a gallery's text; a longer text is a story with pictures."""
 
 _OFFER = re.compile(
     r"(?:subscribe|log ?in|sign ?(?:in|up)|register|become a (?:member|subscriber))\b.{0,60}\b(?:to "
@@ -86,17 +86,17 @@ _WALL = re.compile(
 )
 _MARKED = xpath("//*[@class or @id][not(self::body or self::html or self::script or self::style)]")
 _TEASER = 1500
-"""Letters that a teaser may have."""
+"""Maximum letters of a teaser."""
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
 _MOST_PARTS = 20
 _MOST_LINES = 5000
-_MOST_LETTERS = 200_000
-"""Letters of lines that are searched for an offer."""
+_MOST_LETTERS = 60_000
+"""Letters of lines that are searched for a subscription offer."""
 
 
 def form_of(page: Page, title: str, text: str) -> Form:
-    """Return what the text is, by what the page calls itself, its address, its title and its markup."""
+    """Return the form of the text, by the page's own declaration, its URL, its title and its markup."""
     nodes = page.nodes.all
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
@@ -111,7 +111,7 @@ def form_of(page: Page, title: str, text: str) -> Form:
 
 
 def is_gallery(page: Page, title: str) -> bool:
-    """True for a page that calls itself a gallery of pictures, by its address, its data or its title."""
+    """True for a page whose URL, structured data or title declare a gallery of pictures."""
     return (
         bool(_GALLERY_PATH.search(page.parts.path) or _GALLERY_TITLE.search(title))
         or any(_is(node, _GALLERY_TYPE) for node in page.nodes.all[:20])
@@ -119,7 +119,7 @@ def is_gallery(page: Page, title: str) -> bool:
 
 
 def _is_marked_live(page: Page) -> bool:
-    """True where most of the page's times stand in boxes that are named after a live blog."""
+    """True if most of the page's times are in boxes that are named after a live blog."""
     marked = sum(
         any(
             _LIVE_NAME.search(f"{box.get('class') or ''} {box.get('id') or ''}"[:300])
@@ -132,10 +132,11 @@ def _is_marked_live(page: Page) -> bool:
 
 
 def is_partial(page: Page, text: str) -> bool:
-    """Return whether the text is only the start of what subscribers get.
+    """Return whether the text is only the part that readers without a subscription get.
 
-    A page may say that it is not free and yet hold all of its text. So one thing must say that something
-    is missing: a stated count of words that the text is far from, or a short text before an offer.
+    A page may declare that it is not free and still contain all of its text. So there must be a sign that
+    something is missing: a declared word count that is much higher than the text's, or a short text before a
+    subscription offer.
     """
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
@@ -146,7 +147,7 @@ def is_partial(page: Page, text: str) -> bool:
         return False
     if closed:
         return True
-    return _offers(page) and (_is_walled(page) or bool(_CUT.search(text)))
+    return (bool(_CUT.search(text)) or _is_walled(page)) and _offers(page)
 
 
 def _pictures(page: Page) -> int:
@@ -169,7 +170,7 @@ def _is_closed(node: Node) -> bool:
     """``isAccessibleForFree`` of schema.org, as a truth value or as a word."""
     value = node.get("isAccessibleForFree")
     if value is None:
-        # said of a part only, as the example of a search engine has it beside that of the whole
+        # Google's example declares it for a part of the page as well as for the whole.
         parts = node.get("hasPart")
         value = next(
             (
@@ -188,7 +189,7 @@ def _word_count(node: Node) -> int:
 
 
 def _offers(page: Page) -> bool:
-    """True when a visible line asks the reader to subscribe in order to read on."""
+    """True if a visible line asks the reader to subscribe in order to read on."""
     lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
     left = _MOST_LETTERS
     for element in islice(lines, _MOST_LINES):

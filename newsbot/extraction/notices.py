@@ -1,4 +1,4 @@
-"""What a site says to its reader instead of an article: errors, challenges, logins, cookies."""
+"""Recognises messages of a site in place of an article: errors, challenges, logins, cookie consent."""
 
 from __future__ import annotations
 
@@ -77,15 +77,14 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CONSENT = 4
-_LEAST_OF_LINE = 3
 _CONSENT_SHARE = 90
-"""Letters for each of these words, at most, in a page that holds nothing but the question."""
+"""Maximum letters per consent word in a page that contains only the consent question."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
 _LONG = 1500
 
 
 def is_error(title: str) -> bool:
-    """True when a part of a title is mostly an error message; news may have errors in its headline."""
+    """True if a part of a title is mostly an error message; headlines of news may mention errors."""
     for part in _PARTS.split(title):
         match = _ERROR.search(part)
         if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
@@ -94,7 +93,7 @@ def is_error(title: str) -> bool:
 
 
 def is_challenge(text: str) -> bool:
-    """True for the words of a check that the reader is no robot."""
+    """True for the text of a check that the reader is not a robot."""
     return _CHALLENGE.search(text) is not None
 
 
@@ -104,14 +103,9 @@ def is_login(text: str) -> bool:
 
 
 def asks_consent(text: str) -> bool:
-    """True for a text made of the question about cookies and little else; news about cookies say more."""
+    """True for a text that is little more than the cookie question; news about cookies are longer."""
     length = size(text)
     if length > _LONG:
         return False
     found = len(_CONSENT.findall(text))
     return found >= _LEAST_CONSENT and found * _CONSENT_SHARE >= length
-
-
-def speaks_of_consent(line: str) -> bool:
-    """True for a line that speaks of cookies and consent in several words."""
-    return len(_CONSENT.findall(line)) >= _LEAST_OF_LINE

@@ -1,4 +1,4 @@
-"""Articles of several pages: the address of the next page, and the pages joined to one article."""
+"""Articles of several pages: finds the URL of the next page and joins the pages to one article."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from newsbot.items import Article
 from newsbot.rules.schema import Rule
 
 MAX_PAGES = 20
-"""Pages of one article that are joined; what has more is a list or a trap."""
+"""Pages of one article that are joined; more pages mean a list or a trap."""
 MAX_TEXT = 1_000_000
 
 _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
@@ -33,22 +33,22 @@ _PAGE_KEYS = frozenset(
 )
 _ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
 _SHORT = (["p"], ["page"], ["part"])
-"""What stands before the number of an article, not of a page: /p/7."""
+"""Paths whose number identifies an article and not a page: /p/7."""
 _SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
 _LONG_NAME = 12
-"""Letters; a shorter word as the whole path is a section or a script, not a story."""
+"""Least letters: a shorter word as the whole path is a section or a script, not an article."""
 _SAME_LINE = 40
-"""Shorter lines may stand on two pages of one article."""
+"""Least letters of a repeated line that is removed; shorter lines may occur on two pages of one article."""
 
 
 def next_page(
     tree: HtmlElement, url: str, rule: Rule | None = None, now: datetime | None = None
 ) -> str | None:
-    """Return the address of the article's next page, absolute, or None.
+    """Return the absolute URL of the article's next page, or None.
 
-    A rule's ``next_page`` is believed on the same site. ``rel=next`` is believed only where the address is
-    that of this page but for a number: on many sites it leads to the next article. ``now`` (aware; default
-    the clock) helps to choose the layout of the rule.
+    A rule's ``next_page`` is trusted on the same site. ``rel=next`` is trusted only if the two URLs differ
+    only in a number: on many sites it leads to the next article. ``now`` (aware; default the clock) helps to
+    choose the layout of the rule.
     """
     page = Page.read(tree, url)
     if rule is not None:
@@ -67,10 +67,10 @@ def next_page(
 
 
 def first_page(tree: HtmlElement, url: str) -> str | None:
-    """Return the address of the page that this one continues, or None.
+    """Return the URL of the page that this one continues, or None.
 
-    Believed is ``rel=canonical`` where that address is the page's own without its page number. One that
-    ends in a number itself may be another article, and ``rel=prev`` may lead to the article before.
+    ``rel=canonical`` is trusted if it is the page's own URL without its page number. If it ends in a number
+    itself, it may be another article. ``rel=prev`` is not used because it may lead to the previous article.
     """
     if _number(urlsplit(url))[1] < 2:
         return None
@@ -83,7 +83,7 @@ def first_page(tree: HtmlElement, url: str) -> str | None:
 
 
 def is_continuation(url: str, other: str) -> bool:
-    """True when ``other`` is a later page of what ``url`` shows: the same address but for a page number."""
+    """True if ``other`` is a later page of the article at ``url``: the URLs differ only in a page number."""
     one, two = urlsplit(url), urlsplit(other)
     if _host(one) != _host(two):
         return False
@@ -96,33 +96,39 @@ def is_continuation(url: str, other: str) -> bool:
 
 
 def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
-    """False where nothing but the number tells pages apart: /?p=7 and /news/7 are articles of their own."""
+    """False if the URLs differ only in a number and have no name: /?p=7 and /news/7 are separate articles."""
     path, query = address
     return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article of the pages of an article in order: the first one's fields, the text of all.
+    """Return one article from its pages in order: the fields of the first page, the text of all.
 
-    A long line that an earlier page has (headline, lead, box) comes once. Raises ``ValueError`` for no pages.
+    A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
+    there are no pages.
     """
     if not pages:
         raise ValueError("there are no pages to join")
     lines: list[str] = []
+    site_lines: list[tuple[int, str]] = []
     structure: dict[str, list[int]] = {}
     seen: set[str] = set()
     for page in pages[:MAX_PAGES]:
+        removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
         for number, line in enumerate(page.text.split("\n")):
+            while removed and removed[0][0] <= number:
+                site_lines.append((len(lines), removed.pop(0)[1]))
             words = key(line)
             if len(line) < _SAME_LINE or words not in seen:
                 seen.add(words)
                 if number in kinds:
                     structure.setdefault(kinds[number], []).append(len(lines))
                 lines.append(line)
+        site_lines += [(len(lines), line) for _, line in removed]
     first = pages[0]
     modified = max((page.modified_at for page in pages if page.modified_at is not None), default=None)
-    return replace(
+    joined = replace(
         first,
         text="\n".join(lines)[:MAX_TEXT],
         structure=structure,
@@ -130,10 +136,12 @@ def join_pages(pages: Sequence[Article]) -> Article:
         partial=any(page.partial for page in pages),
         extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},
     )
+    joined.site_lines = site_lines
+    return joined
 
 
 def _elsewhere(url: str, address: str) -> str | None:
-    """The absolute address, if it is another page of the same site."""
+    """Return the absolute URL if it is another page of the same site."""
     found = urls.resolve(url, address) if address else None
     if found is None or found.partition("#")[0] == url.partition("#")[0]:
         return None
@@ -146,7 +154,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]], int]:
-    """The address without its page number, and the number; 1 where there is none."""
+    """Return the URL without its page number, and the number; 1 if there is none."""
     number = 1
     query = []
     for name, value in parse_qsl(parts.query[:2000], keep_blank_values=True):

@@ -1,7 +1,8 @@
-"""What the selectors of a site's rule find on a page."""
+"""Applies the selectors of a site's rule to a page."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import lru_cache
@@ -16,12 +17,20 @@ from newsbot.extraction.strings import plain, resolved, squash
 from newsbot.rules.schema import Layout, Rule, Selector
 
 MAX_HITS = 2000
+MAX_SIBLINGS = 1_000_000
+"""Maximum pairs of siblings on a page for a selector that looks at siblings."""
+MAX_NESTED = 200_000
+"""Maximum pairs of an element and an ancestor, for selectors with several descendant steps or
+alternatives.
+"""
+_SIBLINGS = re.compile(r"-sibling\s*::|\.\.|parent\s*::")
+_NESTED = re.compile(r"(?://|descendant|ancestor|\|).*(?://|descendant|ancestor)", re.DOTALL)
 
 Hit: TypeAlias = HtmlElement | str
 
 
 def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:
-    """Return the layout that was in force on the day of publication, or today if that is not known."""
+    """Return the layout that was valid on the day of publication, or today if that day is not known."""
     if rule is None or not rule.layouts:
         return None
     day = (published or now).date()
@@ -32,19 +41,22 @@ def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> 
 
 
 class Selected:
-    """A layout applied to a tree: of a field's alternatives the first that gives something wins."""
+    """A layout applied to a tree: for each field, the first alternative with a result wins."""
 
     def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
         self._tree = tree
         self._layout = layout
         self._removed: frozenset[HtmlElement] | None = None
+        self._pairs: tuple[int, int] | None = None
 
     def names(self, field: str) -> bool:
-        """True when the layout says how to find ``field``."""
+        """True if the layout has selectors for ``field``."""
         return self._layout is not None and bool(self._layout.extract.get(field))
 
     def strings(self, field: str) -> list[str]:
-        """Return the values of ``field``, a line each; ``<meta>`` and ``<time>`` give their machine form."""
+        """Return the values of ``field``, one line each; for ``<meta>`` and ``<time>`` their machine-readable
+        form.
+        """
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_string(hit))]
             if values:
@@ -56,7 +68,7 @@ class Selected:
         return next(iter(self.strings(field)), None)
 
     def addresses(self, field: str) -> list[str]:
-        """Return the values of ``field`` as addresses: of elements ``src``, ``href`` or ``content``."""
+        """Return the values of ``field`` as URLs; for elements their ``src``, ``href`` or ``content``."""
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_address(hit))]
             if values:
@@ -64,7 +76,7 @@ class Selected:
         return []
 
     def blocks(self, field: str = "text") -> list[Block]:
-        """Return the text of ``field`` as blocks; several hits follow one another as on the page."""
+        """Return the text of ``field`` as blocks; several hits are in page order."""
         for selector in self._selectors(field):
             blocks: list[Block] = []
             for hit in _outermost(self._hits(selector)):
@@ -80,7 +92,7 @@ class Selected:
 
     @property
     def removed(self) -> frozenset[HtmlElement]:
-        """The elements that the layout's ``remove`` selectors hit."""
+        """The elements that the layout's ``remove`` selectors match."""
         if self._removed is None:
             selectors = self._layout.remove if self._layout is not None else ()
             hits = [hit for selector in selectors for hit in self._run(selector)]
@@ -102,7 +114,9 @@ class Selected:
         )
 
     def _run(self, selector: Selector) -> list[Hit]:
-        """Run one selector; one that gives a number or fails on this page gives nothing."""
+        """Run one selector; the result is empty if it fails on this page or would take too long."""
+        if not self._is_affordable(selector.xpath):
+            return []
         try:
             found = _compiled(selector.xpath)(self._tree)
         except etree.XPathError:
@@ -117,6 +131,28 @@ class Selected:
             if isinstance(hit, HtmlElement | str)
         ]
 
+    def _is_affordable(self, xpath: str) -> bool:
+        siblings, nested = _SIBLINGS.search(xpath), _NESTED.search(xpath)
+        if not siblings and not nested:
+            return True
+        if self._pairs is None:
+            self._pairs = pairs(self._tree)
+        return not (siblings and self._pairs[0] > MAX_SIBLINGS) and not (
+            nested and self._pairs[1] > MAX_NESTED
+        )
+
+
+def pairs(tree: HtmlElement) -> tuple[int, int]:
+    """Return how many pairs of siblings, and of an element and an ancestor, a tree has."""
+    siblings = nested = depth = 0
+    level = [tree]
+    while level:
+        siblings += sum(len(element) ** 2 for element in level)
+        nested += depth * len(level)
+        level = [child for element in level for child in element]
+        depth += 1
+    return siblings, nested
+
 
 @lru_cache(maxsize=4096)
 def _compiled(xpath: str) -> etree.XPath:
@@ -124,7 +160,7 @@ def _compiled(xpath: str) -> etree.XPath:
 
 
 def _outermost(hits: list[Hit]) -> list[Hit]:
-    """Leave out elements inside of other hits, so that no text comes twice."""
+    """Remove elements that are inside other hits, so that no text is repeated."""
     elements = {hit for hit in hits if not isinstance(hit, str)}
     return [
         hit

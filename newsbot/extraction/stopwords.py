@@ -87,7 +87,7 @@ mr: आणि आहे या ते की हे मध्ये नाही
 
 
 def _profiles(table: str) -> dict[str, frozenset[str]]:
-    """Read the table: a word with a colon begins a language."""
+    """Read the table: a word with a colon starts a language."""
     words: dict[str, set[str]] = {}
     language = ""
     for word in table.split():

@@ -1,4 +1,4 @@
-"""Clean strings out of dirty ones."""
+"""Cleans and compares strings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
-    """Return the words of ``lines``: a table of words that is written as text."""
+    """Return the words of ``lines``, a table of words written as text."""
     return tuple(" ".join(lines).split())
 
 
@@ -28,7 +28,7 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 def squash(text: str) -> str:
-    """Return ``text`` on one line: white space runs become one space, invisible characters go."""
+    """Return ``text`` on one line: runs of white space become one space, invisible characters are removed."""
     line = " ".join(text.split())
     return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
 
@@ -49,17 +49,17 @@ def plain(text: str) -> str:
 
 
 def resolved(text: str) -> str:
-    """Resolve entities that are still there after parsing: the page encoded them twice."""
+    """Resolve entities that remain after parsing because the page encoded them twice."""
     return unescape(text) if "&" in text and _ENTITY.search(text) else text
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text`` in lower case; a Chinese, Japanese or Korean sign is a word."""
+    """Return the words of ``text`` in lower case; each Chinese, Japanese or Korean sign is a word."""
     return _WORDS.findall(text.casefold())
 
 
 def key(text: str) -> str:
-    """Return what is compared when two strings may say the same: the words alone."""
+    """Return the words of ``text`` as a key: two strings with equal keys say the same."""
     return " ".join(words(text))
 
 
@@ -69,6 +69,6 @@ def looks_like_code(text: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Return the length of ``text`` in letters of an alphabet: a CJK sign weighs as much as three."""
+    """Return the length of ``text`` in letters of an alphabet: a CJK sign counts as three."""
     extra = 0 if text.isascii() else len(_CJK.findall(text))
     return len(text) + 2 * extra

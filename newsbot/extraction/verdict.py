@@ -1,4 +1,4 @@
-"""Is this page an article at all? A verdict from evidence, with a stable reason when it is none."""
+"""Decides by evidence whether a page is an article, with a stable reason if it is not."""
 
 from __future__ import annotations
 
@@ -15,16 +15,26 @@ from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.rules.shape import log_odds
+from newsbot.urls import canonicalize
 
 SHORT_WITH_HINT = 60
-"""Letters of text that are enough when a feed or a news sitemap calls the page news."""
+"""Least letters of the text if a feed or a news sitemap lists the page as news."""
 SHORT_WITH_METADATA = 110
-"""… when the page calls itself an article."""
+"""… if the page declares itself an article."""
 SHORT_HEADED = 180
-"""… when the page as a whole is headed as one story."""
+"""… if the page as a whole has the heading of one story."""
 SHORT_PLAIN = 250
-"""… when nothing speaks for it but its text."""
+"""… if there is no other evidence than the text."""
 LONG = 1200
+ARTICLE_ADDRESS = 1.5
+"""Log-odds of a URL (:mod:`newsbot.rules.shape`) that count as evidence for an article without other evidence
+…
+"""
+OTHER_ADDRESS = -6.0
+"""… and the log-odds of the URL of a service, a shop or a list, whatever dates the page shows."""
+PARAGRAPHS, PROSE = 8, 3000
+"""Number of paragraphs that are sentences, and their letters, above which a page is not a front page."""
 
 _PASSWORD = xpath("//input[@type='password']")
 _TAG_PATH = re.compile(
@@ -55,6 +65,29 @@ def is_strong(hint: Link | None) -> bool:
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
 
 
+def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
+    """True for a page that a feed, a sitemap or an article pattern of the site's rule names."""
+    if is_strong(hint) or (hint is not None and hint.where is Where.SITEMAP):
+        return True
+    return rule is not None and classify(rule, page.url).kind is Kind.ARTICLE
+
+
+def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
+    """True for a page without evidence that it is an article.
+
+    Evidence is the metadata of an article or a date, or else a URL like those of articles. Metadata other
+    than JSON-LD and microdata are common on pages of every kind, and so are dates. They do not count at a URL
+    that speaks against an article. At the URL of a home page they count only if the text is in one place.
+    """
+    if page.nodes.own is not None:
+        return False
+    if not dated and not _calls_itself(page):
+        return _odds(page) < ARTICLE_ADDRESS
+    if _is_front(page):
+        return concentration(page.tree, size(text))[1] < 0.6
+    return _odds(page) < OTHER_ADDRESS
+
+
 _NO_PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<\?xml[^>]{0,200}>\s{0,200})?(?:<!--[^>]{0,500}-->\s{0,200})?"
     rb"(?:<(?:rss|feed|urlset|sitemapindex|rdf:RDF)\b|\{\s{0,200}\"|\[\s{0,200}[{\"])"
@@ -62,12 +95,12 @@ _NO_PAGE = re.compile(
 
 
 def is_no_page(html: bytes) -> bool:
-    """True for feeds, sitemaps and JSON, by how they begin."""
+    """True for feeds, sitemaps and JSON, by their first bytes."""
     return _NO_PAGE.match(html) is not None
 
 
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
-    """Return why the page is no article whatever its text: stub, challenge, error, login; else None."""
+    """Return why the page is not an article, whatever its text (stub, challenge, error, login), or None."""
     length = size(text)
     if length < 600 and _is_stub(page):
         return "redirect_stub"
@@ -77,7 +110,7 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
 
 
 def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None:
-    """A page that holds no more than a word of the site to the reader."""
+    """Return the reason for a page that contains only a message of the site to the reader."""
     heading = page.headings[0] if page.headings else ""
     if length < 800 and any(map(notices.is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
@@ -92,7 +125,7 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
 
 
 def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
-    """Return why the text is no article's: too short, or a list of other articles; else None."""
+    """Return why the text is not that of an article (too short, or a list of other articles), or None."""
     text = join(blocks)
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
@@ -109,12 +142,13 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
 
 
 def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
-    """A front shows many headlines that are links, and little prose in one place."""
+    """Return the reason for a front page: many headlines that are links, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
-    listed = (not named and _is_named_as_list(page)) or bool(
-        _TAG_PATH.search(path) or _LIST_PATH.search(path)
-    )
+    named_as_list = not named and _is_named_as_list(page)
+    if _is_prose(blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
+        return None
+    listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
     suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
@@ -132,20 +166,34 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     return "front_page" if front else "section_front"
 
 
+def _is_prose(blocks: Sequence[Block]) -> bool:
+    """True for more paragraphs of sentences than any list of teasers has."""
+    prose = [len(block.text) for block in blocks if _SENTENCE_END.search(block.text)]
+    return len(prose) >= PARAGRAPHS and sum(prose) >= PROSE
+
+
+def _odds(page: Page) -> float:
+    """Return the log-odds that the URL is an article's; 0 if it is not a URL."""
+    try:
+        return log_odds(canonicalize(page.url))
+    except ValueError:
+        return 0.0
+
+
 def _calls_itself(page: Page) -> bool:
-    """True when the metadata say article."""
+    """True if the metadata declare an article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
 
 
 def _is_stub(page: Page) -> bool:
-    """True for a page that only sends the reader on, within five seconds."""
+    """True for a page that only redirects the reader, within five seconds."""
     return any(_AT_ONCE.match(element.get("content") or "") for element in _REFRESH(page.tree)[:3])
 
 
 def _is_front(page: Page) -> bool:
-    """True for the address of a home page, unless the page is headed as one story.
+    """True for the URL of a home page, unless the page has the heading of one story.
 
-    Some sites show the day's story at their root; saved pages often keep no more than the host.
+    Some sites show the story of the day at their root. Pages saved to files often keep only the host.
     """
     name = page.parts.path.strip("/").lower()
     if name not in ("", "index.html", "index.php", "index.htm", "home") or page.parts.query:
@@ -154,7 +202,7 @@ def _is_front(page: Page) -> bool:
 
 
 def _is_named_as_list(page: Page) -> bool:
-    """True for linked headlines below a mere name, at an address of a few plain words: /news/politics."""
+    """True for linked headlines below a short name, at a URL of a few plain words: /news/politics."""
     heading = page.headings[0] if page.headings else page.title_tag
     if len(heading) >= _LONG_HEADLINE or len(heading.split()) >= _MANY_WORDS:
         return False
@@ -162,7 +210,7 @@ def _is_named_as_list(page: Page) -> bool:
 
 
 def _is_headed(page: Page) -> bool:
-    """True when the title of the page begins with its first heading, and that is no mere name."""
+    """True if the title of the page begins with its first heading, and the heading is more than a name."""
     heading = page.headings[0] if page.headings else ""
     if len(heading) < _LONG_HEADLINE or len(heading.split()) < _MANY_WORDS:
         return False
@@ -171,7 +219,7 @@ def _is_headed(page: Page) -> bool:
 
 
 def _is_headed_as_shared(page: Page) -> bool:
-    """True when a heading that is no mere name is what the page is called when it is shared."""
+    """True if a heading that is more than a name equals the title for shared links."""
     shared = key(page.meta("og:title"))
     return any(
         len(heading) >= _LONG_HEADLINE and len(heading.split()) >= _MANY_WORDS and key(heading) == shared

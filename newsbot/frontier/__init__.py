@@ -1,9 +1,9 @@
-"""The frontier: which URL is fetched next, by whom, and when.
+"""The frontier decides which URL is fetched next, by which worker, and when.
 
 Files in reading order:
 
 * ``base``: the interface, its types and its guarantees
-* ``owners``: names of those who hold leases
+* ``owners``: names of lease owners
 * ``sqlite``: the frontier in the embedded data file
 * ``redis``: the frontier in Redis, with the scripts in ``lua/``
 """

@@ -2,19 +2,20 @@
 
 Every URL that was ever added is in exactly one state:
 
-``pending``    waits to be handed out (not before its ``due``, nor while it is held back)
-``leased``     one worker works on it until its deadline
-``done``       was worked on; becomes pending by itself when its next due time comes (if it has one)
-``aside``      lost its lease or failed too often; kept with its story, never handed out
+``pending``    waits to be leased (not before its ``due`` time, and not while it is held back)
+``leased``     one worker processes it until the lease's deadline
+``done``       was processed; becomes pending again at its next due time, if it has one
+``aside``      failed or lost its lease too often; kept with its history, never leased
 
-A worker may die of what it fetched (a page that takes all memory, a fault in a C library), and loses the
-leases of all that it had in flight then. So an entry whose lease was lost is a *suspect* until it is worked
-on without harm, and a worker is given one suspect at a time: the innocent ones clear themselves, the one
-that kills is set aside at its third loss, mostly alone. Of suspects the one that lost fewer leases goes
-first: where workers are killed again and again, each time another one is in flight.
+A page can kill the worker that fetches it (it takes all memory, or triggers a fault in a C library). The
+worker then loses all its leases, including those of harmless pages. An entry whose lease was lost is
+therefore a *suspect* until it is processed successfully. A worker gets one suspect at a time, so that
+harmless entries clear themselves. The suspect with the fewest lost leases goes first: if workers keep dying,
+a different suspect is in flight each time. After three more lost leases a suspect waits until a worker has
+nothing else to do, and is tried once more, alone. If that lease is lost as well, the entry is set aside.
 
-A backend is used by one thread; several processes may share the same data. All times are POSIX
-seconds of the backend's own clock. Faults of the backend surface as :class:`newsbot.errors.DataError`.
+A backend object is used by one thread; several processes may share the same data. All times are POSIX
+seconds of the backend's own clock. Backend failures are raised as :class:`newsbot.errors.DataError`.
 """
 
 from __future__ import annotations
@@ -26,15 +27,19 @@ from typing import Final, Literal, Protocol, TypedDict, runtime_checkable
 
 from newsbot.items import Kind
 
+ALONE: Final = 4
+"""Leases lost in a row before a suspect is tried alone: the first one, and three as the only suspect."""
+MAX_LOST: Final = ALONE + 1
+"""Leases lost in a row before an entry is set aside."""
 ASIDE: Final = "aside"
-"""Key in the data of an entry that was set aside: why."""
+"""Key in the data of an entry that was set aside; its value is the reason."""
 
 
 class EntryData(TypedDict, total=False):
-    """What travels with an entry, in JSON. Entries of a crawl have the first five fields."""
+    """Data stored with an entry, as JSON. Entries of a crawl have the first five fields."""
 
     source: str
-    """The domain of the rule."""
+    """The domain of the rule that the entry belongs to."""
     referrer: str | None
     where: str
     """A :class:`newsbot.items.Where`."""
@@ -44,16 +49,20 @@ class EntryData(TypedDict, total=False):
     """Why it was queued, see :func:`newsbot.items.read_reason`."""
     title: str
     published_at: str
+    authors: list[str]
+    """Author names as written in the feed."""
     force: bool
-    """A person asked for it."""
+    """True if a person requested the URL."""
     again: bool
-    """It was queued from the record of a known page."""
+    """True if the entry was queued from the stored record of a known page."""
     ruled: bool
-    """A source that a rule led to."""
+    """True for a source that was found through a rule."""
+    tried: list[str]
+    """Spellings of the URL that failed before this one."""
     same_headline: bytes
-    """While links are judged only: the fingerprint of the address that had the headline first."""
+    """Fingerprint of the URL that had the headline first; set only while links are judged."""
     aside: str
-    """Why it was set aside, for people (:data:`ASIDE`)."""
+    """Why the entry was set aside, as text for people (:data:`ASIDE`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,32 +70,32 @@ class Entry:
     """A URL to be queued."""
 
     url: str
-    """Absolute, as the site wrote it: this is what is fetched."""
+    """Absolute URL as the site wrote it; this one is fetched."""
     fingerprint: bytes
-    """16 bytes of the canonical URL: the identity of the entry."""
+    """16-byte hash of the canonical URL; it identifies the entry."""
     host: str
     """The politeness key."""
     kind: Kind
     priority: float = 0.0
-    """Higher is handed out first, within a host."""
+    """Within a host, entries with a higher priority are leased first."""
     due: float = 0.0
-    """Not before this moment; 0 means at once."""
+    """Earliest time at which the entry may be leased; 0 means immediately."""
     depth: int = 0
     data: EntryData = field(default_factory=EntryData)
 
 
 class Added(StrEnum):
-    """What became of an entry handed to :meth:`Frontier.add`."""
+    """The result of :meth:`Frontier.add` for one entry."""
 
     NEW = "new"
     KNOWN = "known"
     SOONER = "sooner"
-    """Was known, and its due time or priority has been moved up."""
+    """The entry was known; its due time or priority has been moved up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to work on an entry until ``deadline``; ``token`` proves it."""
+    """The right to process an entry until ``deadline``. ``token`` proves that the lease is valid."""
 
     entry: Entry
     owner: str
@@ -95,49 +104,51 @@ class Lease:
     attempts: int
     """Failed attempts before this one: nacks and lost leases since the last success."""
     lost: int = 0
-    """Leases lost in a row (worker died); above 0 it is a suspect, three put the entry aside."""
+    """Leases lost in a row (the worker died). Above 0: a suspect; :data:`ALONE` or more: leased alone."""
     last_fetched: float | None = None
-    """When the entry was worked on to its end last; None: never."""
+    """Time of the last ack of the entry; None if it was never acked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """What :meth:`Frontier.resume` found."""
+    """The result of :meth:`Frontier.resume`."""
 
     kept: int
-    """Leases that are the owner's again, or still."""
+    """Number of leases that the owner still holds or holds again."""
     emptied: bool = False
-    """The frontier is not the one that was opened: its server came back without its data."""
+    """True if the server restarted without its data, so that this is a different frontier."""
 
 
 FETCH_STEP = 60.0
-"""Seconds: of a URL that is merely known a frontier may keep the last fetch in whole steps, upwards."""
+"""Resolution in seconds of a known URL's last fetch; a frontier may round the time up to whole steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the frontier knows of a URL without asking storage."""
+    """What the frontier knows about a URL without asking the storage."""
 
     state: str
     last_fetched: float | None
-    """POSIX seconds, or less than :data:`FETCH_STEP` later."""
+    """POSIX seconds; may be up to :data:`FETCH_STEP` too late."""
     next_due: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What is still to come, as seen by :meth:`Frontier.outlook`."""
+    """The pending work, as reported by :meth:`Frontier.outlook`."""
 
     next_at: float | None
-    """When something can be leased (may lie in the past: at once); None: nothing is pending."""
+    """When the next entry can be leased; a time in the past means now, None means nothing is pending."""
     pending: int
     leased: int
-    """Leases out now within the same bounds, over all owners."""
+    """Current leases of all owners within the same horizon and hosts."""
+    host: str | None = None
+    """Host of the entry that can be leased next; Redis reports it only if ``accept`` was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCopy:
-    """How a host is treated. Times in POSIX seconds."""
+    """The politeness settings and next turn of a host. Times are POSIX seconds."""
 
     host: str
     delay: float
@@ -146,29 +157,36 @@ class HostCopy:
 
 
 class Frontier(Protocol):
-    """See the module's text for states and guarantees."""
+    """Interface of all frontiers. The module docstring describes states and guarantees."""
 
     @property
     def place(self) -> str:
-        """What people call the place of the data: ``data file`` or the server's product."""
+        """Name of the data's place in messages: ``data file``, or the product name of the server."""
 
     @property
     def is_local(self) -> bool:
         """True for the embedded data file."""
 
     # --- putting in
-    def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
-        """Queue what is new; one verdict an entry, in order. Idempotent.
+    def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
+        """Queue new entries. Return one result for each entry, in order. Idempotent.
 
-        A known entry stays as it is, except: a pending one takes the higher priority and the
-        earlier due time (``SOONER``); with ``force`` a done or aside one becomes pending at
-        ``entry.due`` with the new url and data (``SOONER``). A leased one is never changed.
+        A known entry stays unchanged, with these exceptions:
+
+        * A pending entry takes the higher priority and the earlier due time (``SOONER``).
+        * A pending entry without ``published_at`` takes the data of a new one that has it, all but
+          ``discovered_at``. This happens if a page linked the URL first and a feed listed it later.
+        * With ``force``, a done or aside entry becomes pending at ``entry.due`` with the new url and data
+          (``SOONER``).
+        * With ``respell``, a pending entry that was never fetched also takes url, host, kind and data.
+
+        A leased entry is never changed.
         """
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done without a fetch of their own (known under another address).
+        """Record entries as done that were not fetched themselves (they are known under another URL).
 
-        Leased entries and those fetched before keep their state.
+        Leased entries and entries that were fetched before keep their state.
         """
 
     # --- handing out
@@ -180,185 +198,204 @@ class Frontier(Protocol):
         horizon: float,
         ttl: float,
         accept: Callable[[str], bool] | None = None,
+        alone: bool = False,
     ) -> list[Lease]:
-        """Hand out up to ``limit`` entries that are due at or before ``horizon``.
+        """Lease up to ``limit`` entries that are due at or before ``horizon``, for ``ttl`` seconds.
 
-        First reclaims leases past their deadline. At most one entry a host and turn of its clock:
-        each handing-out moves the host's clock by its delay, and a host never has more leases out
-        than its concurrency. Best priority first within a host, oldest first among equals;
-        hosts whose turn came first go first. An owner never holds more than one suspect (an entry that
-        lost its last lease); this one goes before the others of its host. Leases last ``ttl`` seconds.
-        Hosts that ``accept`` refuses are passed over (a crawl of some sites only), however many they are.
+        Leases past their deadline are reclaimed first. A host gives at most one entry per turn: each lease
+        moves the host's next turn by its delay. A host never has more leases than its concurrency. Hosts
+        are served in the order of their turns; within a host the highest priority goes first, then the
+        oldest entry. An owner never holds more than one suspect (an entry that lost its last lease); a
+        suspect goes before the other entries of its host.
+
+        Hosts that ``accept`` refuses are skipped, however many there are (a crawl of some sites only).
+        With ``alone`` (the worker has nothing in flight) and nothing else to lease, the owner gets one
+        suspect that lost :data:`ALONE` leases. The worker must take nothing else beside it.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
-        """The work is done and stored: the entry is done, and due again at ``next_due`` (None: never).
+        """Mark the entry as done, after its result was stored. It is due again at ``next_due`` (None: never).
 
-        False, and nothing changes, when the lease is no longer the caller's.
-        A :class:`LeanFrontier` may leave a later ``next_due`` to the storage, where it has to stand already.
+        Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier`
+        does not have to keep a late ``next_due``: the storage must already have it.
         """
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack.
+        """Mark the attempt as failed: the entry is pending again after ``delay`` seconds, or set aside.
 
-        With ``counted`` False it is no failed attempt: the entry itself is not to blame.
+        Returns False like :meth:`ack`. With ``counted`` False the attempt is not counted, because the entry
+        did not cause the failure.
         """
 
     def release(self, owner: str, *, lost: bool = False) -> int:
-        """Hand back all leases of ``owner`` at once; how many.
+        """Return all leases of ``owner`` to the queue. Return their number.
 
-        Counts no attempt, unless ``lost`` says that the owner died: then they count as lost leases.
+        No attempt is counted, unless ``lost`` is True (the owner died): then they count as lost leases.
         """
 
     def owners(self) -> list[str]:
-        """Who holds leases now."""
+        """Return the owners that hold leases now."""
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Go on with work after the frontier could not be reached for longer than leases last.
+        """Continue work after the frontier was unreachable for longer than leases last.
 
-        All of these leases that are still the owner's now end ``ttl`` seconds from now. One that was taken
-        back meanwhile is the owner's again, unless somebody else has it now; in either case its loss is not
-        counted: nobody died. To be called before anything else, once the frontier answers again.
+        Those of ``leases`` that the owner still holds now end ``ttl`` seconds from now. A lease that was
+        reclaimed in the meantime is given to the owner again, unless another worker holds the entry. In both
+        cases the loss is not counted, since no worker died. Call this before any other method once the
+        frontier responds again.
         """
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
-        """Set what one turn of the host's clock lasts (seconds) and how many leases it may have out.
+        """Set the host's delay between turns (seconds) and its maximum number of leases.
 
-        With ``at_least`` a known host never becomes faster by it: another worker may know better.
+        The new delay counts from the last turn; a longer rest of the host stays. With ``at_least`` a known
+        host is only ever made slower, since another worker may have set a stricter limit.
         """
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest: its clock does not strike before ``seconds`` from now. Never shortens."""
+        """Let the host rest: its next turn is at least ``seconds`` from now. Never shortens a rest."""
 
-    def take_turn(self, host: str) -> float:
-        """Take the host's next turn for a request that is not queued here; seconds until it comes.
+    def take_turn(self, host: str, *, missed: float | None = None) -> float:
+        """Reserve the host's next turn for a request that is not queued. Return the seconds until then.
 
-        Atomic: nobody else is given this turn, and the clock strikes again one delay after it. So what
-        asks beside the crawl shares its pace. Leases and entries stay as they are.
+        ``missed`` is a past turn (POSIX seconds) that the caller reserved and did not use. If it is still
+        the host's last turn, the caller's turn is now, unless the host rests.
+
+        The call is atomic: no other caller gets this turn, and the next one is a delay later. Requests made
+        outside the queue thus share the pace of the crawl. Leases and entries are not changed.
+        """
+
+    def return_turn(self, host: str) -> None:
+        """Return the host's last turn, because the leased entry needed no request.
+
+        The next turn is now, unless the host rests (:meth:`back_off`).
         """
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
-        """What is known of those URLs; unknown ones are missing from the answer."""
+        """Return what is known about these URLs, by fingerprint. Unknown URLs are left out."""
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """The entry as it stands, for people who ask why.
+        """Return the current entry, for diagnosis; None if it is unknown.
 
-        A backend may answer None for what is done and never due again: its story is in the storage.
+        A backend may return None for an entry that is done and never due again: the storage has its history.
         """
 
     def host(self, name: str) -> HostCopy | None:
-        """Return how the host with this key is treated; None for a host that is not known."""
+        """Return the politeness settings of the host with this key; None for an unknown host."""
 
     def aside(self, limit: int) -> list[Entry]:
-        """The entries that were set aside last, the newest first; ``data[ASIDE]`` of each says why."""
+        """Return the entries that were set aside last, newest first; ``data[ASIDE]`` holds the reason."""
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """What is pending within ``horizon`` (on hosts that ``accept`` takes) and when the next entry
-        can be leased; one that waits only because its worker holds another suspect counts as if it could."""
+        """Return what is pending within ``horizon`` and when the next entry can be leased.
+
+        With ``accept``, only the hosts that it accepts count. A suspect that waits only because the worker
+        holds another suspect counts as if it could be leased.
+        """
 
     def counts(self) -> dict[str, int]:
-        """How many entries are in each state: keys pending, leased, done, aside, hosts."""
+        """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
 
     def close(self) -> None:
-        """Release the backend. Does not hand leases back: call :meth:`release` first."""
+        """Close the backend. Leases are not returned: call :meth:`release` first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """What :meth:`LeanFrontier.refill` answers. Times are those of the frontier's clock."""
+    """The result of :meth:`LeanFrontier.refill`. Times are those of the frontier's clock."""
 
     now: float
     until: float | None
-    """What the storage has due until this moment has been queued; None: it was never asked."""
+    """All pages that the storage has due until this time have been queued; None: no refill yet."""
     yours: bool
-    """The caller is the one who may ask the storage now."""
+    """True if the caller may query the storage now."""
 
 
 @runtime_checkable
 class LeanFrontier(Frontier, Protocol):
-    """A frontier that keeps only what is due soon, and is refilled from the storage."""
+    """A frontier that keeps only entries that are due soon. It is refilled from the storage."""
 
     @property
     def keep_within(self) -> float:
         """Seconds. Entries that are due later are kept as known URLs only; sources are always kept."""
 
     def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
-        """Ask for the right to refill, or keep it, for ``ttl`` seconds: one worker has it at a time.
+        """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
-        With ``until`` the one who has it says that the storage's pages are queued as far as that, and
-        gives it back.
+        With ``until`` the holder reports that it queued all pages the storage has due until then, and
+        releases the lock.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
-        """Record URLs as done and never due again, with the time of their last fetch, by fingerprint.
+        """Record URLs as done and never due again: fingerprint -> time of the last fetch (None: never).
 
-        What is known already stays as it is.
+        URLs that are already known stay unchanged.
         """
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
-        """Return the identity of the storage that it is refilled from: the first that it was told.
+        """Return the identity of the storage that this frontier is refilled from.
 
-        ``instead``: from now on it is this one.
+        The first ``storage`` passed is kept; later ones are ignored unless ``instead`` is True.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryCopy:
-    """An entry with all that is noted beside it. What was leased is pending."""
+    """An entry with its state and counters. A leased entry is copied as pending."""
 
     entry: Entry
     state: Literal["pending", "held", "done", "aside"]
-    """``held`` is pending, after a delay."""
+    """``held`` means pending after a delay."""
     at: float | None = None
-    """When the delay ends, when it is due again (None: never), when it was set aside."""
+    """``held``: end of the delay; ``done``: next due time (None: never); ``aside``: time of setting aside."""
     last_fetched: float | None = None
     attempts: int = 0
     lost: int = 0
 
 
 class FrontierTransfer(Protocol):
-    """What a frontier offers beside :class:`newsbot.frontier.base.Frontier`."""
+    """Methods to copy a frontier, in addition to :class:`newsbot.frontier.base.Frontier`."""
 
     def at_work(self) -> list[str]:
-        """Who holds leases that have not run out. Looking changes nothing, unlike handing out."""
+        """Return the owners of leases that have not expired. Unlike :meth:`Frontier.lease`, read-only."""
 
     def copy_hosts(self) -> Iterator[HostCopy]:
-        """All hosts."""
+        """Yield all hosts."""
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """All entries that are kept whole; the storage's pages tell the others."""
+        """Yield all entries that are kept in full; the others are in the pages of the storage."""
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Keep entries that are not known yet."""
+        """Store the copies of entries that are not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Who holds leases. Times are POSIX seconds of the frontier's clock."""
+    """A worker that holds leases. Times are POSIX seconds of the frontier's clock."""
 
     owner: str
     leases: int
     deadline: float
-    """When the first of the leases ends, unless the heartbeat comes before."""
+    """When the first of its leases expires, unless a heartbeat extends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """One look."""
+    """The workers and the lag of a frontier at one moment."""
 
     now: float
     overdue_since: float | None
-    """The due time of what has waited longest past it; None: nothing that was planned is late.
+    """The earliest due time of the entries that are late; None if none is.
 
-    What was queued to be fetched at once has no due time, and is not looked at.
+    Entries that were queued for an immediate fetch have no due time and are ignored.
     """
     workers: list[Worker]
-    """By name."""
+    """Sorted by name."""
 
     @property
     def lag(self) -> float:
@@ -368,7 +405,7 @@ class Watch:
 
 @runtime_checkable
 class Watched(Protocol):
-    """See the module's text."""
+    """A frontier that reports its workers and its lag."""
 
     def watch(self) -> Watch:
-        """Look at workers and lag."""
+        """Return the current workers and lag."""

@@ -1,6 +1,4 @@
-"""Names of those who hold leases (``host:pid:start``). On one machine it can be seen that an owner is
-dead.
-"""
+"""Names of lease owners (``host:pid:start``), and a check for owners on this machine that have died."""
 
 from __future__ import annotations
 
@@ -11,21 +9,22 @@ from collections.abc import Iterable
 
 _PID = re.compile(r"[1-9][0-9]{0,8}")
 _ours: set[str] = set()
-"""Owners that live in this process."""
+"""Owner names that this process created."""
 
 
 def owner_name(started: float) -> str:
-    """Return a name under which this process can own leases; ``started`` in POSIX seconds."""
+    """Return a name under which this process can own leases. ``started`` is in POSIX seconds."""
     name = f"{socket.gethostname()}:{os.getpid()}:{started:.6f}"
     _ours.add(name)
     return name
 
 
 def dead_owners(owners: Iterable[str]) -> list[str]:
-    """Return the owners that ran on this machine and run no more.
+    """Return the owners whose process ran on this machine and has ended.
 
-    A pid that was given to another program looks alive; its leases end by their deadline. Our own pid
-    under a name that is not ours was an earlier process (in a container pids repeat).
+    If another program has the pid now, the owner looks alive; its leases then end at their deadline. An
+    owner with the pid of this process but a different name was an earlier process: pids repeat in
+    containers.
     """
     here = socket.gethostname()
     dead = []

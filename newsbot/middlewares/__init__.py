@@ -1,10 +1,11 @@
 """Scrapy's middlewares, in the order in which a request passes them.
 
-* ``reprocessing``: no page before its interval has passed; conditional requests, and ``heads`` for HEAD
-* ``addresses``: no private addresses
+* ``reprocessing``: refuses pages before their interval has passed; conditional requests, and HEAD first
+* ``addresses``: refuses private addresses
 * ``robots``, ``tdmrep``: robots.txt and tdmrep.json of the site
-* ``politeness``: hosts that say "slow down" rest
-* ``compression``, ``redirects``: answers are unpacked, redirects are followed within the visit
-* ``archive``: keeps the answers as they came
-* ``links``: takes the links that a spider yields
+* ``rendering``: runs the scripts of pages if a rule or NEWSBOT_RENDER asks for it
+* ``politeness``: pauses hosts that answer 429 or 503 or do not answer
+* ``compression``, ``redirects``: decompress responses, follow redirects within the visit
+* ``archive``: writes responses to the WARC archive
+* ``links``: collects the links that a spider yields
 """

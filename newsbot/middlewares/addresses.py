@@ -1,40 +1,75 @@
-"""Refuses requests to private addresses that a page names, and to schemes other than http and https.
+"""Refuses requests to private addresses, to unusual ports and to schemes other than http and https.
 
-Addresses written as numbers are judged here (after WHATWG parsing, so that 0x7f.1 is 127.0.0.1); names
-are judged where they are resolved (:mod:`newsbot.crawl.address_guard`). Behind a proxy names are the proxy's.
+IP addresses are checked here, after WHATWG parsing, so that 0x7f.1 is 127.0.0.1. Names are checked when they
+are resolved (:mod:`newsbot.crawl.address_guard`). Behind a proxy, the proxy resolves names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from scrapy.crawler import Crawler
 from scrapy.http import Request
 
-from newsbot.crawl.address_guard import is_local
+from newsbot.crawl.address_guard import USUAL_PORTS, is_local
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
-from newsbot.items import Reason
+from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, Visit
+from newsbot.items import Reason, Where
+from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize
 
 
 class AddressGuardMiddleware:
-    """See the module's text; NEWSBOT_ALLOW_PRIVATE switches it off."""
+    """Refuses private addresses. NEWSBOT_ALLOW_PRIVATE switches it off."""
 
-    def __init__(self, allow_private: bool) -> None:
-        self.allow_private = allow_private
+    def __init__(self, allow_private: bool, rule_for: Callable[[str], Rule]) -> None:
+        self.allow_private, self._rule_for = allow_private, rule_for
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
         """Make the middleware as Scrapy does."""
-        return cls(crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE"))
+        return cls(crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE"), Crawl.of(crawler).context.rule_for)
 
     def process_request(self, request: Request) -> None:
-        """Raise :class:`Ignored` (``private_address``, ``bad_url``) for what must not be fetched."""
+        """Raise :class:`Ignored` (private_address, port, bad_url) for a URL that must not be fetched."""
         try:
-            host = urlsplit(canonicalize(request.url)).hostname or ""
+            parts = urlsplit(canonicalize(request.url))
+            host, port = parts.hostname or "", parts.port
         except ValueError as error:
             raise Ignored(Reason.BAD_URL, str(error)) from error
-        if not self.allow_private and is_local(host):
+        if self.allow_private:
+            return
+        if is_local(host):
             raise Ignored(
-                Reason.PRIVATE_ADDRESS, f"{host} is no public address (setting NEWSBOT_ALLOW_PRIVATE)"
+                Reason.PRIVATE_ADDRESS, f"{host} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)"
             )
+        visit: Visit | None = request.meta.get(META_KEY)
+        if port not in USUAL_PORTS and visit is not None and not _may_ask(visit, parts.netloc, port):
+            raise Ignored(Reason.PORT, f"only a page names port {port}; name it in a URL of the rule")
+        if port not in USUAL_PORTS and ASIDE_KEY in request.meta:
+            rule = self._rule_for(request.url)
+            if not _is_named(rule, parts.netloc, port):
+                raise Ignored(Reason.PORT, f"only a page names port {port}")
+        page = request.meta.get(PART_KEY)
+        if port not in USUAL_PORTS and page is not None and urlsplit(page).netloc != parts.netloc:
+            raise Ignored(Reason.PORT, f"a script of a page asks for port {port}")
+
+
+def _may_ask(visit: Visit, netloc: str, port: int | None) -> bool:
+    """Return True for a port that people have named, or from which pages of the same host were fetched."""
+    known = visit.record is not None and visit.record.last_fetched is not None
+    if not visit.hops and (known or visit.data.get("where") in (Where.SEED, Where.ARGUMENT)):
+        return True
+    before = (*visit.hops, visit.data.get("referrer") or "")
+    if any(urlsplit(url).netloc == netloc for url in before):
+        return True
+    return _is_named(visit.rule, netloc, port)
+
+
+def _is_named(rule: Rule, netloc: str, port: int | None) -> bool:
+    """Return True if the rule of the host's site names the port."""
+    host = netloc.partition(":")[0]
+    named = {urlsplit(url).port for url in (*rule.seeds, *rule.feeds, *rule.sitemaps, *rule.sections)}
+    return port in named and f".{host}".endswith(f".{rule.domain}")

@@ -1,7 +1,7 @@
-"""Passes requests and answers to the archive once the page was read, because only then its rights are known.
+"""Passes requests and responses to the archive after the page was read. Only then its rights are known.
 
-A page that says ``noarchive`` is not archived, nor one that somebody took out while it was fetched, under its
-address or its canonical one. Redirects are kept as they come.
+A page that says ``noarchive`` is not archived. Nor is a page whose URL or canonical URL was removed while it
+was fetched. Redirects are archived at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RAW_KEY = "exchange"
 
 
 class WireMiddleware:
-    """Takes note of each answer before it is decompressed; where nothing is archived it does nothing."""
+    """Keeps each response before it is decompressed. Does nothing if there is no archive."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._context = Crawl.of(crawler).context
@@ -37,7 +37,7 @@ class WireMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Note the answer; keep a redirect at once."""
+        """Note the response; archive a redirect at once."""
         archive = self._context.archive
         if archive is None:
             return response
@@ -50,7 +50,7 @@ class WireMiddleware:
 
 
 class ArchiveMiddleware:
-    """Keeps the answer after the spider has read all of it."""
+    """Archives a response after the spider has read it."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -64,7 +64,7 @@ class ArchiveMiddleware:
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Pass on everything; then keep the page, unless it says that it is not to be kept."""
+        """Pass on everything. Then archive the page, unless it forbids this."""
         async for output in result:
             yield output
         visit: Visit | None = response.meta.get(META_KEY)
@@ -73,7 +73,7 @@ class ArchiveMiddleware:
 
 
 async def keep_page(context: Context, removals: Removals, response: Response) -> None:
-    """Archive an answer that was read, unless its headers forbid it."""
+    """Archive a response that was read, unless its headers forbid this."""
     request = response.request
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if context.archive is None or exchange is None:

@@ -1,4 +1,4 @@
-"""Takes the links that a spider yields, so that they are queued before their page is acknowledged."""
+"""Collects the links that a spider yields, so that they are queued before their page is acknowledged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newsbot.errors import DataError, DataFull, RecordRefused
 
 
 class LinksMiddleware:
-    """Collects :class:`Found` in the visit; what ``start()`` yields is queued at once."""
+    """Collects :class:`Found` in the visit. Links from ``start()`` are queued at once."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -27,7 +27,7 @@ class LinksMiddleware:
         return cls(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Queue the sources that a crawl begins with; pass on everything else."""
+        """Queue the seeds of a crawl; pass on everything else."""
         async for result in start:
             if isinstance(result, Found):
                 await self._queue(result)
@@ -35,7 +35,7 @@ class LinksMiddleware:
                 yield result
 
     async def _queue(self, found: Found) -> None:
-        """Queue what a crawl begins with, however long the data are away: it comes only once."""
+        """Queue seeds. Wait as long as a backend is unavailable, because seeds are yielded only once."""
         try:
             await self._outage.patiently(self._links.queue, found)
         except DataFull as error:
@@ -57,4 +57,4 @@ class LinksMiddleware:
         except DataError as error:
             if visit is None or isinstance(error, RecordRefused):
                 raise
-            visit.end(Ending.RETURNED)  # the spider needed data that are away: the page is read again later
+            visit.end(Ending.RETURNED)  # a backend is unavailable: the page is read again later

@@ -1,18 +1,27 @@
-"""Lets a host rest that says "slow down" or does not answer: for all workers.
+"""Pauses hosts that answer 429 or 503, or do not answer. The pause holds for all workers.
 
-429 and 503 with Retry-After (RFC 9110, 10.2.3) rest the host as long as it asks; without it, and after
-timeouts and refused connections, the pause doubles with every further fault up to a limit.
+After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as the host asks for. Without
+Retry-After, and after timeouts and refused connections, the pause doubles with each further fault up to a
+limit. A URL that another site gave may have been chosen because it fails. So a site with a rule pauses only
+shortly for it. If the whole host has problems, the site's own URLs show it.
+
+Every request has a turn of its own in its host's clock, including those for robots.txt and for the targets of
+redirects. A request without a turn, or one that has missed its turn, takes the next one. A request that
+wakes late takes another turn too, because the next turn would come too soon after the late request.
 """
 
 from __future__ import annotations
 
+import asyncio
+
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
+from newsbot.crawl import address_guard
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import MAX_HOSTS
-from newsbot.crawl.failures import cause_of
-from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
+from newsbot.crawl.failures import NO_TLS, cause_of
+from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
 from newsbot.items import EventKind, Reason
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
@@ -26,54 +35,114 @@ HOST_FAULTS = (
     Reason.TLS,
     Reason.PROXY,
 )
+LATE = 0.05
+"""Share of the host's delay by which a request may be later than its turn."""
+TICK = 0.005
+"""Seconds by which any request may be later: an event loop is not more exact."""
+MOST_TURNS = 5
+"""Maximum number of turns that a request takes if the machine is too busy to use one in time."""
+LONGEST_WAIT = 60.0
+"""Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 900.0
 MAX_RETRY_AFTER = 24 * 3600.0
+_REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}
+"""Faults of an https request to a host without TLS."""
+_COUNTS = {ASIDE_KEY, PART_KEY}
+"""Meta keys of requests without a visit whose responses count for the host's pauses."""
 
 
 class PolitenessMiddleware:
-    """See the module's text."""
+    """Gives each request a turn, and pauses hosts after errors."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
         self._context, self._politeness = crawl.context, crawl.politeness
+        self._reachability = crawl.reachability
         self._faults: dict[str, int] = {}
+        self._plain: set[str] = set()
+        """Hosts that have answered by http, not only with a redirect."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PolitenessMiddleware:
         """Make the middleware as Scrapy does."""
         return cls(crawler)
 
+    async def process_request(self, request: Request) -> Request | None:
+        """Let a request without a turn wait for one. If the wait is long, the scheduler keeps the page."""
+        turn: Turn | None = request.meta.pop(TURN_KEY, None)
+        host = host_key(request.url)
+        delay = self._politeness.delay_of(host)
+        if delay <= 0:
+            return None
+        late = max(TICK, LATE * delay)
+        for _ in range(MOST_TURNS):
+            now = self._context.clock()
+            if turn is not None and now - turn.at <= late:
+                break
+            wait = self._politeness.take_turn(host, missed=None if turn is None else turn.leased)
+            turn = Turn(now + wait)
+            if wait > LONGEST_WAIT and META_KEY in request.meta:
+                return request.replace(meta={**request.meta, TURN_KEY: turn})
+            if wait > 0:
+                await asyncio.sleep(wait)
+        return None
+
     def process_response(self, request: Request, response: Response) -> Response:
-        """Rest the host on 429 and 503; forget earlier faults on any other answer."""
+        """Pause the host after 429 and 503. Any other response resets its count of faults."""
+        self._reachability.answered()
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is None and ASIDE_KEY not in request.meta:
+        if visit is None and not _COUNTS.intersection(request.meta):
             return response
         host = host_key(request.url)
         if response.status not in SLOW_DOWN:
             self._faults.pop(host, None)
+            if request.url.startswith("http:") and not 300 <= response.status < 400:
+                if len(self._plain) >= MAX_HOSTS:
+                    self._plain.clear()
+                self._plain.add(host)
             return response
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         asked = parse_retry_after(header, self._context.clock())
         asked = None if asked is None else min(asked, MAX_RETRY_AFTER)
         if visit is not None:
             visit.outcome.retry_after = asked
-        self._rest(host, visit, asked)
+        self._rest(request.url, visit, asked)
         return response
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Rest the host when it could not be reached."""
-        visit: Visit | None = request.meta.get(META_KEY)
-        if (visit is not None or ASIDE_KEY in request.meta) and cause_of(exception) in HOST_FAULTS:
-            asked = None if visit is None else visit.outcome.retry_after
-            self._rest(host_key(request.url), visit, asked)
+    def _is_strangers(self, visit: Visit, url: str) -> bool:
+        """Return True if another site gave ``url`` or redirected to it, and both sites have rules."""
+        named_by = visit.data.get("referrer") or visit.lease.entry.url
+        sites = {self._context.rule_for(one).domain for one in (url, named_by)}
+        return len(sites) > 1 and all(self._context.rules.get(one) is not None for one in sites)
 
-    def _rest(self, host: str, visit: Visit | None, asked: float | None) -> None:
-        """Rest the host that answered or failed: after a redirect not the one that was leased."""
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Pause the host if it could not be reached."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        cause = cause_of(exception)
+        if cause not in (*HOST_FAULTS, Reason.PRIVATE_ADDRESS):
+            return
+        host = host_key(request.url)
+        if host in address_guard.refused:
+            cause = Reason.PRIVATE_ADDRESS
+        self._reachability.failed(self._context.rule_for(request.url).domain, cause)
+        if request.url.startswith("https:") and host in self._plain and cause in _REFUSALS:
+            return  # the host has no TLS, and is not in trouble: it answers by http
+        if (visit is not None or _COUNTS.intersection(request.meta)) and cause in HOST_FAULTS:
+            asked = None if visit is None else visit.outcome.retry_after
+            self._rest(request.url, visit, asked)
+
+    def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
+        """Pause the host that answered or failed. After a redirect this is not the leased one."""
+        host = host_key(url)
         if len(self._faults) >= MAX_HOSTS:
             self._faults.clear()
-        faults = self._faults[host] = self._faults.get(host, 0) + 1
-        pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
+        if visit is not None and self._is_strangers(visit, url):
+            pause = FIRST_PAUSE
+        else:
+            faults = self._faults[host] = self._faults.get(host, 0) + 1
+            longer = min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
+            pause = longer if asked is None else asked
         self._politeness.rest(host, pause)
         self._context.count("backed_off")
         if visit is not None:

@@ -1,7 +1,8 @@
-"""Follows redirects within one visit: the lease is kept, known targets are not fetched again."""
+"""Follows redirects within one visit. The lease is kept, and known targets are not fetched again."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 from scrapy import Spider
@@ -15,6 +16,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.entries import without_user
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.canonical import Canonical, alias_of
+from newsbot.crawl.links.queue import Links
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import EventKind, Reason
 from newsbot.rules.match import classify
@@ -22,16 +24,17 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):
-    """Scrapy's middleware that leads the lease along and knows what was fetched."""
+    """Scrapy's middleware, which also passes the visit on and checks whether the target is known."""
 
     _context: Context
     _canonical: Canonical
+    _links: Links
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the middleware as Scrapy does."""
         self, crawl = super().from_crawler(crawler), Crawl.of(crawler)
-        self._context, self._canonical = crawl.context, crawl.canonical
+        self._context, self._canonical, self._links = crawl.context, crawl.canonical, crawl.links
         return self
 
     def handle_referer(self, request: Request, response: Response) -> None:
@@ -39,7 +42,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         request.headers.pop("Referer", None)
 
     def _engine_started(self) -> None:
-        """Need no RefererMiddleware."""
+        """Do nothing. Scrapy's method needs RefererMiddleware, which newsbot does not use."""
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -51,7 +54,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         except IgnoreRequest as error:
             raise Ignored(Reason.REDIRECTS, "too many redirects in a row") from error
         except ValueError as error:
-            raise Ignored(Reason.BAD_URL, f"redirects to what is no address: {error}") from error
+            raise Ignored(Reason.BAD_URL, f"redirects to what is not an address: {error}") from error
         if not isinstance(result, Request):
             return result
         if "@" in result.url:
@@ -64,8 +67,10 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         return result
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
+        context = self._context
         try:
-            canonical = canonicalize(target.url, visit.rule.drop_query)
+            rule = context.rule_for(target.url)
+            canonical = canonicalize(target.url, (visit.rule if visit.kind.is_source else rule).drop_query)
         except ValueError as error:
             raise Ignored(Reason.BAD_URL, f"redirects to {target.url}: {error}") from error
         if target.url in (request.url, *visit.hops):
@@ -74,13 +79,11 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         here = fingerprint(canonical)
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
-        context = self._context
-        rule = context.rule_for(target.url)
         if context.rules.get(rule.domain) is not None:
             visit.rule = rule  # an article belongs to the site that publishes it
         if classify(visit.rule, canonical).denied:
             raise Ignored(Reason.DENIED, f"redirects to what the site's rule denies: {canonical}")
         if self._canonical.is_taken(here):
+            alias = alias_of(visit, target.url, here, context.clock())
+            self._links.offer([replace(alias, priority=visit.lease.entry.priority)])
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")
-        # nobody else needs to fetch it; should this visit die, its own lease brings both back
-        context.frontier.mark_done([alias_of(visit, target.url, here, context.clock())], None)

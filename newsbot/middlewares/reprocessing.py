@@ -1,7 +1,7 @@
-"""The gate before each download: a page is not fetched again before its interval has passed.
+"""Refuses the download of a page before its interval has passed.
 
-The decision is :func:`newsbot.recrawl.gate`; this part looks up the page record, adds the conditional
-headers and notes what the answer says of the page.
+:func:`newsbot.recrawl.gate` makes the decision. This middleware reads the page record, adds the conditional
+headers and notes the response's data on the page.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Ignored
+from newsbot.crawl.context import Context
+from newsbot.crawl.failures import Ignored, cause_of_status
 from newsbot.crawl.seeds import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Ending, Visit
-from newsbot.items import Reason, Where
-from newsbot.middlewares.heads import Heads
+from newsbot.items import EventKind, Reason, Where
 from newsbot.recrawl import gate, parse_max_age
+from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.urls import host_key
 
 
 class ReprocessingMiddleware:
-    """See the module's text."""
+    """Applies the gate to each request, and makes requests conditional."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -36,7 +38,7 @@ class ReprocessingMiddleware:
     def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` (``too_young``)."""
         visit: Visit | None = request.meta.get(META_KEY)
-        # robots.txt, or a later hop of a visit that was let through
+        # a request for robots.txt, or a later hop of a visit that has passed the gate
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
@@ -66,7 +68,7 @@ class ReprocessingMiddleware:
         self._heads.begin(request, visit)
 
     def _look_up(self, visit: Visit) -> None:
-        """Find the page's record. The frontier knows which were never fetched: those are not looked up."""
+        """Read the page's record, unless the frontier knows that the page was never fetched."""
         lease, data = visit.lease, visit.data
         untouched = lease.last_fetched is None and lease.attempts == 0
         found = not data.get("again") and data.get("where") != Where.REDIRECT
@@ -76,7 +78,7 @@ class ReprocessingMiddleware:
         visit.record = self._context.storage.pages.get([key]).get(key)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Note status and validators of the answer in the visit; after HEAD, ask for the page if need be."""
+        """Note status and validators of the response in the visit. After HEAD, send a GET if it is needed."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and request.method == "HEAD":
             following = self._heads.answer(visit, request, response)
@@ -92,6 +94,8 @@ class ReprocessingMiddleware:
             self._note_headers(visit, response)
             self._context.count("bytes", len(response.body))
             if response.status == 304:
+                if not _is_conditional(request):
+                    raise Ignored(cause_of_status(304), "304 to a request without a condition")
                 self._count_saving(visit, request)
         return response
 
@@ -112,3 +116,52 @@ class ReprocessingMiddleware:
                 visit.page[field] = value.decode("latin-1")[:500]
             elif response.status == 200:
                 visit.page[field] = None
+
+
+def _is_conditional(request: Request) -> bool:
+    return "If-None-Match" in request.headers or "If-Modified-Since" in request.headers
+
+
+MAX_HOSTS = 10_000
+
+
+class Heads:
+    """Sends HEAD first if the site's rule says so (``head``). If needed, a GET follows in the same visit.
+
+    The GET waits for its host's turn like the next hop of a redirect, so that the rule's delay is kept. Hosts
+    that do not support HEAD are remembered as long as the crawl runs.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._unwilling: set[str] = set()
+
+    def begin(self, request: Request, visit: Visit) -> None:
+        """Turn a conditional request into HEAD if the rule says so.
+
+        This is not done for pages that a person asked for, nor twice in a visit.
+        """
+        if visit.kind not in visit.rule.head or visit.forced or visit.lease.attempts:
+            return
+        if _is_conditional(request) and host_key(request.url) not in self._unwilling:
+            request.method = "HEAD"
+
+    def answer(self, visit: Visit, request: Request, response: Response) -> Request | Response:
+        """Return what follows a HEAD response: the response itself, a 304 response, or a GET request."""
+        self._context.count("head/asked")
+        if response.status in PASSING:
+            return response
+        fields = [response.headers.get(name) for name in ("ETag", "Last-Modified")]
+        etag, last_modified = (None if value is None else value.decode("latin-1") for value in fields)
+        if tells_unchanged(visit.record, response.status, etag, last_modified):
+            self._context.count("head/unchanged")
+            visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=True)
+            return response.replace(status=304, body=b"")
+        if response.status in UNWILLING:
+            self._context.count("head/refused")
+            if len(self._unwilling) >= MAX_HOSTS:
+                self._unwilling.clear()
+            self._unwilling.add(host_key(request.url))
+        visit.asked_head = True
+        visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=False)
+        return request.replace(method="GET")

@@ -1,54 +1,60 @@
-"""robots.txt (RFC 9309): fetched once a day for each host and obeyed; its Crawl-delay and Sitemap lines are
-used.
+"""Obeys robots.txt (RFC 9309) and uses its Crawl-delay and Sitemap lines.
 
-Scrapy 2.19's own middleware lets disallowed requests through under concurrency: several coroutines await
-one Deferred and all but the first get None. Here all wait for one task per host.
+The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.host_files`).
+The middleware of Scrapy 2.19 lets disallowed requests pass under concurrency: several coroutines await one
+Deferred, and all but the first get None. Here all coroutines await one task per host.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from protego import Protego
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Request, Response
+from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Ignored, cause_of
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.failures import Ignored, cause_of, text_of
+from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.items import Reason
 from newsbot.rights import read_robots
 from newsbot.rules.schema import Rule
+from newsbot.sites.host_files import keep_file, kept_file
+from newsbot.sites.rights import origin_of
 from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
-"""Of a larger file the beginning holds all the same; Scrapy gives nothing of an answer that it cut off."""
-KEEP_SECONDS = 24 * 3600.0  # RFC 9309, 2.4
+"""Only the beginning of a larger file counts.
+
+More is downloaded, because Scrapy drops a truncated response.
+"""
 KEEP_FAILED_SECONDS = 300.0
 MAX_KNOWN = 20_000
-"""Origins whose robots.txt is remembered; then all are asked again as they come."""
+"""Hosts whose robots.txt is remembered. When the limit is reached, all are forgotten."""
+NAME = "robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What robots.txt of one origin says."""
+    """The robots.txt of a host. ``origin`` is the scheme and authority from which it was requested."""
 
+    origin: str
     expires: float
     parser: Protego | None = None
-    """None: everything is allowed, unless ``fault`` says that nothing is."""
+    """None if there is no file. Everything is then allowed if ``fault`` is None, else nothing."""
     text: str = ""
     fault: str | None = None
-    """``robots_unreachable`` (no answer) or ``robots_failing`` (a server error)."""
+    """``robots_unreachable`` (no answer), ``tls`` (no valid certificate), ``robots_failing`` (server
+    error)."""
 
 
 class RobotsMiddleware:
-    """See the module's text."""
+    """Refuses requests that robots.txt does not allow."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
@@ -67,41 +73,74 @@ class RobotsMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
-        """Raise :class:`Ignored` (``robots`` or the fault of robots.txt) for what must not be fetched."""
+        """Raise :class:`Ignored` (``robots`` or the fault of robots.txt) if the URL must not be fetched."""
         if request.meta.get("dont_obey_robotstxt"):
             return
         robots = await self._robots(request)
         if robots.parser is not None and robots.parser.crawl_delay(self.agent) is not None:
-            self._set_pace(robots, request)  # each time: another worker may know the host's rule only
+            # each time: another worker may have written the rule's delay only
+            self._set_pace(robots, request)
         if robots.fault is not None:
             raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
-        parts = urlsplit(request.url)
-        origin = f"{parts.scheme}://{parts.netloc}"
-        known = self._asked.get(origin)
-        if known is not None and known.done() and self._is_over(known):
-            known = None
-        if known is None:
-            if len(self._asked) >= MAX_KNOWN:
-                self._asked = {where: told for where, told in self._asked.items() if not told.done()}
-            known = asyncio.ensure_future(self._ask(origin, request))
-            self._asked[origin] = known
-        # shield: a request that is cancelled must not take the answer away from the others
-        return await asyncio.shield(known)
+        origin = origin_of(request.url)
+        host = host_key(request.url)
+        while True:
+            known = self._asked.get(host)
+            if known is not None and known.done() and self._is_over(known, origin):
+                known = None
+            if known is None:
+                if len(self._asked) >= MAX_KNOWN:
+                    self._asked = {where: told for where, told in self._asked.items() if not told.done()}
+                known = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))
+            # shield: if one request is cancelled, the others still get the result
+            robots = await asyncio.shield(known)
+            if robots.fault is None or robots.origin == origin:
+                return robots
 
-    def _is_over(self, told: asyncio.Future[Robots]) -> bool:
-        """Return True for an answer that is too old, or that a fault of ours kept from us."""
-        faulty = told.cancelled() or told.exception() is not None
-        return faulty or told.result().expires < self._context.clock()
+    def _is_over(self, told: asyncio.Future[Robots], origin: str) -> bool:
+        """Return True for a result that is too old, or whose fault is ours or that of the other scheme."""
+        if told.cancelled() or told.exception() is not None:
+            return True
+        robots = told.result()
+        return robots.expires < self._context.clock() or bool(robots.fault and robots.origin != origin)
 
-    async def _ask(self, origin: str, request: Request) -> Robots:
+    async def _learn(self, origin: str, request: Request) -> Robots:
+        """Return the robots.txt that a worker has read today, or fetch it now."""
+        host = host_key(origin)
+        file = kept_file(self._context.notes, host, NAME, self._context.clock())
+        if file is None:
+            told = await self._ask(origin, request.meta.pop(TURN_KEY, None))
+            if isinstance(told, Robots):
+                return told
+            file = keep_file(self._context.notes, host, NAME, told, self._context.clock())
+        robots = Robots(origin, file.expires)
+        if file.body is not None:
+            text = file.body.decode("utf-8-sig", errors="ignore")
+            parser = Protego.parse(text)
+            robots = Robots(origin, file.expires, parser, text)
+            self._rights.heard_robots(origin, read_robots(text), parser.can_fetch)
+        self._set_pace(robots, request)
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None and robots.parser is not None:
+            own = self._context.rule_for(
+                request.url
+            )  # another site may have led to the first page of the host
+            self._use(robots, visit.rule if self._context.rules.get(own.domain) is None else own, visit)
+        return robots
+
+    async def _ask(self, origin: str, turn: Turn | None) -> bytes | Robots | None:
+        """Fetch the file with ``turn``.
+
+        Return None if there is none, or a closed site if it cannot be read.
+        """
         question = Request(
             f"{origin}/robots.txt",
             callback=NO_CALLBACK,
-            meta={"dont_obey_robotstxt": True, "download_maxsize": MAX_DOWNLOAD},
+            meta={"dont_obey_robotstxt": True, "download_maxsize": MAX_DOWNLOAD, TURN_KEY: turn},
         )
         engine = self.crawler.engine
         assert engine is not None
@@ -109,50 +148,31 @@ class RobotsMiddleware:
         try:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
-            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops as good as none
-                return Robots(self._context.clock() + KEEP_SECONDS)
-            self._context.count("robots/unreachable")
-            return self._closed(Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
+            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops it counts as missing
+                return None
+            if cause_of(error) == Reason.TLS:
+                return self._closed(origin, Reason.TLS, text_of(error))
+            return self._closed(origin, Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
-            self._context.count("robots/unreachable")
-            return self._closed(Reason.ROBOTS_FAILING, f"status {response.status}")
-        robots = self._read(response)
-        if robots.parser is not None:
-            self._rights.heard_robots(origin, read_robots(robots.text), robots.parser.can_fetch)
-        self._set_pace(robots, request)
-        self._count_turn(origin)
-        visit: Visit | None = request.meta.get(META_KEY)
-        if visit is not None and robots.parser is not None:
-            self._use(robots, visit.rule, origin, visit)
-        return robots
+            return self._closed(origin, Reason.ROBOTS_FAILING, f"status {response.status}")
+        # RFC 9309, 2.3.1.3: unavailable means no restriction
+        return None if response.status >= 300 else bytes(response.body[:MAX_BYTES])
 
-    def _closed(self, fault: str, text: str) -> Robots:
+    def _closed(self, origin: str, fault: str, text: str) -> Robots:
         # RFC 9309, 2.3.1.4: an unreachable robots.txt means complete disallow
-        return Robots(self._context.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
-
-    def _read(self, response: Response) -> Robots:
-        expires = self._context.clock() + KEEP_SECONDS
-        if response.status >= 300:  # RFC 9309, 2.3.1.3: unavailable means no restriction
-            return Robots(expires)
-        text = response.body[:MAX_BYTES].decode("utf-8-sig", errors="ignore")
-        return Robots(expires, Protego.parse(text), text)
+        self._context.count("robots/unreachable")
+        return Robots(origin, self._context.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
 
     def _set_pace(self, robots: Robots, request: Request) -> None:
-        """Tell the frontier how often the host may be asked: as its rule says, or less by its Crawl-delay."""
+        """Write the host's delay to the frontier: the rule's, or the Crawl-delay if that is longer."""
         wanted = None if robots.parser is None else robots.parser.crawl_delay(self.agent)
         rule = self._context.rule_for(request.url)
         self._politeness.set_pace(host_key(request.url), rule, min(float(wanted or 0.0), self.delay_cap))
 
-    def _count_turn(self, origin: str) -> None:
-        """Let the pause before the host's next page begin now: the page that asked goes out now."""
-        host = host_key(origin)
-        delay = self._politeness.delay_of(host)
-        if delay > 0:
-            self._politeness.rest(host, delay)
-
-    def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
+    def _use(self, robots: Robots, rule: Rule, visit: Visit) -> None:
         chosen = self._follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
-            links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))
+            place = f"{robots.origin}/robots.txt"
+            links = tuple(from_robots(robots.text, place))
             if links:
-                visit.found.append(Found(links=links, referrer=f"{origin}/robots.txt", depth=0))
+                visit.found.append(Found(links=links, referrer=place, depth=0, source=rule.domain))

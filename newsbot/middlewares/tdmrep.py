@@ -1,7 +1,9 @@
-"""Fetches ``/.well-known/tdmrep.json`` of each site once a day, before its first page of the day.
+"""Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first page of the day.
 
-What the file says is recorded with the articles. A site without one, or that does not answer, reserves
-nothing by it. robots.txt is obeyed, and the file takes a turn of the host's clock.
+All workers and both schemes share it (:mod:`newsbot.sites.host_files`).
+
+The content of the file is recorded with the articles. If a site has no file or does not answer, it reserves
+nothing by this file. robots.txt is obeyed.
 """
 
 from __future__ import annotations
@@ -15,24 +17,24 @@ from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
-from newsbot.rights import Reservations, read_tdmrep
+from newsbot.rights import read_tdmrep
 from newsbot.rights.tdmrep import MAX_BYTES, PATH
+from newsbot.sites.host_files import KEEP_SECONDS, keep_file, kept_file
 from newsbot.sites.rights import MAX_KNOWN, origin_of
 from newsbot.urls import host_key
 
-KEEP_SECONDS = 24 * 3600.0
 TIMEOUT = 10.0
 
 
 class TdmRepMiddleware:
-    """See the module's text; NEWSBOT_TDMREP switches it off."""
+    """Fetches tdmrep.json. NEWSBOT_TDMREP switches it off."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("NEWSBOT_TDMREP"):
             raise NotConfigured
         crawl = Crawl.of(crawler)
         self.crawler = crawler
-        self._context, self._politeness, self._rights = crawl.context, crawl.politeness, crawl.sites.rights
+        self._context, self._rights = crawl.context, crawl.sites.rights
         self._asked: dict[str, tuple[float, asyncio.Future[None]]] = {}
 
     @classmethod
@@ -41,36 +43,40 @@ class TdmRepMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
-        """Let a page wait until its site's file is known; feeds and sitemaps need none."""
+        """Let a page wait until its site's file is known. Feeds and sitemaps do not need it."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.kind.is_source:
             return
-        origin, now = origin_of(request.url), self._context.clock()
-        asked = self._asked.get(origin)
+        host, now = host_key(request.url), self._context.clock()
+        asked = self._asked.get(host)
         if asked is None or asked[0] < now:
             if len(self._asked) >= MAX_KNOWN:
                 self._asked = {where: one for where, one in self._asked.items() if not one[1].done()}
-            asked = self._asked[origin] = (now + KEEP_SECONDS, asyncio.ensure_future(self._ask(origin)))
-        # shield: a request that is cancelled must not take the answer away from the others
+            task = asyncio.ensure_future(self._learn(origin_of(request.url)))
+            asked = self._asked[host] = (now + KEEP_SECONDS, task)
+        # shield: if one request is cancelled, the others still get the result
         await asyncio.shield(asked[1])
 
-    async def _ask(self, origin: str) -> None:
+    async def _learn(self, origin: str) -> None:
+        host = host_key(origin)
+        file = kept_file(self._context.notes, host, PATH, self._context.clock())
+        body = await self._ask(origin) if file is None else file.body
+        told = read_tdmrep(body or b"")
+        if told.rules:
+            self._context.count("tdmrep/found")
+        self._rights.heard_tdmrep(origin, told)
+
+    async def _ask(self, origin: str) -> bytes | None:
+        """Fetch the file and store it for all workers. Return None if there is none."""
         meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
         engine = self.crawler.engine
         assert engine is not None
         self._context.count("tdmrep/asked")
-        told = Reservations()
         try:
             response = await engine.download_async(Request(origin + PATH, callback=NO_CALLBACK, meta=meta))
         except Exception:  # noqa: BLE001  (whatever keeps the file from us: then nothing is known of it)
             self._context.count("tdmrep/unreachable")
-        else:
-            if response.status == 200:
-                told = read_tdmrep(response.body)
-            if told.rules:
-                self._context.count("tdmrep/found")
-        self._rights.heard_tdmrep(origin, told)
-        delay = self._politeness.delay_of(host_key(origin))
-        if delay > 0:  # the file took the page's turn; the page takes the next one
-            self._politeness.rest(host_key(origin), 2 * delay)
-            await asyncio.sleep(delay)
+            return None
+        body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None
+        keep_file(self._context.notes, host_key(origin), PATH, body, self._context.clock())
+        return body

@@ -1,4 +1,4 @@
-"""Reports on availability and structure of sites, as plain data, from what ``scrapy crawl monitor`` kept.
+"""Reports on availability and structure of sites, as plain data, from checks of ``scrapy crawl monitor``.
 
 Files in reading order:
 

@@ -1,4 +1,4 @@
-"""What changed on a page between its last check and the check before it, in the run before."""
+"""Compares a page's last check with the check of an earlier run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
     "content",
 )
 WEIGHT = {STATUS: 0, TARGET: 1, TYPE: 2, SIZE: 3, SERVER: 4, NEW: 5}
-"""What people want to see first; that the content of a page changed is only counted."""
+"""Sort order of changes, most important first. Changes of content are only counted."""
 SIZE_FACTOR = 2.0
-"""A page that became so many times larger or smaller is named."""
+"""A page is listed if its size grew or shrank by this factor."""
 
 
 def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
-    """Return what changed, by kind: what it was and what it is. ``new``: there was no check before."""
+    """Return the changes by kind, each as (before, now). ``new``: there was no earlier check."""
     now, before = page.last, page.before
     if before is None:
         return {NEW: ("", now.outcome)}
@@ -56,7 +56,7 @@ def _validator(check: PageCheck) -> str:
 
 
 def _sizes(before: PageCheck, now: PageCheck) -> tuple[str, str]:
-    """Return both sizes if they differ much."""
+    """Return both sizes if they differ by SIZE_FACTOR or more."""
     if not before.size or not now.size or before.method != now.method:
         return "", ""
     factor = max(before.size, now.size) / min(before.size, now.size)

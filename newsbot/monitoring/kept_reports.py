@@ -1,8 +1,7 @@
-"""Keeps the last result of the monitor for each site, so that it can be shown immediately.
+"""Stores the last monitor report of each site, so that it can be shown immediately.
 
-Notes have a bound (:data:`newsbot.storage.notes.MAX_NOTE`): long lists are kept from their beginning, as far
-as they have room; the counts are always of all. The whole report is made anew by
-:func:`newsbot.monitoring.report.site_report`.
+Notes have a size limit (:data:`newsbot.storage.notes.MAX_NOTE`), so long lists are cut at the end. Counts
+are always complete. :func:`newsbot.monitoring.report.site_report` computes the full report again.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import Any
 from newsbot.storage.notes import MAX_NOTE, Notes, to_json
 
 SUMMARIES = "monitor"
-"""The kind of the notes with one summary a site, by domain."""
+"""The kind of the notes that have one summary for each site, by domain."""
 MAX_RUNS = 30
-"""Runs of a site that are kept, the last ones."""
+"""Maximum number of runs stored for a site, the latest ones."""
 PARTS: Mapping[str, tuple[str, ...]] = {
     "broken": ("broken", "refused"),
     "moved": ("moved",),
@@ -23,15 +22,15 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "structure": ("sections", "links", "depths", "tree", "orphans"),
     "extremes": ("slowest", "largest"),
 }
-"""Which note has which lists of a report."""
+"""The notes of a report, and the lists of the report in each."""
 _LISTS = frozenset(name for names in PARTS.values() for name in names)
 
 
 def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any]) -> None:
-    """Keep the report on a site as the last one, and ``run`` among its runs.
+    """Store the last report on a site, and add ``run`` to its runs.
 
-    ``run`` has ``began``, ``ended`` (POSIX seconds), ``reason`` and what was counted; one with the same
-    ``began`` is replaced. Raises :class:`newsbot.errors.DataError`.
+    ``run`` has ``began``, ``ended`` (POSIX seconds), ``reason`` and counts. A run with the same ``began`` is
+    replaced. Raises :class:`newsbot.errors.DataError`.
     """
     domain = str(report["site"])
     for part, names in PARTS.items():
@@ -44,12 +43,12 @@ def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any])
 
 
 def monitored(notes: Notes) -> dict[str, dict[str, Any]]:
-    """Return by domain the summary of each site: a report without its lists, and ``runs``."""
+    """Return the summary of each site by domain: a report without its lists, and ``runs``."""
     return notes.all(SUMMARIES)
 
 
 def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
-    """Return the last report on a site, its lists as far as kept, and ``runs``; None: there is none."""
+    """Return the last report on a site with its stored lists and ``runs``; None if there is none."""
     summary = notes.all(SUMMARIES).get(domain)
     if summary is None:
         return None
@@ -66,7 +65,7 @@ def forget_lists(notes: Notes, domain: str) -> None:
 
 
 def forget_report(notes: Notes, domain: str) -> bool:
-    """Delete what is kept of a site; False if nothing was."""
+    """Delete the reports of a site; return False if there are none."""
     forget_lists(notes, domain)
     return notes.forget(SUMMARIES, domain)
 
@@ -76,7 +75,7 @@ def _kind(domain: str) -> str:
 
 
 def _fitting(note: dict[str, Any]) -> dict[str, Any]:
-    """Return the note with its longest value shortened until all has room."""
+    """Return the note with its longest value shortened until the note fits."""
     while len(to_json(note)) > MAX_NOTE:
         name = max(note, key=lambda one: len(to_json(note[one])))
         note = {**note, name: _half(note[name])}

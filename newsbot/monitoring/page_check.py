@@ -1,4 +1,4 @@
-"""How one page is checked, and what its answers mean; no network in here."""
+"""How a page is checked, and how its response is interpreted. This module does not use the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A page that is asked for, and the redirects so far."""
+    """A page to request, with the redirects that led to it."""
 
     url: str
     """Canonical."""
@@ -24,7 +24,7 @@ class Target:
     found_on: str | None = None
     depth: int = 0
     reads: bool = False
-    """Its body is wanted too, for its links."""
+    """True if its body is read for links."""
     hops: tuple[tuple[int, str], ...] = ()
 
     def conditions(self) -> dict[str, str]:
@@ -35,20 +35,20 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back, or why nothing did."""
+    """A response, or the reason for a missing one."""
 
     method: str
     status: int | None = None
     fault: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: int = 0
-    """Bytes that came."""
+    """Number of bytes received."""
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where a redirect leads; ``url`` is empty where it leads nowhere, or in a circle."""
+    """The target of a redirect; ``url`` is empty if the redirect is invalid or circular."""
 
     target: Target
     url: str = ""
@@ -56,12 +56,12 @@ class Step:
 
 
 def needs_get(status: int) -> bool:
-    """Return True for answers to HEAD that are believed only after a GET: many servers do not know HEAD."""
+    """Return True if the response to HEAD must be confirmed by a GET: many servers do not support HEAD."""
     return status >= 400 and status not in (410, 429, 503)
 
 
 def next_hop(status: int, location: bytes | None, url: str, target: Target) -> Step | None:
-    """Return where the answer to ``url`` redirects; None: it does not."""
+    """Return the target of a redirect; None if the response is not a redirect."""
     if status not in REDIRECTS:
         return None
     to = resolve(url, (location or b"").decode("utf-8", "replace").strip()) if location else None
@@ -79,7 +79,7 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
 
 
 def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
-    """Return the check; a fault stands in place of the status. ``now`` in POSIX seconds."""
+    """Return the check. An error replaces the status. ``now`` is in POSIX seconds."""
     return PageCheck(
         url=target.url,
         source=target.source,

@@ -1,4 +1,4 @@
-"""Writes reports as JSON, or as one HTML page that loads nothing from elsewhere."""
+"""Writes reports as JSON, or as one HTML page that loads no other files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
 from newsbot.text.words import clean
 
 SHOWN = 1000
-"""Rows of a table."""
+"""Maximum number of rows of a table."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #d5dbe1; --soft: #5c6872; --bad: #b00020; }
 @media (prefers-color-scheme: dark) { :root { --line: #3a434b; --soft: #a4b0ba; --bad: #ff8a80; } }
@@ -33,7 +34,10 @@ Row = Sequence[object]
 
 
 def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) -> None:
-    """Write reports to a file that ends in .json or .html; it is replaced at once. Raises ``OSError``."""
+    """Write reports to a file that ends in .json or .html. An existing file is replaced atomically.
+
+    Raises ``OSError``.
+    """
     if path.suffix.lower() == ".json":
         text = json.dumps(list(reports), ensure_ascii=False, indent=1) + "\n"
     else:
@@ -47,7 +51,7 @@ def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) 
 
 
 def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
-    """Yield the pieces of a page with all reports; ``now`` in POSIX seconds."""
+    """Yield the HTML of a page with all reports. ``now`` is in POSIX seconds."""
     sites = ", ".join(str(report["site"]) for report in reports) or "no site"
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -59,7 +63,7 @@ def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the figures of a report, each with its name."""
+    """Yield name and value of each figure of a report."""
     run = report["run"]
     yield "last run", "never" if run is None else str(iso(utc(run)))
     yield "pages known", str(report["pages"])
@@ -79,14 +83,15 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def broken_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield for each broken page: outcome, since when, how many link to it, its address, some that link."""
+    """Yield for each broken page: outcome, since when, number of links to it, its address, some linking
+    pages."""
     for one in pages:
         linked = " ".join(one["referrers"][:5])
         yield one["outcome"], iso(utc(one["since"])), one["referrer_count"], one["url"], linked
 
 
 def moved_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield for each page that redirects: its address and the hops."""
+    """Yield for each redirecting page: its address and the hops."""
     for one in pages:
         yield one["url"], " ".join(f"{hop['status']} {hop['to']}" for hop in one["hops"])
 
@@ -149,7 +154,7 @@ def _site(report: Mapping[str, Any]) -> Iterator[str]:
 def _table(
     title: str, columns: Sequence[str], rows: Iterable[Row], number: int | None = None, *, head: bool = True
 ) -> Iterator[str]:
-    """Yield a table; one without rows is left out, one that does not name all says so."""
+    """Yield a table. It is left out if it has no rows, and says so if it does not show all."""
     kept = [row for row, _ in zip(rows, range(SHOWN), strict=False)]
     if not kept:
         return
@@ -172,16 +177,17 @@ def _cell(value: object) -> str:
 
 
 def _linked(word: str) -> str:
-    """Return an address as a link; only http and https, so that nothing else can be made of a click."""
+    """Return an address as a link. Only http and https become links, so that a click cannot run a script."""
     if not word.startswith(("http://", "https://")):
         return escape(word)
     return f'<a rel="noreferrer nofollow" href="{escape(word)}">{escape(word)}</a>'
 
 
 def _node(node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a folder of the tree with its counts, and those below it."""
+    """Yield a folder of the tree with its counts, and the folders below it."""
     broken = f' <span class="bad">{node["broken"]} broken</span>' if node["broken"] else ""
-    label = f'{escape(str(node["name"]))} <span class="soft">{node["pages"]} pages</span>{broken}'
+    pages = counted(node["pages"], "page")
+    label = f'{escape(str(node["name"]))} <span class="soft">{pages}</span>{broken}'
     if not node["below"]:
         yield f"<li>{label}</li>"
         return

@@ -1,7 +1,7 @@
-"""The report on one site: what its pages answer, which links are broken and where they are, how it is built.
+"""The report on one site: responses, broken links and the pages that have them, structure.
 
-One pass over the page records of the site and their last checks, and one over checks of pages that have
-no record; memory grows with what is listed and with the number of folders, not with the number of pages.
+It reads the page records of the site with their last checks once, and the checks of pages without a record
+once. Memory grows with the lists and the number of folders, not with the number of pages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class Top:
-    """The things with the largest ``key``, at most ``limit``; all are counted."""
+    """The ``limit`` items with the largest ``key``, and the number of all."""
 
     def __init__(self, limit: int, key: str, *more: str) -> None:
         self._limit, self._key = limit, itemgetter(key, *more)
@@ -34,14 +34,14 @@ class Top:
         self.count = 0
 
     def add(self, thing: dict[str, Any]) -> None:
-        """Count a thing, and keep it if it is large."""
+        """Count an item, and keep it if it is among the largest."""
         self.count += 1
         self._kept.append(thing)
         if len(self._kept) > 2 * self._limit:
             self._kept = self.listed()
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return what is kept, the largest first."""
+        """Return the items that were kept, the largest first."""
         return nlargest(self._limit, self._kept, key=self._key)
 
 
@@ -58,15 +58,15 @@ def quantiles(millis: array[float]) -> dict[str, int | None]:
 
 
 LIMIT = 1000
-"""Pages that each list of a report names at most; all are counted."""
+"""Maximum number of pages in each list of a report. All are counted."""
 MAX_WORDS = 200
-"""Servers and types that are told apart."""
+"""Maximum number of different servers and types that are counted separately."""
 REFERRERS = 5
-"""Pages named that link to a broken one."""
+"""Maximum number of linking pages that are named for a broken page."""
 _AT_ONCE = 500
 
 Report = dict[str, Any]
-"""JSON-able; docs/monitoring.md has every field."""
+"""A JSON-able mapping; docs/monitoring.md has every field."""
 
 
 def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
@@ -122,7 +122,7 @@ class _Survey:
         self._begin_run(0.0)
 
     def _begin_run(self, run: float) -> None:
-        """Forget what was compared: it was not of the last run."""
+        """Reset the comparison when a later run is found."""
         self._run = run
         self._in_run = 0
         self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in WEIGHT}
@@ -142,7 +142,7 @@ class _Survey:
         self._compare(checked)
 
     def _place(self, page: PageRecord | None, checked: CheckedPage | None, *, broken: bool) -> None:
-        """Put the page into its folders, with the links that lead to it."""
+        """Add the page to its folders, with the links that lead to it."""
         url = page.url if page is not None else checked.url if checked is not None else ""
         is_front = page is not None and page.kind is Kind.SECTION
         here = self._structure.add(folders(url, self.domain, is_section=is_front), broken=broken)
@@ -168,7 +168,7 @@ class _Survey:
 
     def _where_of(self, referrer: str) -> str | None:
         """Return the section of a page that links; None for feeds, sitemaps, robots.txt, which only list."""
-        # the exact key of every page that links would take most of the time; few pages look like a source
+        # compare roughly first: exact keys of all referrers would take most of the time
         key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
@@ -192,7 +192,7 @@ class _Survey:
             self._slowest.add({"url": checked.url, "milliseconds": milliseconds})
 
     def _name(self, page: PageRecord | None, checked: CheckedPage) -> None:
-        """List a page that is broken, refused or has moved."""
+        """Add a page that is broken, refused or has moved to its list."""
         last = checked.last
         plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
         if last.verdict == "moved":
@@ -231,9 +231,9 @@ class _Survey:
                 )
 
     def report(self) -> Report:
-        """Return all of it."""
+        """Return the report."""
         changes = {kind: top for kind, top in self._changes.items() if top.count}
-        if self._first_run == self._run:  # the first run ever: everything is new
+        if self._first_run == self._run:  # in the first run everything is new
             changes.pop(NEW, None)
         listed = [one for kind in WEIGHT if kind in changes for one in changes[kind].listed()]
         words = {name: dict(counted.most_common()) for name, counted in self._words.items()}
@@ -268,7 +268,7 @@ class _Survey:
 
 
 def _rough(url: str) -> str:
-    """Return what two addresses with the same key have in common at least: the last part of their path."""
+    """Return the last part of the path, which URLs with the same key have in common."""
     path = url.strip().partition("?")[0].partition("#")[0]
     last = unquote(path.rpartition("/")[2].partition(";")[0])
     return "" if last in (".", "..") else last

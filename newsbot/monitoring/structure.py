@@ -1,4 +1,4 @@
-"""How a site is built: its sections, the links between them, and a tree of its folders with counts."""
+"""The structure of a site: its sections, the links between them, and a tree of folders with counts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any
 MAX_SECTIONS = 300
 MAX_LEVELS = 5
 MAX_FOLDERS = 20_000
-"""Of a site; pages in further ones count for the folder above."""
+"""Maximum number of folders of a site. Pages in further folders count for the parent folder."""
 MAX_CHILDREN = 25
-"""Folders below one that are shown, those with most pages; the others are one line."""
+"""Maximum number of subfolders shown, those with most pages; the others are one line."""
 MAX_NAME = 80
 OTHERS = "(others)"
 
 
 def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ...]:
-    """Return the folders that a page lies in, from the top.
+    """Return the folders that contain a page, from the top. A host other than the site's own comes first.
 
-    Another host than the site's own comes first. ``is_section``: the page is itself the front of a folder,
-    also without a slash at its end.
+    ``is_section``: the page is the front page of a folder, even without a slash at its end.
     """
     host, path = _split(url)
     host = host.removeprefix("www.")
@@ -36,7 +35,7 @@ def _split(url: str) -> tuple[str, str]:
     rest = url.partition("://")[2].partition("?")[0].partition("#")[0]
     place, _, path = rest.partition("/")
     place = place.rpartition("@")[2].lower()
-    if place.startswith("["):  # an address of IPv6
+    if place.startswith("["):  # an IPv6 address
         return place[1:].partition("]")[0], path
     return place.partition(":")[0], path
 
@@ -48,7 +47,7 @@ def section(places: tuple[str, ...]) -> str:
 
 @dataclass(slots=True)
 class Folder:
-    """A folder with all that is below it."""
+    """A folder with everything below it."""
 
     pages: int = 0
     broken: int = 0
@@ -80,7 +79,7 @@ class Structure:
         self.depths: Counter[int] = Counter()
 
     def add(self, places: tuple[str, ...], *, broken: bool) -> str:
-        """Count a page in its folders; return its section."""
+        """Count a page in its folders. Returns its section."""
         node = self.root
         self._count(node, broken)
         for name in places:
@@ -96,7 +95,7 @@ class Structure:
         return name
 
     def link(self, source: str, target: str) -> None:
-        """Count a link from a page of one section to a page of another, or of the same."""
+        """Count a link between two sections, or within one."""
         self._links[self._named(source), self._named(target)] += 1
 
     def sections(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a person does to data: queue, remove, delete old data, export, import, move, look closely.
+"""Operations of people on data: queue, remove, prune, export, import, move, explain.
 
 * ``add``: queues URLs
 * ``remove``: deletes a URL or a domain
@@ -8,4 +8,5 @@
 * ``exporting``: articles as files
 * ``importing``: articles from WARC files
 * ``move``: a crawl from the data file to servers, and back
+* ``supervisor``: runs workers as child processes, and restarts those that fail
 """

@@ -1,4 +1,4 @@
-"""Queues URLs that a person asks for: before all that was found, also if they are known."""
+"""Queues URLs by hand, even if they are known. They go before all URLs that the crawl found."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
+from newsbot.rules.schema import Rule
 from newsbot.sites.removals import RemovalNotes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
 
 PRIORITY = 100.0
-"""What a person asks for goes before all that was found."""
+"""Priority above that of all entries that the crawl found."""
 BATCH = 1000
 LOOKED_AT = 1000
-"""Pages of a site that are looked at to see whether a host is known."""
+"""Pages of a site that are read to check whether a host is known."""
 
 
-def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float) -> Entry:
-    """Return the entry of a URL that a person asks for. Raises ``ValueError`` if it cannot be fetched."""
-    rule = rules.for_url(url)
+def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
+    """Return the entry of a URL added by hand. Raises ``ValueError`` if it cannot be fetched.
+
+    ``rule``: that of the site, if the URL may be on another host, as the feed of a site can be.
+    """
+    rule = rule or rules.for_url(url)
     match = classify(rule, canonicalize(url, rule.drop_query))
     judgement = Judgement(
         kind=kind or match.kind or Kind.ARTICLE, priority=PRIORITY, accepted=True, reason="added by hand"
@@ -39,15 +43,15 @@ def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float) -> En
 def queue_by_hand(
     entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier
 ) -> list[Added]:
-    """Record the pages, then queue them: a crash in between leaves nothing queued without a record.
+    """Record the pages, then queue them, so that after a crash no entry is queued without a record.
 
-    Raises :class:`ArgumentError` if one of them was taken out and is to stay out.
+    Raises :class:`ArgumentError` if one of them was removed and must stay out.
     """
     _must_be_allowed(entries, storage.notes)
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        if not _host_is_known(storage, rule.domain, entry.host):  # else a crawl may have set a longer delay
+        if not _host_is_known(storage, rule.domain, entry.host):  # a crawl may have increased its delay
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
     for start in range(0, len(entries), BATCH):
@@ -62,11 +66,11 @@ def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
 
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
-    """Raise :class:`ArgumentError` for what was taken out and is to stay out."""
+    """Raise :class:`ArgumentError` for URLs that were removed and must stay out."""
     tombstones = RemovalNotes(time.time)
     tombstones.read(notes)
     for entry in entries:
         if tombstones.covers(entry.fingerprint, entry.host):
             raise ArgumentError(
-                f"{entry.url}: was taken out and is kept out; see scrapy remove --list and --allow"
+                f"{entry.url}: was removed and is blocked; see scrapy remove --list and --allow"
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, HostCopy, Known
-from newsbot.items import Article, Link, PageRecord, Where
+from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.rules import RuleSet
@@ -26,7 +26,7 @@ MAX_MEMBERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What is known of one URL. Everything may be missing except how it is named and judged."""
+    """What is known of one URL. Only its names, rule and judgement are always set."""
 
     url: str
     canonical_url: str
@@ -34,10 +34,12 @@ class Explanation:
     host: str
     rule: Rule
     has_rule: bool
-    """False: no rule file covers the site, the defaults hold."""
+    """False: no rule file covers the site, so the defaults apply."""
     match: Match
     judgement: Judgement
     """What newsbot would do with a plain link to the URL now."""
+    is_listed: bool = False
+    """A feed or sitemap of the site is known, so that links on article pages are not followed."""
     page: PageRecord | None = None
     known: Known | None = None
     entry: Entry | None = None
@@ -46,13 +48,13 @@ class Explanation:
     story: Sequence[Article] = ()
     """Other members of the article's story."""
     removed: tuple[str, dict[str, Any]] | None = None
-    """What keeps it out (the URL or a domain), with the note of its removal."""
+    """The removed URL or domain that keeps it out, and the note of the removal."""
     pace: HostCopy | None = None
-    """How its host is treated."""
+    """Delay and pauses of its host."""
 
     @property
     def same_text_as(self) -> str | None:
-        """The canonical URL that holds this URL's text, if it is another one."""
+        """The canonical URL under which this text is stored, if it is another URL."""
         if self.article is None or self.article.canonical_url == self.canonical_url:
             return None
         return self.article.canonical_url
@@ -61,9 +63,9 @@ class Explanation:
 def explain(
     url: str, rules: RuleSet, storage: Storage | None, frontier: Frontier | None, *, now: float
 ) -> Explanation:
-    """Return the story of ``url``; storage and frontier are None where nothing has been crawled.
+    """Return what is known of ``url``; storage and frontier are None if nothing has been crawled.
 
-    ``now`` in POSIX seconds. Raises ``ValueError`` for what is no absolute http(s) URL.
+    ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     if storage:
         rules = rules.dropping(session_keys(storage.notes))
@@ -71,7 +73,7 @@ def explain(
     canonical = canonicalize(url, rule.drop_query)
     key = fingerprint(canonical)
     page = storage.pages.get([key]).get(key) if storage else None
-    if page is not None:  # items of a feed may live elsewhere and still belong to the feed's site
+    if page is not None:  # an item of a feed may be on another host but belongs to the feed's site
         rule = rules.get(page.source) or rule
     article = (
         (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
@@ -89,6 +91,7 @@ def explain(
         judgement=judge(
             link, rule, depth=page.depth if page else 1, now=utc(now), learned=_learned(storage, rule)
         ),
+        is_listed=bool(rule.feeds or rule.sitemaps or _lists(storage, rule)),
         page=page,
         known=frontier.known([key]).get(key) if frontier else None,
         entry=frontier.entry(key) if frontier else None,
@@ -98,6 +101,11 @@ def explain(
         removed=removal_of(storage.notes, key, host) if storage else None,
         pace=frontier.host(host) if frontier else None,
     )
+
+
+def _lists(storage: Storage | None, rule: Rule) -> bool:
+    kinds = {source.kind for source in storage.sources.all(rule.domain)} if storage else set()
+    return not kinds.isdisjoint((Kind.FEED, Kind.SITEMAP))
 
 
 def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from newsbot.cli.terminal import when
+from newsbot.cli.terminal import counted, when
 from newsbot.clock import iso, utc
 from newsbot.frontier.base import ASIDE, EntryData
 from newsbot.items import Article, Event, EventKind, PageRecord, Reason, read_reason
@@ -23,11 +23,17 @@ REASONS: Mapping[str, str] = {
     Reason.DOUBTED: "named as canonical by another page",
     Reason.DUE_AGAIN: "due again",
 }
-"""Reasons whose tokens say little to people."""
+"""Texts of reasons whose tokens are hard to understand."""
+LEFT: Mapping[str, str] = {
+    Reason.DOUBTFUL_SHAPE: "no page whose address has this form was an article yet; it waits until one is",
+    Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
+    Reason.FAILED_SHAPE: "pages whose addresses have this form were not articles",
+}
+"""Why a queued URL was not fetched."""
 
 
 def lines(story: Explanation, now: float) -> Iterator[str]:
-    """Yield the story as lines for people."""
+    """Yield the explanation as lines for people."""
     yield _line("url", story.url)
     if story.canonical_url != story.url:
         yield _line("canonical", story.canonical_url)
@@ -40,7 +46,7 @@ def lines(story: Explanation, now: float) -> Iterator[str]:
     yield from _judgement_lines(story)
     yield from _frontier_lines(story, now)
     yield from _host_lines(story, now)
-    yield from _page_lines(story.page, now)
+    yield from _page_lines(story, now)
     yield from _article_lines(story)
     if story.page is not None and story.page.history:
         yield ""
@@ -57,8 +63,18 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("rule says", "nothing of this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+    if judgement.accepted and story.rule.follow is not None:
+        yield _line("", f"if it stands in: {', '.join(story.rule.follow) or 'nothing'} (follow of the rule)")
+    elif judgement.accepted and story.is_listed:
+        yield _line("", "not from article pages: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
+    left = story.page.last(EventKind.LEFT) if story.page is not None else None
+    if left is not None and story.page is not None and left is story.page.history[-1]:
+        yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
+        yield _line(
+            "remedy", "scrapy add URL fetches it; a pattern under article: in the rule vouches for its form"
+        )
 
 
 def _removed_lines(story: Explanation) -> Iterator[str]:
@@ -88,29 +104,25 @@ _ROBOTS = {
     Reason.ROBOTS_UNREACHABLE.value: "could not be had (unreachable)",
     Reason.ROBOTS_FAILING.value: "could not be had (failing)",
 }
-_WITHOUT_ARTICLE = (
-    EventKind.DROPPED,
-    EventKind.NOT_AN_ARTICLE,
-    EventKind.NO_PAGE,
-    EventKind.UNREADABLE,
-    EventKind.FAULT,
-)
+_WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
+_FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
+"""Reasons that no longer hold after a later download."""
 
 
 def _robots(page: PageRecord) -> str | None:
-    """Return what robots.txt said of the page the last time that it was asked for."""
+    """Return the verdict of robots.txt at the last attempt to fetch the page."""
     for event in reversed(page.history):
         cause = event.get("cause", "")
         if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
             said = _ROBOTS[cause]
             return f"{said} on {iso(utc(event.get('at') or 0))}"
-        if event.get("event") == EventKind.FETCHED:
+        if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             return f"allowed it on {iso(utc(event.get('at') or 0))}"
     return None
 
 
 def _found_in(story: Explanation) -> str | None:
-    """Return where the URL was found first, as far as it is still known."""
+    """Return where the URL was first found, if still known."""
     told: EntryData | Event = story.entry.data if story.entry is not None else {}
     if story.page is not None:
         events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
@@ -139,17 +151,21 @@ def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
             yield _line("because", reason_text(story.entry.data["why"]))
 
 
-def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
+def _page_lines(story: Explanation, now: float) -> Iterator[str]:
+    page = story.page
     if page is None:
         yield _line("page", "never seen")
         return
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")
+    if page.url not in (story.url, story.canonical_url):
+        yield _line("asked for at", page.url)
     if robots := _robots(page):
         yield _line("robots.txt", robots)
     yield _line("first seen", _moment(page.first_seen, now))
     if page.last_fetched is not None:
-        counts = f"{page.checks} times, changed {page.changes}, failed {page.failures} in a row"
+        counts = f"{counted(page.checks, 'check')}, {counted(page.changes, 'change')}"
+        counts += f", {counted(page.failures, 'failure')} in a row" if page.failures else ""
         yield _line("last fetched", f"{_moment(page.last_fetched, now)}; {counts}")
     validators = (("etag", page.etag), ("last-modified", page.last_modified), ("type", page.content_type))
     for name, value in validators:
@@ -164,7 +180,12 @@ def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
 def _article_lines(story: Explanation) -> Iterator[str]:
     article = story.article
     if article is None:
-        yield _line("article", "none stored" + _why_not(story.page))
+        last = None if story.page is None else _last_reason(story.page)
+        yield _line("article", "none stored" + _why_not(story.page, last))
+        by_scripts = last is not None and (last.get("scripts") or last.get("cause") == Reason.SCRIPTS)
+        if by_scripts and not story.rule.render:
+            text = "its text seems to be made by scripts; render: true in the rule runs them (docs/render.md)"
+            yield _line("remedy", text)
         return
     if story.same_text_as:
         yield _line("article", f"same text as {story.same_text_as}")
@@ -175,25 +196,34 @@ def _article_lines(story: Explanation) -> Iterator[str]:
         yield _line("relation", f"{article.relation}{likeness}")
     if article.duplicate_of:
         yield _line("near copy of", article.duplicate_of)
-    if article.derived_from:
-        yield _line("derived from", article.derived_from)
+    for url in article.derived_from:
+        yield _line("derived from", url)
+    for number, line in article.site_lines:
+        yield _line("left out", f"{line} (the site prints it around its articles; before line {number + 1})")
     for signal, place in article.rights.items():
         yield _line("reserved", f"{signal} ({place})")
     for member in story.story:
         yield _line("same story", f"{member.url} ({member.source})")
 
 
-def _why_not(page: PageRecord | None) -> str:
-    """Return the last reason that the page's record gives."""
-    if page is None:
-        return ""
-    if (page.http_status or 0) >= 400:
-        return f": HTTP {page.http_status}"
+def _last_reason(page: PageRecord) -> Event | None:
+    """Return the last event that says why there is no article, and still holds."""
+    reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
     for event in reversed(page.history):
-        if event.get("event") in _WITHOUT_ARTICLE:
-            reason = event.get("reason") or event.get("cause") or event.get("error")
-            return f": {event['event'].replace('_', ' ')} ({reason})"
-    return ""
+        if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
+            reasons = _WITHOUT_ARTICLE
+        if event.get("event") in reasons:
+            return event
+    return None
+
+
+def _why_not(page: PageRecord | None, last: Event | None) -> str:
+    if page is not None and (page.http_status or 0) >= 400:
+        return f": HTTP {page.http_status}"
+    if last is None:
+        return ""
+    reason = last.get("reason") or last.get("cause") or last.get("error")
+    return f": {last['event'].replace('_', ' ')} ({reason})"
 
 
 def _event_line(event: Mapping[str, Any]) -> str:
@@ -216,7 +246,7 @@ def _shown(name: str, value: object) -> object:
 
 
 def reason_text(stored: str) -> str:
-    """Return a stored reason for people."""
+    """Return the text for a stored reason."""
     token, detail = read_reason(stored)
     if token == Reason.SAME_HEADLINE:
         return f"same headline as {detail or 'under another address'}"
@@ -232,7 +262,7 @@ def _moment(seconds: float, now: float) -> str:
 
 
 def document(story: Explanation) -> dict[str, Any]:
-    """Return the story as one JSON document."""
+    """Return the explanation as one JSON document."""
     return {
         "url": story.url,
         "canonical_url": story.canonical_url,
@@ -319,7 +349,8 @@ def _article_document(article: Article) -> dict[str, Any]:
         "derived_from",
         "rights",
     )
-    return {name: value for name, value in article.as_row().items() if name in kept}
+    row = {name: value for name, value in article.to_dict().items() if name in kept}
+    return row | {"site_lines": [line for _, line in article.site_lines]}
 
 
 def _iso(seconds: float | None) -> str | None:

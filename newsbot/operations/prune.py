@@ -1,6 +1,6 @@
-"""Deletes what is older than it should be kept: WARC files, earlier versions of articles, history of pages.
+"""Deletes old data: WARC files, earlier versions of articles, history of pages.
 
-Each function counts what is old; with ``delete`` it also deletes it, in batches, so that crawls can go on.
+Each function counts old data. With ``delete`` it also deletes them, in batches, so that crawls can continue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BATCH = 1000
 
 
 def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
-    """Return how many WARC files were last written before a moment (POSIX seconds).
+    """Return how many WARC files were last written before ``before`` (POSIX seconds).
 
     Raises :class:`UserError` if the folder cannot be read or a file cannot be deleted.
     """
@@ -36,7 +36,7 @@ def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
 
 
 def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many earlier versions of articles are from before a moment (POSIX seconds)."""
+    """Return how many earlier versions of articles are older than ``before`` (POSIX seconds)."""
     moment = utc(before)
     count = storage.old_versions(moment)
     if delete:
@@ -45,7 +45,7 @@ def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
 
 
 def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many pages that are never due again have history from before a moment (POSIX seconds)."""
+    """Return how many pages that are never due again have history older than ``before`` (POSIX seconds)."""
     count = storage.old_pages(before)
     if delete:
         _repeat(lambda: storage.slim_pages(before, BATCH))
@@ -53,6 +53,6 @@ def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
 
 
 def _repeat(step: Callable[[], int]) -> None:
-    """Call until nothing is left."""
+    """Call ``step`` until it returns 0."""
     while step():
         pass

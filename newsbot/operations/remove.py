@@ -1,4 +1,4 @@
-"""Finds and deletes all that is kept of a URL or a whole domain."""
+"""Finds and deletes all data of a URL or a domain."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from newsbot.search.query import ArticleFilter
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.removals import forget_texts, keep_out, within
+from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -29,25 +30,25 @@ _Thing = TypeVar("_Thing")
 
 @dataclass(slots=True)
 class Found:
-    """What there is of a URL or a domain."""
+    """The data of a URL or a domain."""
 
     what: str
     domain: str | None
-    """None: it is one URL."""
+    """None for a single URL."""
     articles: list[str] = field(default_factory=list)
-    """Canonical URLs."""
+    """Canonical URLs of the articles."""
     versions: int = 0
     addresses: list[str] = field(default_factory=list)
-    """URLs of the pages, other addresses of the articles among them."""
+    """URLs of the pages, including other URLs of the articles."""
     pages: list[bytes] = field(default_factory=list)
-    """Keys of those that have a page record."""
+    """Keys of the pages that have a record."""
     sources: list[str] = field(default_factory=list)
     sites: list[str] = field(default_factory=list)
-    """Those of which nothing is to stay."""
+    """Sites of which all data are deleted."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much there is, for people."""
+        """Return the number of items by name, for people."""
         return {
             "articles": len(self.articles),
             "versions": self.versions,
@@ -57,9 +58,9 @@ class Found:
 
 
 def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
-    """Return what there is of one URL: the article that it leads to, under all its addresses.
+    """Return the data of one URL: its article under all its URLs.
 
-    Raises ``ValueError`` for what is no absolute http(s) URL.
+    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
     found = Found(what=url, domain=None)
@@ -75,7 +76,7 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 
 
 def find_domain(domain: str, storage: Storage) -> Found:
-    """Return what there is of a domain and those below it, and of the site that has its name."""
+    """Return the data of a domain, its subdomains, and the site of this name."""
     found = Found(what=domain, domain=domain)
     only = frozenset((domain,))
 
@@ -100,9 +101,9 @@ def find_domain(domain: str, storage: Storage) -> Found:
 def remove(
     found: Found, storage: Storage, index: NearIndex, *, reason: str = "", clock: Clock = system_clock
 ) -> None:
-    """Delete what was found, after a note that it is to stay out; may be called again after a fault.
+    """Record that the data must stay out, then delete them. May be called again after an error.
 
-    The note comes first: a crawl that runs collects none of it anew.
+    The note is written first, so that a running crawl does not collect the data again.
     """
     at = clock()
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
@@ -123,16 +124,17 @@ def remove(
 
 
 def _forget_lessons(notes: Notes, site: str) -> None:
-    """Delete what crawls have learned of a site: addresses, lines, how its pages were lately."""
+    """Delete what crawls have learned of a site: URL patterns, shared lines, outcomes of recent pages."""
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
         for key in notes.all(kind):
             notes.forget(kind, key)
     notes.forget(HEALTH, site)
     notes.forget(CLAIMS, site)
+    notes.forget(RENDERING, site)
 
 
 def _forget_results(domain: str, storage: Storage) -> None:
-    """Delete what searches found on pages of a domain, also on those that have no record."""
+    """Delete search results on pages of a domain, including pages without a record."""
     searched, only = storage.searches, frozenset((domain,))
     for search in searched.all():
         urls = (one.url for one in searched.results(search.search))
@@ -142,7 +144,7 @@ def _forget_results(domain: str, storage: Storage) -> None:
 
 
 def _forget_checks(found: Found, storage: Storage) -> None:
-    """Delete what the monitor keeps, also of pages without a record, and the lists that name them."""
+    """Delete the monitor's checks, also of pages without a record, and the lists that name these pages."""
     checks, notes = storage.checks, storage.notes
     only = frozenset([] if found.domain is None else [found.domain])
     hosts = [host_key(url) for url in found.addresses] + list(only)
@@ -160,7 +162,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
 
 
 def wait_for_crawls(seconds: float) -> None:
-    """Wait until all crawls that run have read the note."""
+    """Wait until all running crawls have read the note."""
     time.sleep(seconds)
 
 

@@ -1,4 +1,4 @@
-"""The state of each site and each of its sources, as ``scrapy sources`` and the dashboard show it."""
+"""The state of each site and its sources, for ``scrapy sources`` and the dashboard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from newsbot.cli.terminal import when
+from newsbot.cli.command import did_you_mean
+from newsbot.cli.terminal import counted, when
+from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
@@ -16,7 +18,7 @@ from newsbot.sites.health import Health, health
 from newsbot.sites.statistics import share
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.urls import canonicalize
+from newsbot.urls import ascii_host, canonicalize
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +30,20 @@ class Site:
     record: SiteRecord
     sources: Sequence[SourceRecord]
     named: frozenset[str]
-    """URLs of feeds, sitemaps, and of the sections that the rule names: those that people look after."""
+    """URLs of all feeds and sitemaps, and of the sections in the rule: the sources that people maintain."""
 
     def counter(self, name: str) -> int:
-        """A counter over all crawls."""
+        """Return a counter over all crawls."""
         return int(self.record.counters.get(name, 0))
 
     @property
     def useful_share(self) -> float | None:
-        """Pages that held an article, in fetched pages outside feeds, sitemaps and sections."""
+        """Share of fetched pages that held an article. Feeds, sitemaps and sections do not count."""
         return share(self.counter("article_pages"), self.counter("pages"))
 
 
 def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
-    """Yield all sites of rules and data by domain, or the one of this domain (known or not)."""
+    """Yield all sites of the rules and the data by domain, or only the site ``domain``, known or not."""
     records = storage.sites.all()
     polled: dict[str, list[SourceRecord]] = defaultdict(list)
     for record in storage.sources.all(domain):
@@ -64,6 +66,20 @@ def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
     return _known(storage.sites.all(), (record.source for record in storage.sources.all()), rules)
 
 
+def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
+    """Return the domain of a site in the form used by the rules and the data.
+
+    Raises :class:`newsbot.errors.ArgumentError` if neither knows it.
+    """
+    rule = rules.get(domain)
+    chosen = rule.domain if rule else ascii_host(domain)
+    known = known_sites(storage, rules)
+    if chosen not in known:
+        hint = did_you_mean(chosen, known)
+        raise ArgumentError(f"{domain!r} is not a site of the rules or the data{hint}")
+    return chosen
+
+
 def _known(records: Iterable[str], polled: Iterable[str], rules: RuleSet) -> list[str]:
     return sorted({*records, *polled, *(rule.domain for rule in rules)})
 
@@ -78,7 +94,7 @@ def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
 
 
 def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
-    """Return empty records for the sources that a rule names and nothing has fetched yet."""
+    """Return empty records for sources in a rule that were never fetched."""
     seen = {canonicalize(record.url, rule.drop_query) for record in polled}
     named = (
         (Kind.FEED, rule.feeds),
@@ -94,9 +110,9 @@ def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecor
 
 
 def health_text(one: SourceRecord, now: float) -> str:
-    """Return the health with what stands behind a failure."""
+    """Return the health, with the reason for a failure."""
     state = health(one, now)
     if state not in (Health.FAILING, Health.DEAD):
         return state.value
     since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
-    return f"{state}{since}: {one.last_error or 'unknown'}, {one.failures} times"
+    return f"{state}{since}: {one.last_error or 'unknown'}, {counted(one.failures, 'failure')}"

@@ -1,8 +1,8 @@
 """Scrapy's pipelines, in the order in which an article passes them.
 
-* ``validate``: whole articles only, of the dates that were asked for
-* ``limits``: ``max_articles`` and ``max_articles_per_site``
-* ``exact``: copies and unchanged pages are dropped; ``address`` chooses the URL that an article is kept under
-* ``near``: near-duplicates become one story
-* ``store``: the storage keeps the article
+* ``validate``: drops incomplete articles and those outside of the dates of the arguments
+* ``limits``: applies ``max_articles`` and ``max_articles_per_site``
+* ``exact``: drops copies and unchanged pages; ``address`` chooses the URL under which an article is stored
+* ``near``: joins near-duplicates into one story
+* ``store``: stores the article
 """

@@ -1,9 +1,8 @@
-"""Chooses the URL that an article is kept under, where its page names another one as its canonical address.
+"""Chooses the URL under which an article is stored if its page names another URL as its canonical one.
 
-What is known by then decides (:mod:`newsbot.crawl.links.canonical` says who may
-name what), and the texts do when both
-pages were read. Whichever comes first: a page that was kept under an address which then turns out to hold
-another article goes back to its own.
+The decision uses what is known at that time (:mod:`newsbot.crawl.links.canonical` decides which claims are
+possible). If both pages were read, their texts decide. The order of the visits does not matter: if an article
+was stored under a URL that later turns out to hold another article, it moves back to its own URL.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class AddressChoice:
-    """Chooses the URL under which an article is kept; the site's trust learns what came of its claims."""
+    """Chooses the URL under which an article is stored. Checked claims are reported to the site's trust."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._canonical, self._trust = (
@@ -30,7 +29,7 @@ class AddressChoice:
         )
 
     def choose(self, item: Article) -> Article | None:
-        """Settle ``canonical_url``; return the article that is kept under it, or that it leads to.
+        """Set ``canonical_url``. Return the article that is stored under it or to which it leads, or None.
 
         Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
@@ -52,7 +51,7 @@ class AddressChoice:
                 return self._go_home(item, own)
             if not variant and of_one_page(kept.url, claim):
                 self._trust.saw(self._context.notes, item.source, own, right=True)
-        item.canonical_url = kept.canonical_url  # where the claim may only lead to
+        item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
         return kept
 
     def _go_home(self, item: Article, own: str) -> Article | None:
@@ -60,14 +59,17 @@ class AddressChoice:
         return self._at_home(item)
 
     def _at_home(self, item: Article) -> Article | None:
-        """Keep the article under its page's address; return what is kept there."""
+        """Set the page's own URL as ``canonical_url``. Return the article that is stored under it."""
         kept = self._at_address(item, item.canonical_url)
         if kept is not None and of_one_page(kept.url, item.url):
-            item.canonical_url = kept.canonical_url  # the name that the page had at first stays
+            item.canonical_url = kept.canonical_url  # the page keeps the URL under which it was stored first
         return kept
 
     def _at_address(self, item: Article, own: str) -> Article | None:
-        """Return what is kept under the page's address; move an article of another page away."""
+        """Return the article that is stored under the page's URL.
+
+        An article of another page is moved away.
+        """
         kept = self._context.storage.articles.get(own)
         if kept is None or not came_from_elsewhere(kept, own):
             return kept
@@ -77,17 +79,17 @@ class AddressChoice:
         return None if self._canonical.free_address(kept) else self._context.storage.articles.get(own)
 
     def _refuted(self, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
-        """The address holds quite another text: some templates name one address on all pages."""
+        """Record a wrong claim: the URL holds another text. Some templates name one URL on all pages."""
         self._context.count("canonical/doubted")
         if variant:
             return
         self._trust.saw(self._context.notes, item.source, item.url, right=False)
         if came_from_elsewhere(kept, claim):
-            self._canonical.read_after_all(claim)  # neither of the two pages is it, as it seems
+            self._canonical.read_after_all(claim)  # probably neither of the two pages is the claimed one
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
-    """Return True if the page's article is kept under another URL than it names now: there it stays."""
+    """Return True if the page's article is stored under another URL than it names now. It stays there."""
     if there is None:
         return False
     return fingerprint(there.canonical_url) == fingerprint(own) or of_one_page(there.url, item.url)

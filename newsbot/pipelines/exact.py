@@ -8,6 +8,7 @@ from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import DropItem
+from newsbot.crawl.links.feed_details import FEED
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
@@ -17,7 +18,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class ExactDuplicatePipeline:
-    """Fills ``content_hash``; drops copies before the costlier steps. Storage's unique indexes decide."""
+    """Fills ``content_hash`` and drops copies before the expensive steps. Storage's unique indexes decide."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -34,7 +35,7 @@ class ExactDuplicatePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        """Return the article, or raise ``DropItem``; wait while the data are away."""
+        """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""
         if not isinstance(item, Article):
             return item
         await self._context.outage.patiently(self._check, item)
@@ -42,7 +43,7 @@ class ExactDuplicatePipeline:
 
     def _check(self, item: Article) -> None:
         with self._context.timed("dedup_exact"):
-            item.content_hash = text_key(item.text)
+            item.content_hash = text_key(item.shown)
             if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
                 self._take_rules(self._context.rules)
             self._copies.drop(item)
@@ -55,11 +56,13 @@ class CopyFilter:
         self._context, self._removals, self._addresses = crawl.context, crawl.removals, AddressChoice(crawl)
 
     def drop(self, item: Article) -> Article | None:
-        """Settle the article's URL; return what is kept under it. Raise ``DropItem`` for a copy.
+        """Set the article's URL and return the article that is stored under it, or None.
 
-        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        Raises ``DropItem`` for a copy. Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
         kept = self._addresses.choose(item)
+        if kept is not None:
+            _keep_origin(kept, item)
         owner = self._context.storage.texts.owner(item.source, item.content_hash)
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
             self._context.storage.articles.store(item)  # records this address beside the owner's
@@ -71,21 +74,32 @@ class CopyFilter:
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
                 self._context.storage.articles.store(item)  # records this address
                 self._removals.stored(item)
-            if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
+            if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
-            settle(self._context.storage, kept.canonical_url, ())  # who stored it may have been killed before
+            # The worker that stored it may have been killed before this step.
+            settle(self._context.storage, kept.canonical_url, ())
             self._context.count("articles/unchanged")
             raise DropItem(Reason.UNCHANGED)
         return kept
 
 
+def _keep_origin(kept: Article, new: Article) -> None:
+    """Copy the data that a feed gave for the article to a new version, where its page lacks them."""
+    if kept.extraction.get("published_at") == FEED and new.published_at is None:
+        new.published_at, new.published_source = kept.published_at, kept.published_source
+        new.published_precision = kept.published_precision
+        new.extraction["published_at"] = FEED
+    if kept.extraction.get("authors") == FEED and not new.authors:
+        new.authors, new.extraction["authors"] = kept.authors, FEED
+
+
 def _is_trifle(kept: Article, new: Article) -> bool:
-    """Return True for an edit without substance; small ones add up, for the kept text stays what it is."""
+    """Return True for a trivial edit. Such edits add up, because the stored text is not replaced."""
     if kept.story is None or (kept.partial and not new.partial):
         return False
-    return not is_substantial((kept.title, kept.text), (new.title, new.text))
+    return not is_substantial((kept.title, kept.shown), (new.title, new.shown))
 
 
 def _is_same(kept: Article, new: Article) -> bool:
-    """Return True if nothing changed; a text that the page had before its present one is a change."""
+    """Return True if nothing has changed. A return to an earlier version counts as a change."""
     return (kept.content_hash, kept.title) == (new.content_hash, new.title) and kept.story is not None

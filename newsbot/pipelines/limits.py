@@ -1,6 +1,6 @@
-"""Second pipeline: ``max_articles`` and ``max_articles_per_site``, exactly.
+"""Second pipeline: applies ``max_articles`` and ``max_articles_per_site`` exactly.
 
-An article over the limit is not lost: its lease goes back, and the next crawl fetches it.
+An article over the limit is not lost. Its lease is given back, and the next crawl fetches it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from newsbot.items import Article, Reason
 
 
 class LimitReached(DropItem):
-    """The crawl has all the articles it may take; ``limit`` is the argument that says so."""
+    """The crawl has reached its limit of articles. ``limit`` is the name of the argument."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(Reason.LIMIT)
@@ -26,7 +26,7 @@ class LimitReached(DropItem):
 
 
 class LimitsPipeline:
-    """Counts articles that pass and gives back the place of those dropped later."""
+    """Counts the articles that pass. The place of an article that is dropped later is free again."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._scope = Crawl.of(crawler).scope
@@ -37,9 +37,12 @@ class LimitsPipeline:
             raise NotConfigured
         self.crawler = crawler
         self._taken: dict[str, int] = {}
-        """Places taken by site, also by articles that may still be dropped."""
+        """By site, the number of places taken, including those of articles that may still be dropped."""
         self._under_way: set[int] = set()
-        """Articles that have a place and are not stored yet; one dropped before this pipeline has none."""
+        """Articles with a place that are not stored yet.
+
+        Articles dropped before this pipeline have no place.
+        """
         self._closing: asyncio.Future[None] | None = None
         crawler.signals.connect(self._kept, signals.item_scraped)
         crawler.signals.connect(self._given_back, signals.item_dropped)
@@ -65,12 +68,12 @@ class LimitsPipeline:
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
-        """End with the last article wanted, instead of looking for one more."""
+        """Close the spider after the last article, without waiting for one that exceeds the limit."""
         if id(item) not in self._under_way:
             return
         self._under_way.remove(id(item))
         if self._under_way:
-            return  # one of them may still be dropped and give its place back
+            return  # an article in progress may still be dropped and free its place
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
             self._scope.limited.add(item.source)
         if self.in_all is not None and sum(self._taken.values()) >= self.in_all:

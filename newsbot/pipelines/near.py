@@ -1,39 +1,54 @@
-"""Fourth pipeline: near-duplicates become members of one story (MinHash, verified)."""
+"""Fourth pipeline: joins near-duplicates into one story (MinHash, verified by the texts)."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.dedup.decision import Relation
+from newsbot.dedup.decision import Decision, Relation
 from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.minhash import Signature, signature
 from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place
 from newsbot.items import Article
 
 WAITS = (0.02, 0.08, 0.3, 0.6)
-"""Seconds between looks for a like text that is on its way to storage."""
+"""Pauses in seconds between reads of a similar text that another worker is about to store."""
+LONG = 50_000
+"""Letters from which texts are compared in a thread. So many take about 10 ms."""
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+async def _aside(
+    letters: int, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
+) -> _Answer:
+    """Call ``work``, in a thread if the texts are long, so that the event loop is free."""
+    if letters < LONG:
+        return work(*given, **more)
+    return await asyncio.to_thread(work, *given, **more)
 
 
 @dataclass(slots=True)
 class _Found:
-    """What resembles an article, with the stored texts as far as they are known."""
+    """The neighbours of an article, with the stored texts as far as they are known."""
 
     near: list[Near]
     kept: dict[str, Article] = field(default_factory=dict)
 
 
 class NearDuplicatePipeline:
-    """Fills ``story`` and ``duplicate_of``. The index is asked and added to before storage: idempotent.
+    """Fills ``story`` and ``duplicate_of``. The index is queried and updated before storage; this is
+    idempotent.
 
-    Texts themselves tell how alike they are, and their numbers whether like texts of one site are one piece
-    of news. A text that another worker is about to store is waited for, a second at most. If it does not
-    come, its signature counts; one of the same site is then no neighbour, for nobody can say, and two issues
-    of a template would be one story for ever.
+    The texts themselves decide how similar two articles are. The numbers in them decide whether similar texts
+    of one site are the same news. If another worker is about to store a similar text, this pipeline waits for
+    it up to one second. If the text does not appear, its signature decides. A text of the same site is then
+    not taken as a neighbour, because two issues of a template would become one story for good.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -45,33 +60,39 @@ class NearDuplicatePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        """Return the article with its story; wait while the data are away."""
+        """Return the article with its story. Wait while a backend is unavailable."""
         if isinstance(item, Article):
             await self._stories.find(item)
         return item
 
 
 class StoryFinder:
-    """Puts articles into the index and finds their stories."""
+    """Adds articles to the index and finds their stories."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._peers = crawl.context, crawl.peers
 
     async def find(self, article: Article) -> None:
-        """Put the article into the index under its URL, and find its story; wait while the data are away."""
-        found = await self._context.outage.patiently(self._ask, article)
+        """Add the article to the index under its URL and find its story.
+
+        Wait while a backend is unavailable.
+        """
+        with self._context.timed("dedup_near"):
+            mine = await _aside(len(article.text), signature, article.text)
+        found = await self._context.outage.patiently(self._ask, article, mine)
         for pause in WAITS:
             if await self._context.outage.patiently(self._all_stored, found):
                 break
             await asyncio.sleep(pause)
         else:
             await self._context.outage.patiently(self._all_stored, found)
-        await self._context.outage.patiently(self._decide, article, found)
-
-    def _ask(self, article: Article) -> _Found:
-        """Ask the index, and add the article to it."""
+        letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
         with self._context.timed("dedup_near"):
-            mine = signature(article.text)
+            self._decide(article, await _aside(letters, place, article, found.near, found.kept))
+
+    def _ask(self, article: Article, mine: Signature) -> _Found:
+        """Query the index and add the article to it."""
+        with self._context.timed("dedup_near"):
             return _Found(
                 self._context.index.check_and_insert(
                     article.canonical_url, article.source, mine, self._context.clock()
@@ -79,7 +100,7 @@ class StoryFinder:
             )
 
     def _all_stored(self, found: _Found) -> bool:
-        """Read the texts that are not known yet; False if one is not there."""
+        """Read the texts that are not known yet. Return False if one of them is not stored."""
         with self._context.timed("dedup_near"):
             missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
             for doc_id in missing:
@@ -88,12 +109,10 @@ class StoryFinder:
                     found.kept[doc_id] = kept
             return found.kept.keys() >= set(missing)
 
-    def _decide(self, article: Article, found: _Found) -> None:
-        with self._context.timed("dedup_near"):
-            decision = place(article, found.near, found.kept)
+    def _decide(self, article: Article, decision: Decision) -> None:
         article.story = decision.story
         article.duplicate_of = decision.duplicate_of
-        article.derived_from = decision.derived_from
+        article.derived_from = list(decision.derived_from)
         article.relation = decision.relation.value
         article.similarity = round(decision.similarity, 3) or None
         self._peers.pop(article.canonical_url, None)

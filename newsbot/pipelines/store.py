@@ -1,4 +1,4 @@
-"""Last pipeline: stores the article, or reports that it is stored already."""
+"""Last pipeline: stores the article, or drops it if it is stored already."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from newsbot.sites.removals import forget_texts, is_out
 from newsbot.storage.article_decision import Stored, Verdict, of_one_page
 
 TRIES = 5
-"""Times that another page may be stored under the article's URL while it is looked at."""
+"""Maximum number of times that the URL is chosen again because another page was stored under it."""
 
 
 class StorePipeline:
-    """Stores; what was not new is dropped with its reason."""
+    """Stores articles. If an article is not new, it is dropped with the reason."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -36,7 +36,10 @@ class StorePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        """Return the stored article with its version, or raise ``DropItem``; wait while the data are away."""
+        """Return the stored article with its version, or raise ``DropItem``.
+
+        Waits while a backend is unavailable.
+        """
         if not isinstance(item, Article):
             return item
         stored = await self._store(item)
@@ -66,13 +69,13 @@ class StorePipeline:
         return item
 
     async def _store(self, article: Article, over: str | None = None) -> Stored:
-        """Store, and wait while the data are away."""
+        """Store the article. Wait while a backend is unavailable."""
         await self._context.outage.patiently(self._bridge, article, over)
         lost_answers = 0
 
         async def store() -> Stored:
             nonlocal lost_answers
-            self._refuse_removed(article)  # it may have waited for long
+            self._refuse_removed(article)  # it may have been removed while we waited
             try:
                 return await self._context.store(article, over)
             except DataError as error:
@@ -81,14 +84,14 @@ class StorePipeline:
 
         stored = await self._context.outage.patiently_await(store)
         if stored.verdict is Verdict.UNCHANGED and lost_answers:
-            # it was kept by the try whose answer was lost
+            # An earlier try has stored it, but its answer was lost.
             return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
         return stored
 
     async def _look_again(self, article: Article) -> Article | None:
-        """Choose the URL anew: another page was kept under it. Return what is kept under the one chosen.
+        """Choose the URL again, because another page was stored under it. Return the article stored there.
 
-        The index may have the text of either under the URL of the other: each is put where it belongs.
+        The index may have the text of each article under the URL of the other. Both are corrected.
         """
         before = article.canonical_url
         other = await self._context.outage.patiently(self._context.storage.articles.get, before)
@@ -107,11 +110,12 @@ class StorePipeline:
         return kept
 
     def _bridge(self, article: Article, over: str | None) -> None:
-        """Make one story of those that the article belongs to, before it is stored.
+        """Join the stories to which the article belongs, before it is stored.
 
-        Once it is stored its page counts as unchanged: after a kill nobody would ask about its peers.
-        The article's own id is not considered yet, for another page's article may be on its way to this URL;
-        the id of an article that it replaces is (``over``: the text of that one, if another page gave it).
+        After it is stored, its page counts as unchanged. If the worker were killed then, nobody would join
+        the stories of its peers. The article's own id is not considered yet, because another page's article
+        may be about to be stored under this URL. The id of an article that it replaces is considered
+        (``over``: the text of that article, if another page gave it).
         """
         placed = self._peers.get(article.canonical_url)
         if placed is None:
@@ -130,7 +134,7 @@ class StorePipeline:
                 article.story = join(self._context.storage, placed.peers)
 
     def _refuse_removed(self, article: Article) -> None:
-        """Drop what was taken out since it was looked at first; its text is in the index by now."""
+        """Drop an article that was removed after it was validated. Its text is in the index already."""
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
             self._peers.pop(article.canonical_url, None)
@@ -138,7 +142,7 @@ class StorePipeline:
             raise DropItem(Reason.REMOVED)
 
     def _settle(self, article: Article, stored: Stored) -> None:
-        """Bring the article and those that resemble it into one story; others may have met them meanwhile."""
+        """Join the article and similar ones into one story. Other workers may have changed them meanwhile."""
         url = article.canonical_url
         placed = self._peers.get(url)
         peers = placed.peers if placed else ()

@@ -1,6 +1,4 @@
-"""First pipeline: drops articles that are incomplete, were taken out, or are outside of what was asked
-for.
-"""
+"""First pipeline: drops articles that are incomplete, removed, or outside of the arguments' dates."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ MAX_TITLE = 2_000
 
 
 def fault_of(article: Article) -> str | None:
-    """Return why the article cannot be kept, as a token, or None; cuts what is merely too long."""
+    """Return the token of the reason why the article cannot be stored, or None. Truncates long fields."""
     if not article.title.strip():
         return "no_title"
     if not article.text.strip():
@@ -36,7 +34,7 @@ def fault_of(article: Article) -> str | None:
 
 
 class ValidatePipeline:
-    """Drops what is no whole article, and what lies outside the dates that were asked for."""
+    """Drops incomplete and removed articles, and those outside of the dates of the arguments."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -59,7 +57,7 @@ class ValidatePipeline:
         return item
 
     def _removed(self, article: Article) -> str | None:
-        """Return the reason for what is to stay out."""
+        """Return the reason if the article was removed by a person, else None."""
         return Reason.REMOVED.value if is_out(article, self._removals.covers) else None
 
     def _outside(self, article: Article) -> str | None:

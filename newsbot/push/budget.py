@@ -1,8 +1,8 @@
 """Limits the fetches that notices may cause: a token bucket for each host (and one for each sender).
 
-A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. What trust a
-notifier has (:mod:`newsbot.push.trust`) scales what its own notices may take of its own bucket at a host, and
-how far they may empty the host's: who proves nothing must not use up what others need.
+A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. The trust in a
+notifier (:mod:`newsbot.push.trust`) scales how much it may take from its own bucket at a host, and how far it
+may empty the bucket of the host. So an unproved notifier cannot use up the budget of others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from newsbot.clock import Clock
 
 MAX_BUCKETS = 50_000
-"""Hosts that are remembered; the one unused for longest is forgotten, and begins with a full bucket."""
+"""The most buckets. The least recently used one is dropped and would start full again."""
 
 
 @dataclass(slots=True)
@@ -32,16 +32,17 @@ class Budget:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str, share: float = 1.0, *, reserve: float = 0.0) -> bool:
-        """Take a token of ``key``; False if there is none.
+        """Take a token of ``key``; return False if there is none.
 
-        ``share`` (0 to 1): a notifier of little trust pays ``1 / share`` tokens, one of none gets nothing.
-        ``reserve`` (0 to 1): the part of a full bucket that must stay there for others.
+        ``share`` (0 to 1): a notifier with little trust pays ``1 / share`` tokens; with 0 it gets nothing.
+        ``reserve`` (0 to 1): the part of a full bucket that must be left for others.
         """
         if share <= 0:
             return False
         now = self._clock()
         bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) * self._rate)
+        passed = max(0.0, now - bucket.at)  # a clock that was ahead may have been corrected
+        bucket.tokens = min(self._burst, bucket.tokens + passed * self._rate)
         bucket.at = now
         self._buckets[key] = bucket
         if len(self._buckets) > MAX_BUCKETS:

@@ -1,7 +1,7 @@
-"""IndexNow (https://www.indexnow.org/documentation): a site reports which of its addresses changed.
+"""IndexNow (https://www.indexnow.org/documentation): a site reports which of its URLs have changed.
 
-``GET /indexnow?url=…&key=…`` tells one address, a POST of ``{"host", "key", "keyLocation"?, "urlList"}`` up
-to 10,000. A key proves something only if the key file is on the host whose addresses are told.
+``GET /indexnow?url=…&key=…`` reports one URL, a POST of ``{"host", "key", "keyLocation"?, "urlList"}`` up to
+10,000. A key is a proof only if the key file is on the host of the reported URLs.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class BadNotice(ValueError):
-    """What was sent is no IndexNow notice; the text says why."""
+    """The request is not a valid IndexNow notice. The text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What a site tells."""
+    """A notice of a site."""
 
     host: str
     key: str
     key_location: str
-    """Where the key file must lie: on the same host, and above all addresses that are told."""
+    """The URL of the key file. It must be on the same host, in a folder above all reported URLs."""
     urls: tuple[str, ...]
 
 
@@ -50,12 +50,12 @@ def of_json(body: bytes) -> Notice:
     try:
         document: Any = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadNotice("the body is no JSON") from error
+        raise BadNotice("the body is not JSON") from error
     if not isinstance(document, dict):
-        raise BadNotice("the body is no JSON object")
+        raise BadNotice("the body is not a JSON object")
     urls = document.get("urlList")
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
-        raise BadNotice("urlList is no list of addresses")
+        raise BadNotice("urlList is not a list of addresses")
     if len(urls) > MAX_URLS:
         raise BadNotice(f"urlList has {len(urls)} addresses, at most {MAX_URLS} are allowed")
     host, key, location = (document.get(name) for name in ("host", "key", "keyLocation"))
@@ -65,7 +65,7 @@ def of_json(body: bytes) -> Notice:
 
 
 def is_key_file(body: bytes, key: str) -> bool:
-    """Return True if a key file's content is the key (UTF-8; blanks around it do no harm)."""
+    """Return True if the content of a key file is the key (UTF-8; surrounding white space is ignored)."""
     return body[:MAX_KEY_FILE].decode("utf-8-sig", "replace").strip() == key
 
 
@@ -93,7 +93,7 @@ def _host_of(url: str) -> str:
         canonicalize(url)
         return host_key(url)
     except ValueError as error:
-        raise BadNotice(f"{url[:200]!r} is no address of a page") from error
+        raise BadNotice(f"{url[:200]!r} is not the address of a page") from error
 
 
 MAX_BODY = 64 * 1024
@@ -101,15 +101,15 @@ METHODS = ("weblogUpdates.ping", "weblogUpdates.extendedPing")
 
 
 def challenge_of(query: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return feed and challenge of an rssCloud server's question, or None."""
+    """Return feed and challenge of an rssCloud server's verification request, or None."""
     url, challenge = query.get("url"), query.get("challenge")
     return (url, challenge[:500]) if url and challenge else None
 
 
 def pinged(body: bytes) -> list[str]:
-    """Return the addresses that an XML-RPC ping names: the site's, then a changed page's and the feed's.
+    """Return the URLs in an XML-RPC ping: of the site, then of a changed page and of the feed.
 
-    Raises ``ValueError`` if ``body`` is no such call.
+    Raises ``ValueError`` if ``body`` is not such a call.
     """
     try:
         call = fromstring(body[:MAX_BODY], forbid_dtd=True)
@@ -125,7 +125,7 @@ def pinged(body: bytes) -> list[str]:
 
 
 def ping_answer(fault: str = "") -> str:
-    """Return the XML-RPC answer; the protocol knows ``flerror`` and a message."""
+    """Return the XML-RPC response with ``flerror`` and a message."""
     message = fault or "Thanks for the ping."
     return (
         '<?xml version="1.0"?><methodResponse><params><param><value><struct>'

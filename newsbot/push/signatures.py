@@ -1,8 +1,8 @@
-"""Signatures of notices, compared in constant time, and a memory of what was seen lately.
+"""Signatures of notices, compared in constant time, and a memory of recent notices.
 
-A hub signs what it sends with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of ours
-signs the moment and the body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``,
-so that a notice that somebody recorded is of no use later.
+A hub signs content with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of newsbot signs
+time and body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``. The time limits
+replays of recorded notices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from newsbot.clock import Clock
 STRENGTHS = ("sha1", "sha256", "sha384", "sha512")
 """Methods of WebSub, the weakest first."""
 TOLERANCE = 300.0
-"""Seconds by which the clocks of a sensor and of ours may differ."""
+"""Seconds by which the clocks of a sensor and of this machine may differ."""
 
 _HUB = re.compile(r"(sha1|sha256|sha384|sha512)=([0-9a-fA-F]{40,128})")
 _NOTICE = re.compile(r"t=([0-9]{1,12}),sha256=([0-9a-fA-F]{64})")
@@ -29,9 +29,9 @@ def sign(method: str, secret: bytes, body: bytes) -> str:
 
 
 def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGTHS[0]) -> str | None:
-    """Return the method by which a hub's header proves ``body``, or None if it does not.
+    """Return the method of a valid signature of ``body`` in a hub's header, or None.
 
-    A method weaker than ``at_least`` proves nothing: who has seen a better one of a hub asks for it.
+    A method weaker than ``at_least`` is not accepted: after a stronger signature, a hub must not fall back.
     """
     found = _HUB.fullmatch(header.strip())
     if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
@@ -46,12 +46,16 @@ def notice_header(secret: str, body: bytes, now: float) -> str:
     return f"t={moment},sha256={sign('sha256', secret.encode(), _dated(moment, body))}"
 
 
-def is_notice(header: str, secret: str, body: bytes, now: float) -> bool:
-    """Return True if who knows ``secret`` sent ``body`` within TOLERANCE of ``now``."""
+def genuine_notice(header: str, secret: str, body: bytes, now: float) -> str | None:
+    """Return an identifier of the notice if its signature is valid and its time within TOLERANCE of ``now``.
+
+    Otherwise return None. The identifier does not depend on the spelling of the header.
+    """
     found = _NOTICE.fullmatch(header.strip())
     if found is None or abs(now - int(found[1])) > TOLERANCE:
-        return False
-    return hmac.compare_digest(sign("sha256", secret.encode(), _dated(found[1], body)), found[2].lower())
+        return None
+    digest = sign("sha256", secret.encode(), _dated(found[1], body))
+    return f"{int(found[1])} {digest}" if hmac.compare_digest(digest, found[2].lower()) else None
 
 
 def _dated(moment: str, body: bytes) -> bytes:
@@ -62,7 +66,7 @@ MAX_SEEN = 100_000
 
 
 class SeenOnce:
-    """Remembers keys for ``seconds``, at most MAX_SEEN of them: the oldest are forgotten first."""
+    """Remembers at most MAX_SEEN keys for ``seconds``. The oldest are dropped first."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
@@ -70,7 +74,7 @@ class SeenOnce:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
     def is_new(self, key: bytes) -> bool:
-        """Return True the first time that ``key`` is given, and again when it is forgotten."""
+        """Remember ``key``; return True if it was not known."""
         self._forget()
         if key in self._seen:
             return False
@@ -78,11 +82,15 @@ class SeenOnce:
         return True
 
     def knows(self, key: bytes) -> bool:
-        """Return True if :meth:`is_new` was asked for ``key`` within the time."""
+        """Return True if ``key`` is remembered."""
         self._forget()
         return key in self._seen
 
     def _forget(self) -> None:
         now = self._clock()
-        while self._seen and (len(self._seen) >= MAX_SEEN or next(iter(self._seen.values())) <= now):
+        while self._seen:
+            until = next(iter(self._seen.values()))
+            # one that ends later than a new one is from a clock that was ahead
+            if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
+                break
             self._seen.popitem(last=False)

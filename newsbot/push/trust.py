@@ -1,8 +1,7 @@
-"""How far a notifier is believed: whether its notices lead to something new, and whether it reports all
-changes.
+"""Trust in notifiers: how many of their notices are right, and how many changes they report.
 
-Both are shares with forgetting: a count loses half of its weight in HALF_LIFE, so that a hub that once was
-good and now floods is not believed for long, and one that got better is soon believed again.
+Both are shares with exponential decay: a count loses half of its weight in HALF_LIFE. So a good hub that
+starts to flood soon loses trust, and one that improves soon regains it.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from newsbot.clock import Clock, utc
 from newsbot.storage.notes import Notes
 
 TRUST = "trust"
-"""The kind of the notes that keep it, by the notifier's name (protocol and host)."""
+"""The kind of the notes with trust, by name of the notifier (protocol and host)."""
 HALF_LIFE = 7 * 86400.0
 _PRIOR_HITS, _PRIOR_NOTICES = 3.0, 4.0
-"""A notifier begins as one of whose four notices three were right."""
+"""A new notifier starts as if three of its four notices were right."""
 LEAST = 0.05
-"""A notifier without any merit is still heard now and then, else it could never regain trust."""
+"""The lowest share. It is above 0, so that a notifier can regain trust."""
 
 
 @dataclass(slots=True)
@@ -34,12 +33,12 @@ class Trust:
     misses: float = 0.0
     """Notices whose fetch found nothing."""
     told: float = 0.0
-    """Changes found in fetches that notices caused."""
+    """Changes that were found in fetches caused by notices."""
     untold: float = 0.0
-    """Changes found by our own polls of places that it tells of."""
+    """Changes that were found by our own polls of URLs that it reports on."""
 
     def tell(self, now: float, *, new: bool) -> None:
-        """A notice was followed: ``new`` if the fetch found something."""
+        """Count a notice that led to a fetch; ``new``: the fetch found something new."""
         self.fade(now)
         if new:
             self.hits += 1
@@ -48,7 +47,7 @@ class Trust:
             self.misses += 1
 
     def missed(self, now: float) -> None:
-        """Our own poll found something of which the notifier had said nothing."""
+        """Count a change that our own poll found without a notice."""
         self.fade(now)
         self.untold += 1
 
@@ -62,29 +61,29 @@ class Trust:
         return self.told / changes if changes else None
 
     def share(self) -> float:
-        """What part of its notices' budget it may use, LEAST to 1: full from a precision of one half on."""
+        """The share of the budget that it may use, LEAST to 1. It is 1 from a precision of one half on."""
         return max(LEAST, min(1.0, 2 * self.precision()))
 
     def faded(self, now: float) -> Trust:
-        """Return what is left of it at ``now``."""
+        """Return the trust with weights decayed to ``now``."""
         later = replace(self)
         later.fade(now)
         return later
 
     def fade(self, now: float) -> None:
-        """Let all that was counted lose weight until ``now``."""
+        """Decay all weights to ``now``."""
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
         self.hits, self.misses = self.hits * keep, self.misses * keep
         self.told, self.untold = self.told * keep, self.untold * keep
         self.at = max(self.at, now)
 
     def as_note(self) -> dict[str, Any]:
-        """Return what :meth:`of_note` reads."""
+        """Return a note for :meth:`of_note`."""
         return asdict(self)
 
     @classmethod
     def of_note(cls, note: Mapping[str, Any]) -> Trust:
-        """Return the trust that a note keeps."""
+        """Return the trust in a note."""
         return cls(**{name: float(note[name]) for name in ("at", "hits", "misses", "told", "untold")})
 
 
@@ -98,19 +97,19 @@ class Notifier:
     notices: float
     """Notices that were followed."""
     changes: float
-    """Changes found at what it tells of, by its notices or without them."""
+    """Changes at the URLs it reports on, found by its notices or without them."""
     precision: float | None
-    """The share of its notices that led to something new; None while there was none."""
+    """The share of its notices that led to something new; None without notices."""
     recall: float | None
     """The share of changes that it told of; None while there was none."""
     believed: float
-    """What part of a host's budget of notices it may use, 0 to 1: it falls with the precision."""
+    """The share of a host's budget that it may use, 0 to 1. It falls with the precision."""
     last: datetime
     """When a notice was last judged."""
 
 
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
-    """Return all notifiers, those with most notices first; ``now`` in POSIX seconds.
+    """Return all notifiers, those with the most notices first; ``now`` is in POSIX seconds.
 
     Raises :class:`newsbot.errors.DataError`.
     """
@@ -136,7 +135,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
 
 
 PATIENCE = 3600.0
-"""Seconds after which a notice that led to no fetch is forgotten."""
+"""Seconds after which a notice that did not lead to a fetch is dropped."""
 MAX_PLACES = 50_000
 
 
@@ -149,26 +148,26 @@ class _Place:
 
 
 class Ledger:
-    """Keeps the trust of each notifier."""
+    """Updates and stores the trust in each notifier."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._places: dict[str, _Place] = {}
         self.trust: dict[str, Trust] = {}
         self.changed: set[str] = set()
-        """Notifiers whose trust was not kept yet."""
+        """Notifiers with unsaved changes."""
 
     def share(self, notifier: str) -> float:
-        """What part of the budget the notifier may use, 0 to 1."""
+        """Return the share of the budget that the notifier may use, 0 to 1."""
         return self._of(notifier).share()
 
     def expect(self, notifier: str, url: str, fetches: int, found: int) -> None:
-        """``notifier`` will tell of ``url``, which was fetched so often and gave so much so far."""
+        """Expect notices of ``url`` from ``notifier``. ``fetches`` and ``found`` are its present counts."""
         if url not in self._places and len(self._places) < MAX_PLACES:
             self._places[url] = _Place(notifier, fetches, found)
 
     def noticed(self, notifier: str, url: str, fetches: int, found: int) -> None:
-        """A notice was accepted."""
+        """Record an accepted notice."""
         self.expect(notifier, url, fetches, found)
         place = self._places.get(url)
         if place is not None:
@@ -176,11 +175,11 @@ class Ledger:
 
     @property
     def watched(self) -> list[str]:
-        """The places to look at."""
+        """Return the URLs to observe."""
         return list(self._places)
 
     def observe(self, url: str, fetches: int, found: int) -> None:
-        """A place was fetched so often until now, and gave so much that was new."""
+        """Compare the counts of a URL with the earlier ones and judge its notices."""
         place, now = self._places.get(url), self._clock()
         if place is None:
             return

@@ -1,8 +1,8 @@
 """A WebSub subscriber's side of one subscription (W3C Recommendation, 23 January 2018), without network.
 
-The states: ``wanted`` (nothing was sent yet), ``pending`` (asked the hub, it has not verified), ``verified``,
-``denied``, ``leaving`` (asked the hub to end it). Each subscription has a callback of its own that nobody can
-guess, so that a hub, or somebody else, knows no other one by it.
+The states: ``wanted`` (nothing sent yet), ``pending`` (requested, not verified by the hub yet), ``verified``,
+``denied``, ``leaving`` (end requested). Each subscription has its own unguessable callback URL, from which
+nobody can derive another one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
 
 
 def hubs_in(tree: HtmlElement, base: str) -> tuple[list[str], str | None]:
-    """Return the hubs and the own address that a page's head names, made absolute against ``base``."""
+    """Return the hubs and the ``self`` URL in the head of a page, made absolute against ``base``."""
     found: dict[str, list[str]] = {"hub": [], "self": []}
     for link in cast("list[HtmlElement]", _HEAD_LINKS(tree))[:MAX_LINKS]:
         for relation in link.get("rel", "").lower().split():
@@ -53,7 +53,7 @@ def topic_and_hubs(
 ) -> tuple[str, list[str]] | None:
     """Return a feed's topic and its hubs, best first, or None if it has no hub.
 
-    ``url`` is where the feed came from; it is the topic if nobody names another.
+    ``url`` is the URL of the feed. It is the topic unless a ``self`` link names another.
     """
     links = links_of(headers, url)
     hubs = list(dict.fromkeys([*links.get("hub", []), *in_document]))
@@ -63,11 +63,11 @@ def topic_and_hubs(
 
 
 LEASE = 10 * 86400
-"""Seconds that we ask for; the hub decides."""
+"""Seconds that we request. The hub decides."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
-"""Bounds of a lease that is believed."""
+"""Bounds of a lease; others are clamped."""
 PATIENCE = 3600.0
-"""Seconds in which a hub may verify what we asked for."""
+"""Seconds in which a hub may verify a request."""
 AFTER_DENIAL = 7 * 86400.0
 MAX_PAUSE = 86400.0
 
@@ -79,29 +79,29 @@ class Subscription:
     """One topic at one hub. Times are POSIX seconds."""
 
     token: str
-    """The unguessable part of the callback's address."""
+    """The unguessable part of the callback URL."""
     topic: str
     hub: str
     secret: str
     page: str
-    """The source that we fetch when the hub tells of a change: the feed as the rules name it."""
+    """The source to fetch when the hub reports a change: the feed's URL in the rules."""
     state: State = "wanted"
     asked: float = 0.0
-    """When the hub was asked last."""
+    """When the last request was sent to the hub."""
     tries: int = 0
     """Attempts since it last verified."""
     until: float = 0.0
     """When the lease ends."""
     renew_at: float = 0.0
-    """When the hub is to be asked next."""
+    """When the next request to the hub is due."""
     method: str = STRENGTHS[0]
-    """The best signature that this hub has shown: a weaker one proves nothing any more."""
+    """The strongest signature method that the hub has used. Weaker ones are not accepted any more."""
     reason: str = ""
-    """What the hub said when it denied, or why asking failed."""
+    """The hub's reason for a denial, or why a request failed."""
 
     @property
     def is_live(self) -> bool:
-        """True while the hub may send something: also when it is being renewed."""
+        """True while the hub may send content, also during a renewal."""
         return self.state == "verified" or (self.state == "pending" and self.until > 0)
 
     def as_note(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Subscription:
 
     @classmethod
     def of_note(cls, note: Mapping[str, Any]) -> Subscription:
-        """Return the subscription that a note keeps."""
+        """Return the subscription in a note."""
         return cls(**note)
 
 
@@ -135,9 +135,9 @@ def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
 
 
 def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscription:
-    """Return the subscription after the hub was asked; ``fault``: why it did not take the request.
+    """Return the subscription after a request; ``fault``: why the hub did not accept it.
 
-    Without an answer it is asked again after 1, 2, 4 … minutes, at most a day.
+    Requests are repeated after 1, 2, 4 … minutes, at most a day.
     """
     tries = subscription.tries + 1
     pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
@@ -150,10 +150,10 @@ def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscr
 def verify_intent(
     subscription: Subscription, query: Mapping[str, str], now: float, spread: float
 ) -> tuple[Subscription, str | None]:
-    """Return the subscription after a verification request, and what to echo; None: answer 404.
+    """Return the subscription after a verification request, and the challenge to echo; None: answer 404.
 
-    Only what we asked for is confirmed (section 5.3): the same topic, and a request of ours that is pending.
-    ``spread`` (0 to 1) is a random number: renewals are not all due at the same moment.
+    Only our own requests are confirmed (section 5.3): the topic must be the same and the request pending.
+    ``spread`` (0 to 1) is a random number that spreads renewals over time.
     """
     mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
     if query.get("hub.topic") != subscription.topic or not challenge:
@@ -185,7 +185,7 @@ def _lease_of(text: str) -> float | None:
 def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Subscription:
     """Return the subscription after the hub denied or ended it (section 5.2).
 
-    Another topic changes nothing.
+    A request with another topic is ignored.
     """
     if query.get("hub.topic") != subscription.topic:
         return subscription
@@ -196,7 +196,7 @@ def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Su
 def is_genuine(
     subscription: Subscription, header: str | None, body: bytes, now: float
 ) -> tuple[Subscription, bool]:
-    """Return the subscription with the best method seen, and whether the hub sent ``body`` (section 8)."""
+    """Return the subscription with the strongest method seen, and whether ``body`` is genuine (section 8)."""
     if not subscription.is_live or subscription.until < now or header is None:
         return subscription, False
     method = hub_method(header, subscription.secret, body, at_least=subscription.method)
@@ -206,7 +206,7 @@ def is_genuine(
 
 
 def end_of_lease(subscription: Subscription, now: float) -> Subscription:
-    """Return the subscription with a lease that has ended taken from it."""
+    """Return the subscription without its lease, if that has ended."""
     if 0 < subscription.until < now:
         return replace(subscription, state="wanted", until=0.0, renew_at=now)
     return subscription

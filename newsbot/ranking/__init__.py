@@ -1,8 +1,9 @@
-"""Judges links: is this an article, and how soon should it be fetched.
+"""Judges links: whether a link leads to an article, and how soon it should be fetched.
 
 Files in reading order:
 
 * ``judging``: the judgement of a link
-* ``url_learning``: what is learned of a site's addresses during a crawl
-* ``headlines``: headlines that a site has listed lately under another address
+* ``url_learning``: learns the forms of a site's URLs during a crawl
+* ``shapes``: which shapes of URLs lead to articles, on one site and on many
+* ``headlines``: headlines that a site has recently listed under another URL
 """

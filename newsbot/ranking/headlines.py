@@ -1,8 +1,10 @@
-"""Headlines that a site has lately listed: the same one under another address is probably the same article.
+"""Headlines that a site has recently listed. The same headline under another URL is probably the same
+article.
 
-Sites list an article anew under another address when they move it or edit its headline's slug. Such an item
-is not left out, since "The weather for tomorrow" comes every day with other news: it is marked and downloaded
-last. Where both items have a lead, the text below the headline, and the leads differ, it is other news.
+Sites list an article again under another URL when they move it or edit the slug of its headline. Such an item
+is not dropped, because "The weather for tomorrow" occurs every day with other news. It is marked and
+downloaded last. If both items have a lead (the text below the headline) and the leads differ, the item is a
+new article.
 """
 
 from __future__ import annotations
@@ -18,45 +20,49 @@ from newsbot.items import Kind, Reason, Where
 from newsbot.text.words import token_bytes
 
 PLACES = 65_536
-"""Addresses of all headlines, 3.1 MB. Some shelves fill first: of 50,000 headlines 2 % go early."""
+"""Maximum number of URLs for all headlines (3.1 MB). Some buckets fill first: of 50,000 headlines, 2 % are
+lost early.
+"""
 SHELF = 16
 _HALF = 8  # bytes of a machine word, half a fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a headline was listed."""
+    """A URL under which a headline was listed."""
 
     fingerprint: bytes
     lead: int
-    """Digest of the text below the headline; 0: none was seen."""
+    """Digest of the text below the headline; 0 if there was none."""
 
 
 class HeadlineTable:
-    """Addresses by headline (a number of 64 bits, not 0). What was not seen for longest makes room."""
+    """URLs by headline (a 64-bit number, not 0). The least recently seen entries are replaced."""
 
     def __init__(self, places: int = PLACES) -> None:
         """``places``: a multiple of :data:`SHELF`."""
         self._shelves = places // SHELF
         self._keys = array("Q", bytes(8 * places))
-        """The headline in each place; 0: the place is free."""
+        """The headline in each place; 0 if the place is free."""
         self._first, self._second, self._leads, self._came, self._seen = (self._keys[:] for _ in range(5))
-        """Halves of the fingerprint, the lead, when the address came, when its headline was seen last."""
+        """The two halves of the fingerprint, the lead, when the URL was added, when its headline was last
+        seen.
+        """
         self._now = 0
 
     def __len__(self) -> int:
-        """Return how many addresses there are."""
+        """Return the number of URLs."""
         return sum(map(bool, self._keys))
 
     def addresses(self, key: int) -> list[Address]:
-        """Return the addresses of a headline in the order in which they came."""
+        """Return the URLs of a headline, oldest first."""
         return [
             Address(self._first[at].to_bytes(_HALF, "big") + self._second[at].to_bytes(_HALF, "big"), lead)
             for at, lead in ((at, self._leads[at]) for at in self._places(key))
         ]
 
     def put(self, key: int, address: Address, most: int) -> None:
-        """Note an address, or its lead; the headline has been seen, its ``most`` latest addresses stay."""
+        """Store a URL or its lead, and mark the headline as seen; its ``most`` latest URLs are kept."""
         self._now += 1
         places = self._places(key)
         for at in places:
@@ -71,7 +77,7 @@ class HeadlineTable:
         self._came[at] = self._seen[at] = self._now
 
     def _places(self, key: int) -> list[int]:
-        """Where the addresses of a headline stand, in the order in which they came."""
+        """Return the places of a headline's URLs, oldest first."""
         begin = key % self._shelves * SHELF
         shelf = self._keys[begin : begin + SHELF]
         if key not in shelf:
@@ -80,32 +86,33 @@ class HeadlineTable:
         return sorted(found, key=self._came.__getitem__)
 
     def _room(self, key: int) -> int:
-        """A free place, else that of the headline that was not seen for longest."""
+        """Return a free place, else the place of the least recently seen headline."""
         begin = key % self._shelves * SHELF
         return min(range(begin, begin + SHELF), key=self._seen.__getitem__)
 
 
 MAX_ADDRESSES = 4
-"""Addresses remembered of one headline; the latest stay."""
+"""URLs that are stored for one headline; the latest are kept."""
 LEAST_WORDS = 4
-"""Shorter ones ("Weather", "News in brief") say nothing."""
+"""Words; shorter headlines ("Weather", "News in brief") do not identify an article."""
 LAST = 1.0
-"""The priority of what was listed under another address: behind all else."""
+"""The priority of items listed under another URL: lower than all others."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
 class Headlines:
-    """Headlines by site, each with the addresses it was listed under; the longest unseen is forgotten."""
+    """Headlines by site, each with its URLs; the least recently seen are removed."""
 
     def __init__(self, places: int = PLACES) -> None:
         self._table = HeadlineTable(places)
 
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
-        """Return the entry of a listed article, marked and with the least priority if it is known.
+        """Return the entry of a listed article; if its headline is known, it is marked and gets the lowest
+        priority.
 
-        It is if the site has listed its headline under another address, with the same lead or where one of
-        both has no lead (news sitemaps have none). Only items of feeds and news sitemaps are looked at that
-        nobody asked for. What is marked gets the other address by :func:`name`.
+        A headline is known if the site has listed it under another URL with the same lead, or if one of the
+        two has no lead (news sitemaps have none). Only items of feeds and news sitemaps that nobody requested
+        are checked. :func:`name` adds the other URL to a marked entry.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -130,12 +137,12 @@ class Headlines:
 
 
 def unnamed(entries: Iterable[Entry]) -> set[bytes]:
-    """Return the fingerprints of the earlier addresses of those that are marked."""
+    """Return the fingerprints of the earlier URLs of marked entries."""
     return {entry.data["same_headline"] for entry in entries if "same_headline" in entry.data}
 
 
 def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
-    """Add to the reason of those that are marked which address had the headline first, if it is known."""
+    """Add the URL that had the headline first to the reason of marked entries, if it is known."""
     for entry in entries:
         known = entry.data.pop("same_headline", None)
         if known is not None and known in urls:

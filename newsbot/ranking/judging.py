@@ -13,13 +13,16 @@ Priorities (higher is fetched first within a host):
 40-79   articles: the likelier and the newer, the higher
 39.5    files of a sitemap index that nothing calls fresh
 20-39   section fronts and lists that were found
+10-14   lists by tag, category, author or folder
 ======  =====================================================================
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination, trap
@@ -31,20 +34,23 @@ from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 THRESHOLD = 0.5
-"""Articles are accepted from this probability on."""
+"""Least probability of an accepted article."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 PATIENT_PRIORITY = 39.5
-"""Of the files of a sitemap index that nothing calls fresh."""
+"""Priority of the files of a sitemap index that have no sign of being fresh."""
 
 FRESH_SECONDS = 86400.0
 _FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0
 _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
 _SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
+_LATER = 10.0
+"""By how much lists by subject come after other lists: by then, other paths to older articles are known."""
 _UNKNOWN_AGE_DAYS = 2.0
 
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
-"""Who lists a page here says that it is an article."""
+"""Places where a link is a declaration of the site that the page is an article."""
+_ON_PAGES = (Where.BODY, Where.NAVIGATION)
 _ODDS_OF_PLACE = {
     Where.BODY: 0.7,
     Where.NAVIGATION: -1.5,
@@ -60,21 +66,25 @@ _ODDS_OF_PLACE = {
 }
 _ODDS_OF_TIME = 1.0
 _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
-"""Letters of Chinese, Japanese and Korean."""
+"""Chinese, Japanese and Korean characters."""
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
 _ODDS_BESIDE_RULE = 1.0
-"""What was learned must say at least so much where the rule's own patterns do not match."""
+"""Least learned log-odds to accept a link that the rule's own patterns do not match."""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
-"""Features of addresses whose lists hold no articles: events, users, pictures."""
+"""Features of URLs whose lists contain no articles: events, users, pictures."""
+_HOST_SLASHES = 2
 _DOUBT = 0.7
-"""Factor for items of feeds that do not look as the rule says articles do."""
+"""Factor for feed items that do not match the rule's article patterns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is to become of a link. ``reason`` is a short token (:class:`Reason`, or where the link was
-    found); a detail may follow after a colon."""
+    """The decision on a link.
+
+    ``reason`` is a short token (:class:`Reason`, or the place of the link); a detail may follow after a
+    colon.
+    """
 
     kind: Kind
     priority: float
@@ -83,21 +93,28 @@ class Judgement:
 
     @property
     def token(self) -> str:
-        """The reason without its detail."""
+        """Return the reason without its detail."""
         return read_reason(self.reason)[0]
 
 
 def judge(
-    link: Link, rule: Rule, *, depth: int, now: datetime, learned: LearnedRule | None = None
+    link: Link,
+    rule: Rule,
+    *,
+    depth: int,
+    now: datetime,
+    learned: LearnedRule | None = None,
+    folders: Collection[str] = (),
 ) -> Judgement:
     """Judge a link by the rule of its site; ``depth`` is the number of clicks to it from a source.
 
-    ``learned`` is what was learned of the site's addresses; it takes the place of the global prior.
+    ``learned`` is the learned rule of the site's URLs; it replaces the global prior.
+    ``folders``: what :func:`folders_of_headlines` gave for the page of the link.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
     :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
-    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are not asked for their
-    site: whoever reads the feed knows whether another site is meant. Never raises.
+    matches), unlikely_article, unlikely_list. For links of feeds and news sitemaps the site is not checked:
+    the reader of the feed knows whether another site is meant. Never raises.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -108,7 +125,7 @@ def judge(
         return _rejected(obstacle)
     if (kind := _known_source(link, match)) is not None:
         return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
-    if match.kind is Kind.ARTICLE:
+    if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))
     if (reason := trap(url, now)) is not None:
@@ -117,12 +134,28 @@ def judge(
     return (
         _section(link, depth, _why(link, match))
         if is_section
-        else _by_evidence(link, url, rule, depth=depth, now=now, learned=learned)
+        else _by_evidence(link, url, rule, depth=depth, now=now, learned=learned, folders=folders)
     )
 
 
+def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
+    """Return the folders, without the slash at the end, in which several of a page's headlines lie.
+
+    The address of such a folder is most likely a list: ``/blog/`` of ``/blog/first-post/``.
+    """
+    headlines = {
+        link.url.rstrip("/") for link in links if link.where is Where.BODY and _is_headline(link.text)
+    }
+    counted = Counter(url.rpartition("/")[0] for url in headlines)
+    return frozenset(url for url, count in counted.items() if count > 1 and url.count("/") > _HOST_SLASHES)
+
+
+def _is_headline(text: str | None) -> bool:
+    return odds_of_text(text) > 0
+
+
 def is_onsite(url: str, rule: Rule) -> bool:
-    """Tell whether the host of ``url`` is the rule's domain or below it. Never raises."""
+    """Return whether the host of ``url`` is the rule's domain or a subdomain. Never raises."""
     try:
         return _is_on(canonicalize(url), rule.domain)
     except ValueError:
@@ -130,16 +163,17 @@ def is_onsite(url: str, rule: Rule) -> bool:
 
 
 def article_odds(link: Link, url: str, learned: LearnedRule | None = None) -> float:
-    """Return the log-odds that a link leads to an article; ``url`` is its canonical address."""
+    """Return the log-odds that a link leads to an article; ``url`` is its canonical URL."""
     odds = log_odds(url) if learned is None else learned.log_odds(url)
     odds += _ODDS_OF_PLACE.get(link.where, 0.0) + odds_of_text(link.text)
     return odds + _ODDS_OF_TIME if link.published_at is not None else odds
 
 
 def odds_of_text(text: str | None) -> float:
-    """Return what a link's text says: headlines have five words and more, names of sections one or two.
+    """Return the log-odds from a link's text: headlines have at least five words, names of sections one or
+    two.
 
-    Chinese, Japanese and Korean are counted by the letter.
+    In Chinese, Japanese and Korean, characters are counted.
     """
     if not text:
         return 0.0
@@ -154,7 +188,7 @@ def odds_of_text(text: str | None) -> float:
 
 
 def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str | None:
-    """Return why a link may not be followed, whatever it is."""
+    """Return why a link must not be followed, whatever its kind, or None."""
     if match.denied:
         return f"{Reason.DENIED}:{match.pattern.text if match.pattern else ''}"
     if link.where not in _DECLARED and not _is_on(url, rule.domain):
@@ -163,11 +197,20 @@ def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str
 
 
 def _by_evidence(
-    link: Link, url: str, rule: Rule, *, depth: int, now: datetime, learned: LearnedRule | None
+    link: Link,
+    url: str,
+    rule: Rule,
+    *,
+    depth: int,
+    now: datetime,
+    learned: LearnedRule | None,
+    folders: Collection[str],
 ) -> Judgement:
-    """Judge a link of which the rule says nothing."""
+    """Judge a link on which the rule says nothing."""
     declared = link.where in _DECLARED
-    if not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url)):
+    if link.where is Where.NEXT_PAGE or (
+        not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
+    ):
         useless = _USELESS_LISTS.intersection(features(url))
         return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
     if is_front_page(url):
@@ -181,12 +224,23 @@ def _by_evidence(
     return (
         _article(link, score, now, Reason.LIKELY_ARTICLE)
         if score >= THRESHOLD
-        else _rejected(Reason.UNLIKELY_ARTICLE)
+        else _by_subject(link, url, depth, folders)
     )
 
 
+def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> Judgement:
+    """Accept a list by tag, category, author or folder that a page names, and reject everything else."""
+    shape = features(url)
+    is_list = "list" in shape or link.url.rstrip("/") in folders
+    wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
+    if link.where not in _ON_PAGES or not wanted:
+        return _rejected(Reason.UNLIKELY_ARTICLE)
+    section = _section(link, depth, Reason.SUBJECT_LIST)
+    return replace(section, priority=section.priority - _LATER)
+
+
 def _known_source(link: Link, match: Match) -> Kind | None:
-    """Return what kind of source the rule or the discovery of sources calls the link, if any."""
+    """Return the kind of source that the rule or source discovery gives the link, if any."""
     if match.kind is not None and match.kind.is_source and match.pattern is None:
         return match.kind
     return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None

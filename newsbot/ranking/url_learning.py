@@ -1,8 +1,8 @@
-"""Learns while a crawl runs what its sites' addresses look like, and keeps that for the next crawl.
+"""Learns the forms of the sites' URLs during a crawl, and stores the result for the next crawl.
 
-Links of feeds and menus and fetched pages are the examples (:mod:`newsbot.rules.examples`). A site is learned
-again when its examples have grown by a quarter, or when a pattern is given up because its pages stopped being
-articles. A few rejected links are fetched all the same (NEWSBOT_EXPLORE): a redesign is noticed.
+The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). A site is
+learned again when its examples have grown by a quarter, or when a pattern is removed because its pages are no
+longer articles. A few rejected links are fetched anyway (NEWSBOT_EXPLORE), so that a redesign is noticed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 from newsbot.discovery.list_probing import shape_of
 from newsbot.items import Link, Reason, Where
 from newsbot.ranking.judging import Judgement
+from newsbot.ranking.shapes import Shapes, ShapesOfAll
+from newsbot.ranking.shapes import shape_of as address_shape
 from newsbot.rules.examples import Examples
 from newsbot.rules.learn import LearnedRule, learned_from
 from newsbot.rules.schema import Rule
@@ -27,20 +29,22 @@ from newsbot.urls import canonicalize, fingerprint
 logger = logging.getLogger(__name__)
 
 MAX_SITES = 5000
-"""Sites of which examples are kept in memory."""
+"""Sites whose examples are kept in memory."""
 SHORT_TEXT = 3
-"""Words: links of menus with no more are the names of sections."""
+"""Words; links of menus with at most this many are names of sections."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Explored pages are at most this part of the share of all pages: they must not spoil the crawl."""
+"""Limit of explored pages as a factor of the explored share of all pages, to keep their cost small."""
 EXPLORED_PRIORITY = 5.0
-"""Explored links come last."""
+"""Priority of explored links: they are fetched last."""
 MAX_BARREN = 3
-"""Pages of a shape that were explored in vain, after which the shape is left alone in this crawl."""
+"""Pages of a shape explored in vain, after which the shape is skipped in this crawl."""
 NOTE_KIND = "addresses:"
-"""With a domain: the kind of the notes that hold examples and what was learned."""
+"""Prefix of a note's kind, followed by the domain: the examples and the learned rule."""
+SHAPES_NOTE = "address_shapes"
+"""The kind of the note with the shapes of URLs that failed or succeeded on several sites."""
 SESSION_NOTE = "session_keys"
-"""The kind of the notes that hold query keys no page depends on, by domain."""
+"""The kind of the notes with query keys that no page depends on, by domain."""
 
 
 @dataclass(slots=True)
@@ -48,50 +52,81 @@ class _Site:
     examples: Examples = field(default_factory=Examples)
     rule: LearnedRule | None = None
     kept: dict[str, Any] | None = None
-    """The rule as it stands in the notes, as far as is known here."""
+    """The rule in the stored notes, as last seen by this worker."""
     changed: bool = False
     links: int = 0
-    """Rejected links that might have been explored."""
+    """Rejected links that could have been explored."""
     pages: int = 0
-    """Pages that were fetched as articles in this crawl."""
+    """Pages fetched as articles in this crawl."""
     explored: int = 0
     barren: Counter[str] = field(default_factory=Counter)
+    shapes: Shapes = field(default_factory=Shapes)
 
 
 class UrlLearning:
-    """The sites of one crawl. ``storage`` keeps what is learned; ``share`` of rejected links is explored."""
+    """The learning of all sites of one crawl; ``share`` is the share of rejected links to explore."""
 
     def __init__(self, share: float) -> None:
         self._share = share
         self._sites: dict[str, _Site] = {}
         self._keys: dict[str, SessionKeys] = {}
+        self.of_all_sites = ShapesOfAll()
         self.storage: Notes | None = None
 
     def rule(self, rule: Rule) -> LearnedRule | None:
-        """Return what is known of a site's addresses; None before enough was seen, or if it may not learn."""
+        """Return the learned rule of a site; None before there are enough examples, or if learning is off."""
         return self._site(rule.domain).rule if learns(rule) else None
 
+    def vouches(self, rule: Rule, url: str) -> bool:
+        """Return whether the site's learned rule, and not only the global prior, takes the URL for an
+        article.
+        """
+        learned = self.rule(rule)
+        return learned is not None and bool(learned.trees) and learned.is_article(url)
+
+    def shapes(self, domain: str) -> Shapes:
+        """Return the evidence on the shapes of a site's URLs."""
+        return self._site(domain).shapes
+
+    def may_lose(self, domain: str) -> float:
+        """Return how many pages may be fetched in vain for shapes that the site's feed or sitemap never
+        lists.
+
+        It is one at first, so that a site of twenty articles is worth its requests. It grows with the number
+        of its pages read.
+        """
+        return max(1.0, self._share * self._site(domain).pages)
+
     def heard(self, rule: Rule, links: Iterable[Link]) -> None:
-        """Take in the links of a page, feed or sitemap."""
-        if not learns(rule):
-            return
-        site = self._site(rule.domain)
-        for link in links:
-            article = _label(link)
-            if article is None:
-                continue
+        """Add the links of a page, feed or sitemap as examples."""
+        labelled = [(link, article) for link in links if (article := _label(link)) is not None]
+        if not labelled:
+            return  # seeds of thousands of sites: no notes have to be loaded for them
+        site, learning = self._site(rule.domain), learns(rule)
+        for link, article in labelled:
             try:
                 url = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
+            if article:
+                site.shapes.name(url)
+            if not learning:
+                continue
             site.examples.heard(url, article=article)
             site.changed = True
-        self._learn(rule.domain, site)
+        if learning:
+            self._learn(rule.domain, site)
 
     def fetched(self, rule: Rule, url: str, *, article: bool, why: str) -> None:
-        """Take in what a page that was fetched as an article turned out to be; ``why`` it was fetched."""
+        """Record whether a page that was fetched as an article was one; ``why`` is the reason of the
+        fetch.
+        """
         site = self._site(rule.domain)
         site.pages += 1
+        site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
+        shape = address_shape(url)
+        if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
+            self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
             site.barren[shape_of(url)] += 1
         if not learns(rule):
@@ -100,16 +135,16 @@ class UrlLearning:
         site.changed = True
         if retired is not None:
             logger.warning(
-                "pattern given up domain=%s pattern=%s; its pages are no articles any more",
+                "pattern given up domain=%s pattern=%s; its pages are no longer articles",
                 rule.domain,
                 retired,
             )
         self._learn(rule.domain, site)
 
     def read_text(self, domain: str, url: str, text: str) -> bool:
-        """Take in an article's address and the hash of its text; True if a key carries sessions' ids.
+        """Record an article's URL and the hash of its text; return True if a query key carries session ids.
 
-        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        Raises :class:`newsbot.errors.DataError`; the call may then be repeated.
         """
         if "?" not in url or (domain not in self._keys and len(self._keys) >= MAX_SITES):
             return False
@@ -128,10 +163,10 @@ class UrlLearning:
         return True
 
     def explores(self, judgement: Judgement, rule: Rule, url: str) -> bool:
-        """Tell whether a rejected link is fetched all the same.
+        """Return whether a rejected link is fetched anyway.
 
-        At most the share of such links, and no more than half the same share of the pages fetched: a site
-        with many links to other things must not cost many downloads.
+        At most the configured share of such links is fetched, and at most half that share of the pages
+        fetched, so that a site with many other links does not cost many downloads.
         """
         if judgement.reason not in EXPLORED_REASONS or self._share <= 0.0:
             return False
@@ -142,25 +177,26 @@ class UrlLearning:
         if site.barren[shape_of(url)] >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
-            return False  # not just the first links of each page
+            return False  # do not explore only the first links of each page
         site.explored += 1
         return True
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Keep what has come, but of sites that ``is_out`` names: they were taken out.
+        """Store new results, except for sites for which ``is_out`` is True: these were removed.
 
         Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """
         if self.storage is None:
             return
+        _SHAPES.write(self.storage, {"all": self.of_all_sites})
         for domain, site in self._sites.items():
             if site.changed and not is_out(domain) and self._write(self.storage, domain, site):
                 site.changed = False
 
     def _write(self, storage: Notes, domain: str, site: _Site) -> bool:
-        """Join what is known here with what other workers have written, and keep both; False: not this time.
+        """Merge the results with those of other workers, and store both; False if that has to wait.
 
-        What was learned last from the examples of all is the rule of all.
+        The rule that was learned last from the examples of all workers becomes the rule of all workers.
         """
         told = storage.all(NOTE_KIND + domain)
 
@@ -177,9 +213,10 @@ class UrlLearning:
         return bool(written)
 
     def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
-        """Take over what another worker has written meanwhile."""
+        """Load what another worker has written in the meantime."""
         try:
             site.examples.merge(told.get("examples", {}))
+            site.shapes.take(site.examples.articles, site.examples.others)
             self._learn(domain, site)
             learned = told.get("rule")
             mine = None if site.rule is None else site.rule.plain()
@@ -195,6 +232,9 @@ class UrlLearning:
                 self._sites.clear()
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
             site.kept = None if site.rule is None else site.rule.plain()
+            site.shapes.take(site.examples.articles, site.examples.others)
+            if self.storage is not None and not self._sites:
+                self.of_all_sites.merge(self.storage.all(SHAPES_NOTE).get("all", {}))
             self._sites[domain] = site
         return site
 
@@ -212,7 +252,7 @@ class UrlLearning:
 
 
 def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
-    """Return the examples and what was learned of a site in earlier crawls."""
+    """Return the examples and the learned rule of a site from earlier crawls."""
     notes = storage.all(NOTE_KIND + domain)
     examples, rule = Examples(), None
     try:
@@ -221,7 +261,7 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
             rule = learned_from(notes["rule"])
             examples.learned_at = examples.seen
     except ValueError as error:
-        logger.warning("learning damaged domain=%s fault=%s; it is learned anew", domain, error)
+        logger.warning("learned patterns damaged domain=%s fault=%s; learning starts again", domain, error)
     return examples, rule
 
 
@@ -233,17 +273,23 @@ def _with_keys(note: dict[str, Any] | None, keys: Iterable[str]) -> dict[str, An
     return {"keys": sorted({*keys, *map(str, (note or {}).get("keys") or ())})}
 
 
+def _with_shapes(note: dict[str, Any] | None, shapes: ShapesOfAll) -> dict[str, Any]:
+    shapes.merge(note or {})
+    return shapes.plain()
+
+
+_SHAPES = SharedNotes(SHAPES_NOTE, _with_shapes)
 _SESSION_KEYS = SharedNotes(SESSION_NOTE, _with_keys)
 
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
-    """Return the query keys that carry sessions' ids, by domain."""
+    """Return the query keys that carry session ids, by domain."""
     known = storage.all(SESSION_NOTE)
     return {domain: tuple(map(str, note.get("keys") or ())) for domain, note in known.items()}
 
 
 def learns(rule: Rule) -> bool:
-    """Tell whether a site's addresses are learned: as its rule says, else if it has no article patterns."""
+    """Return whether a site's URLs are learned: as its rule says, else if it has no article patterns."""
     return not rule.article if rule.learn is None else rule.learn
 
 

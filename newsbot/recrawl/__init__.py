@@ -1,25 +1,23 @@
-"""When a page is fetched again: decisions only, no I/O, the present moment is passed in.
+"""Decides when a page is fetched again. The package does no I/O, and gets the current time as an argument.
 
-:func:`gate` says before a download whether it may be made and how; :func:`plan` says after a visit when
-the page is due again; :func:`retry_delay` how long a failed visit waits for its next attempt.
+:func:`gate` decides before a download whether and how it is made. :func:`plan` decides after a visit when the
+page is due again. :func:`retry_delay` returns the delay before a failed visit is repeated.
 Files in reading order:
 
 * ``gating``: before a download
-* ``policy``: what a visit brought, and the interface of policies
-* ``planning``: after a visit
-* ``retry``: after a failed attempt
+* ``policy``: the outcome of a visit, and the interface of policies
+* ``planning``: after a visit, and after a failed attempt
 * ``rhythm``: the rate of new items of each source
 * ``index``: the policy for sources, the square-root rule
 * ``budget``: the threshold at which that policy meets a budget of requests
 * ``pages``: the policies for articles and other pages
 * ``optimum``: the policy that shares a budget among the pages of a site
-* ``baselines``: other policies, to compare and to select
+* ``baselines``: other policies, for comparison and as options
 """
 
 from newsbot.recrawl.gating import Gate, gate
-from newsbot.recrawl.planning import Plan, parse_max_age, parse_retry_after, plan
+from newsbot.recrawl.planning import Plan, may_retry, parse_max_age, parse_retry_after, plan, retry_delay
 from newsbot.recrawl.policy import FixedIntervals, Never, Outcome, Policy
-from newsbot.recrawl.retry import may_retry, retry_delay
 
 __all__ = [
     "FixedIntervals",

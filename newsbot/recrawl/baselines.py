@@ -1,6 +1,7 @@
-"""Other ways to plan polls, with the interface of :mod:`newsbot.recrawl.policy`, to compare and to select.
+"""Other polling policies with the interface of :mod:`newsbot.recrawl.policy`, for comparison and as options.
 
-Each has one knob that a controller turns until the budget is met, as a person would who runs such a robot.
+Each has one parameter that a controller adjusts until the budget is met, as an operator of such a crawler
+would do by hand.
 """
 
 from __future__ import annotations
@@ -19,25 +20,12 @@ NUTCH_SLOWER: Final = 0.4
 WEEK: Final = 7 * DAY
 
 
-class Fixed:
-    """The same interval for all, in seconds."""
-
-    def __init__(self, interval: float) -> None:
-        self.interval = interval
-
-    def next_polls(self, polled: Polled) -> Array:
-        """Return the next polls; nothing is learned."""
-        return polled.at + self.interval
-
-    def spend(self, requests: float, hours: float) -> None:
-        """Nothing is adjusted."""
-
-
 class NutchType:
-    """As Apache Nutch's AdaptiveFetchSchedule: shorter by a share after a change, longer after none.
+    """The rule of Apache Nutch's AdaptiveFetchSchedule.
 
-    The controller's value is the share by which an interval grows, 0.4 in Nutch: it decides how often a poll
-    finds something, and so how many polls there are.
+    The interval is multiplied by ``1 - NUTCH_FASTER`` after a change, and by 1 plus the controller's value
+    otherwise (0.4 in Nutch). The value determines how often a poll finds something, and thereby the number
+    of polls.
     """
 
     def __init__(self, count: int, controller: Controller, first: float, longest: float = DAY) -> None:
@@ -45,19 +33,19 @@ class NutchType:
         self.interval = np.full(count, first)
 
     def next_polls(self, polled: Polled) -> Array:
-        """Learn whether the sources changed; return the next polls."""
+        """Learn whether the sources changed. Return the times of the next polls."""
         factor = np.where(polled.new > 0, 1 - NUTCH_FASTER, 1 + min(10.0, self.controller.value))
         interval = np.clip(self.interval[polled.rows] * factor, SHORTEST, self.longest)
         self.interval[polled.rows] = interval
         return np.asarray(polled.at + interval)
 
     def spend(self, requests: float, hours: float) -> None:
-        """Move the growth."""
+        """Adjust the growth of intervals to the budget."""
         self.controller.spend(requests, hours)
 
 
 class MinifluxType:
-    """As Miniflux's entry-frequency scheduler: a week divided by the items of the last week.
+    """The rule of Miniflux's entry-frequency scheduler: a week divided by the items of the last week.
 
     The controller's value is the number of items between two polls (``SCHEDULER_ENTRY_FREQUENCY_FACTOR``
     is its inverse). The week is the last 7 days, in steps of an hour.
@@ -69,7 +57,7 @@ class MinifluxType:
         self.hour = np.full(count, -1, np.intp)
 
     def next_polls(self, polled: Polled) -> Array:
-        """Learn the counts; return the next polls."""
+        """Learn the counts. Return the times of the next polls."""
         rows, now = polled.rows, (polled.at // HOUR).astype(np.intp)
         slots = self.counts.shape[1]
         passed = np.minimum(now - self.hour[rows], slots)
@@ -77,7 +65,7 @@ class MinifluxType:
         stale = (now[:, None] - steps) % slots
         cleared = np.where(steps < passed[:, None], 0.0, self.counts[rows[:, None], stale])
         self.counts[rows[:, None], stale] = cleared
-        first = self.hour[rows] < 0  # what a source shows at first is no count of a week
+        first = self.hour[rows] < 0  # the first poll shows items of unknown age
         self.counts[rows, now % slots] += np.where(first, 0.0, polled.new)
         self.hour[rows] = now
         weekly = np.maximum(self.counts[rows].sum(axis=1), 1.0)
@@ -85,5 +73,5 @@ class MinifluxType:
         return np.asarray(polled.at + interval)
 
     def spend(self, requests: float, hours: float) -> None:
-        """Move the factor."""
+        """Adjust the factor to the budget."""
         self.controller.spend(requests, hours)

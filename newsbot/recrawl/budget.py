@@ -1,4 +1,4 @@
-"""Adjusts one number for all sources so that a policy meets a budget of requests."""
+"""Adjusts one parameter of a policy, shared by all sources, so that it meets a budget of requests."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from typing import Final
 
 MEMORY: Final = 48.0
-"""Hours over which requests are averaged: night and day need not be alike, only the days."""
+"""Half-life in hours of the average of requests. It is longer than a day: nights may differ from days."""
 GAIN: Final = 0.02
-"""Correction an hour, as a share of what would be right at once."""
+"""Share of the full correction that is applied per hour."""
 LOWEST, HIGHEST = 1e-9, 1e12
 
 
 class Controller:
-    """Moves ``value`` until requests are as many as the budget: upwards if there are too many.
+    """Adjusts ``value`` until the requests meet the budget. More requests than that raise the value.
 
-    ``power``: requests fall as ``value ** -power``, e.g. 0.5 for a threshold of the square-root index.
-    ``budget`` and what is spent: requests an hour.
+    Requests are assumed to fall as ``value ** -power``, e.g. ``power`` 0.5 for a threshold of the square-root
+    index. ``budget`` and the requests spent are per hour.
     """
 
     def __init__(self, budget: float, value: float, power: float) -> None:
@@ -26,7 +26,7 @@ class Controller:
         self.spent, self.weight = 0.0, 0.0
 
     def spend(self, requests: float, hours: float) -> None:
-        """Take what was spent in the last ``hours`` and move the value."""
+        """Record the ``requests`` per hour of the last ``hours`` and adjust the value."""
         if hours <= 0:
             return
         kept = 0.5 ** (hours / MEMORY)

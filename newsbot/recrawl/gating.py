@@ -1,6 +1,6 @@
-"""Decides before a download whether it may be made, and with which conditional headers (RFC 9110, 13.1).
+"""Decides before a download whether it is made, and with which conditional headers (RFC 9110, 13.1).
 
-For some servers a HEAD request says before the download that the page is unchanged.
+Some servers report with a HEAD request that a page is unchanged, which saves the download.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_VALIDATOR = 500
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The verdict. ``until`` (POSIX seconds) is when a refused page may be fetched; ``headers`` to send."""
+    """The decision. ``until`` (POSIX seconds) is when a refused page may be fetched; ``headers`` are sent."""
 
     fetch: bool
     until: float | None
@@ -31,14 +31,14 @@ class Gate:
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
     """Return whether a page may be fetched at ``now`` (POSIX seconds).
 
-    Not before ``interval`` seconds have passed since it was fetched; 0 or less sets no limit. A page
-    whose last visit failed, or said that it is gone, may be fetched at any time: when, was planned then.
+    A page is refused until ``interval`` seconds after its last fetch; 0 or less sets no limit. A page whose
+    last visit failed, or found it gone, is never refused: that visit has planned its next one.
     """
     if record is None or record.last_fetched is None:
         return Gate(True, None, {}, "never fetched")
     until = record.last_fetched + interval
     visited_well = record.failures == 0 and record.state != "gone"
-    # a last visit in the future was noted by a wrong clock
+    # a last visit in the future was recorded by a wrong clock
     if visited_well and record.last_fetched <= now < until - min(_SLACK, interval / 10):
         return Gate(False, until, {}, "younger than its interval")
     headers = _validators(record, now)
@@ -57,17 +57,17 @@ def _is_sendable(value: str) -> bool:
 
 
 PASSING: Final = frozenset({429, 503})
-"""Answers about the moment, not about HEAD: a GET would make it worse."""
+"""Temporary refusals that do not depend on HEAD. A GET would add to the load."""
 UNWILLING: Final = frozenset({405, 501})
-"""The server does not know HEAD (RFC 9110, 15.5.6 and 15.6.2)."""
+"""Responses of a server that does not support HEAD (RFC 9110, 15.5.6 and 15.6.2)."""
 
 
 def tells_unchanged(
     record: PageRecord | None, status: int, etag: str | None, last_modified: str | None
 ) -> bool:
-    """Return True if an answer to HEAD says that a page is as it was when ``record`` was written.
+    """Return True if the response to a HEAD request shows that the page has not changed since ``record``.
 
-    By the entity tag (weak comparison, RFC 9110, 8.8.3.2), or by the date where one side has no tag.
+    Compares the entity tags (weak comparison, RFC 9110, 8.8.3.2), or the dates if one side has no tag.
     """
     if status == 304:
         return True

@@ -1,11 +1,10 @@
-"""The square-root rule in index form: a source is polled when the wait of its unseen items reaches a
-threshold.
+"""The square-root rule as an index policy, which polls a source when its index reaches a threshold.
 
-Let L(t) be the items expected in t seconds since the last poll. A source is due when
-``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r that is r * t² / 2:
-intervals go with 1 / √r, which gives the least mean delay for the number of polls (Cho and
-Garcia-Molina 2003; as an index over sources, Whittle 1988). With a rate that changes, U is the integral of
-``s * r(s)``: a source waits through its night and is asked as soon as its morning begins.
+Let L(t) be the number of items expected within t seconds after the last poll. A source is due when
+``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r this is r * t² / 2.
+Intervals are then proportional to 1 / √r, which minimises the mean delay for a given number of polls (Cho and
+Garcia-Molina 2003; as an index over sources, Whittle 1988). With a varying rate, U is the integral of
+``s * r(s)``. A source is therefore not polled during its quiet night, but soon after its morning begins.
 """
 
 from __future__ import annotations
@@ -35,26 +34,35 @@ from newsbot.recrawl.rhythm import Rhythm, overlaps
 from newsbot.rules.schema import Rule
 
 LOOK: Final = int(LONGEST / HOUR) + 1
-"""Clock hours that an interval can touch."""
+"""Maximum number of clock hours that an interval overlaps."""
 CAUTION: Final = 2.5
-"""Standard deviations that must still fit into the window of a source."""
+"""Standard deviations above the expected items that must still fit into the window of a source."""
 OVERFLOW: Final = 1.5
-"""A full window of new items: so many times its items are taken to have come."""
+"""Factor on the number of new items if all shown items are new, since further ones were probably missed."""
+REFILL: Final = 0.5
+"""Share of the window that may fill with unexpected items until the next poll, at their rate since the last
+poll. If all that a source shows is new, and at least this share unexpected, it is polled again after the
+shortest interval."""
+REFILL_AFTER_PAUSE: Final = 0.2
+"""The same share after a pause of :data:`PAUSE`, since a burst may have begun at its end."""
+PAUSE: Final = 1800.0
+"""Seconds between two polls."""
 SURGE_LASTS: Final = 1.0
-"""Hours in which a busy hour fades."""
+"""Time constant in hours with which an unusual rate returns to the usual one."""
 
 
 class Rates(Protocol):
-    """What the index asks of whoever knows or estimates rates."""
+    """Interface of a source of known or estimated rates."""
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return items an hour, in the clock hour of ``at`` and the next ones."""
+        """Return items per hour, for the clock hour of ``at`` and the following ones (``hours`` columns)."""
 
 
 class SquareRootIndex:
-    """The policy; see the module's text. ``controller`` holds the threshold, in items * seconds.
+    """The policy of this module. ``controller`` holds the threshold, in items * seconds.
 
-    To compare: ``known`` gives rates instead of what is learned; ``plain`` leaves out window and busy hours.
+    Two options are for comparisons. ``known`` provides rates instead of the learned ones. ``plain`` ignores
+    windows and busy hours.
     """
 
     def __init__(
@@ -63,15 +71,16 @@ class SquareRootIndex:
         self.rhythm = Rhythm(count)
         self.controller = controller
         self.last = np.full(count, np.nan)
-        """The last good poll."""
+        """Time of the last successful poll of each source, POSIX seconds; NaN if there was none."""
         self.window = no_rows(count)
-        """Items that the source shows; 0: not known."""
+        """Number of items that each source shows; 0 if unknown."""
         self._known, self._plain = known, plain
 
     def next_polls(self, polled: Polled) -> Array:
         """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         rows, at = polled.rows, polled.at
-        self._learn(polled)
+        gap = at - self.last[rows]
+        unexpected = polled.new - self._learn(polled)
         rates = (self._known or self.rhythm).rates(rows, at, LOOK)
         if self._known is None and not self._plain:
             rates = rates * self._fading(rows)
@@ -79,29 +88,36 @@ class SquareRootIndex:
         wish = _crossing(rates / HOUR, ends, np.full(len(rows), self.controller.value), power=2)
         if not self._plain:
             wish = np.minimum(wish, _crossing(rates / HOUR, ends, self.room(rows), power=1))
+            wish = np.minimum(wish, _before_full(polled, gap, unexpected))
         return np.asarray(at + np.clip(wish, SHORTEST, LONGEST))
 
     def spend(self, requests: float, hours: float) -> None:
         """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         self.controller.spend(requests, hours)
 
-    def _learn(self, polled: Polled) -> None:
+    def _learn(self, polled: Polled) -> Array:
+        """Learn from polls; return how many new items were expected, 0 at the first poll."""
         rows, at = polled.rows, polled.at
-        window = np.maximum(self.window[rows] * 0.98, polled.shown)  # a source may come to show fewer
+        window = np.maximum(self.window[rows] * 0.98, polled.shown)  # a source may show fewer later
         self.window[rows] = np.where(polled.shown > 0, window, self.window[rows])
         seen = at > self.last[rows]  # False for the first poll: all that it shows is new, whenever it came
         full = (polled.shown > 0) & (polled.new >= polled.shown)
         came = np.where(full, polled.new * OVERFLOW, polled.new)
-        self.rhythm.learn(rows[seen], self.last[rows[seen]], at[seen], came[seen])
+        expected = no_rows(len(rows))
+        expected[seen] = self.rhythm.learn(rows[seen], self.last[rows[seen]], at[seen], came[seen])
         self.last[rows] = at
+        return expected
 
     def _fading(self, rows: Rows) -> Array:
-        """Return factors for the coming clock hours: what is unusual now goes back to the usual."""
+        """Return factors for the coming clock hours, by which an unusual rate returns to the usual one."""
         hours = np.arange(LOOK) + 0.5
         return np.asarray(1 + (self.rhythm.excess(rows) - 1)[:, None] * np.exp(-hours / SURGE_LASTS))
 
     def room(self, rows: Rows) -> Array:
-        """Return the expected items that leave room for :data:`CAUTION` standard deviations more."""
+        """Return how many expected items leave room in the window for :data:`CAUTION` standard deviations.
+
+        Solves ``items + CAUTION * sqrt(spread * items) = window``. Infinite if the window is unknown.
+        """
         window = np.where(self.window[rows] > 0, self.window[rows], np.inf)
         noise = CAUTION * np.sqrt(np.maximum(self.rhythm.spread[rows], 1.0))
         bounded = np.where(np.isinf(window), 1.0, window)
@@ -109,23 +125,33 @@ class SquareRootIndex:
         return np.where(np.isinf(window), np.inf, room)
 
     def as_note(self, row: int) -> dict[str, Any]:
-        """Return what is known of one source, to be kept as JSON."""
+        """Return the state of one source as a JSON-able dict."""
         last = self.last[row]
         note = self.rhythm.as_note(row)
         return note | {"last": None if np.isnan(last) else float(last), "window": float(self.window[row])}
 
     def take_note(self, row: int, note: Mapping[str, Any]) -> None:
-        """Take what :meth:`as_note` gave. Raises ``ValueError`` or ``TypeError`` for anything else."""
+        """Restore the state of a source from :meth:`as_note`. Raises ``ValueError`` or ``TypeError``."""
         last = note.get("last")
         self.last[row] = np.nan if last is None else float(last)
         self.window[row] = max(0.0, float(note.get("window") or 0.0))
         self.rhythm.take_note(row, note)
 
 
-def _crossing(rates: Array, ends: Array, level: Array, *, power: int) -> Array:
-    """Return after how many seconds the integral of ``s ** (power - 1) * rate`` reaches ``level``.
+def _before_full(polled: Polled, gap: Array, unexpected: Array) -> Array:
+    """Return the seconds in which the window may fill again during a burst; infinite without one."""
+    share = np.where(gap < PAUSE, REFILL, REFILL_AFTER_PAUSE)
+    bursts = (polled.shown > 0) & (unexpected > 0) & (gap > 0)
+    rest = gap * share * polled.shown / np.maximum(unexpected, 1.0)
+    full = (polled.new >= polled.shown) & (unexpected >= REFILL * polled.shown)
+    return np.asarray(np.where(bursts, np.where(full, SHORTEST, rest), np.inf))
 
-    ``rates``: items a second in each piece, ``ends``: where the pieces end. Infinite if it does not.
+
+def _crossing(rates: Array, ends: Array, level: Array, *, power: int) -> Array:
+    """Return the seconds until the integral of ``s ** (power - 1) * rate`` reaches ``level``.
+
+    The rate is constant in pieces: ``rates`` are items per second, ``ends`` the ends of the pieces in
+    seconds. Infinite if the level is not reached.
     """
     begins = np.concatenate([np.zeros((len(ends), 1)), ends[:, :-1]], axis=1)
     reached = np.cumsum(rates * (ends**power - begins**power) / power, axis=1)
@@ -138,15 +164,15 @@ def _crossing(rates: Array, ends: Array, level: Array, *, power: int) -> Array:
 
 
 POLLS_AN_HOUR: Final = 2.0
-"""Of a source, on average, where no budget is set."""
+"""Average polls of a source per hour, used if no budget is set."""
 _ONE = np.zeros(1, np.intp)
 
 
 class SourceIndex:
-    """:class:`newsbot.recrawl.policy.Policy` by the square-root index, for one visit of one source.
+    """A :class:`newsbot.recrawl.policy.Policy` with the square-root index, for one visit of one source.
 
-    ``rhythm`` is what earlier visits learned (anything that is none counts as nothing); afterwards it
-    holds what is known now. ``threshold`` in items * seconds is the same for all sources.
+    ``rhythm`` is the state learned by earlier visits; invalid state is ignored. :meth:`interval` updates it.
+    ``threshold``, in items * seconds, is the same for all sources.
     """
 
     def __init__(self, rhythm: Mapping[str, Any], threshold: float) -> None:
@@ -160,13 +186,16 @@ class SourceIndex:
         rule: Rule,
         now: float,
     ) -> float:
-        """Return seconds until the next poll; never less than the rule's interval for the kind."""
+        """Return the seconds until the next poll, at least the rule's interval for the kind."""
         floor = rule.interval.get(outcome.kind, 0.0)
         if outcome.failed:
             return floor or DEFAULT_SOURCE_INTERVAL
         policy = self._policy()
-        if np.isnan(policy.last[0]) and outcome.span is not None:
-            policy.rhythm.suppose(0, outcome.shown, outcome.span / HOUR)
+        if np.isnan(policy.last[0]):
+            if outcome.span is not None:
+                policy.rhythm.suppose(0, outcome.shown, outcome.span / HOUR)
+            elif outcome.update_period:
+                policy.rhythm.suppose(0, 1.0, outcome.update_period / HOUR)
         new, shown = np.array([float(outcome.new_items)]), np.array([float(outcome.shown)])
         due = policy.next_polls(Polled(_ONE, np.array([now]), new, shown))
         self.rhythm |= policy.as_note(0)
@@ -174,30 +203,30 @@ class SourceIndex:
 
     def _policy(self) -> SquareRootIndex:
         policy = SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
-        with suppress(ValueError, TypeError):  # of another version, or damaged: it is learned anew
+        with suppress(ValueError, TypeError):  # other version or damaged: learn again
             policy.take_note(0, self.rhythm)
             return policy
         return SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
 
 
 def first_threshold(requests_an_hour: float, sources: int) -> float:
-    """Return a threshold that is right where every source has an item an hour, to begin with."""
+    """Return an initial threshold, which meets the budget if every source has one item per hour."""
     interval = HOUR * max(1, sources) / requests_an_hour
     return min(interval, DAY) ** 2 / 2 / HOUR
 
 
 FIRST_HOURS: Final = 24.0
-"""Hours for which the threshold is computed from rates. Then it is corrected by what was spent, by and by."""
+"""Hours for which the threshold is computed from the rates. Afterwards the controller adjusts it."""
 
 
 _HALVINGS: Final = 50
 
 
 def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]]) -> None:
-    """Set the threshold by the rates that ``sources`` have shown, while the controller is young.
+    """Set the threshold from the rates of ``sources``, during the controller's first hours.
 
-    What is spent then tells little of how much is right: every source has just been polled for the first
-    time, and a night is not a day. What was spent too much is saved in the next 24 hours.
+    The requests spent in this time are not representative: every source has just been polled for the first
+    time, and nights differ from days. Requests above the budget are saved during the next 24 hours.
     """
     hours = -MEMORY * math.log2(1.0 - min(controller.weight, 0.9))
     if hours < FIRST_HOURS and any(sources):
@@ -208,14 +237,15 @@ def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]
 
 
 def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, Any]]) -> float:
-    """Return the threshold (items * seconds) at which sources take so many polls an hour.
+    """Return the threshold (items * seconds) at which the sources need ``requests_an_hour`` polls.
 
-    ``sources``: what is known of each, as :class:`newsbot.recrawl.index.SourceIndex` keeps it. Profiles are
-    left out: by them polls become fewer. If no threshold gives the number, the nearest one does.
+    ``sources`` are states as :class:`newsbot.recrawl.index.SourceIndex` keeps them. Their profiles are
+    ignored, although they reduce the number of polls. If no threshold gives the number, the nearest one is
+    returned.
     """
     known = SquareRootIndex(len(sources), Controller(1.0, 1.0, 0.5))
     for row, source in enumerate(sources):
-        with suppress(ValueError, TypeError):  # damaged: taken for a source that is new
+        with suppress(ValueError, TypeError):  # damaged: treated as a new source
             known.take_note(row, source)
     rows = np.arange(len(sources))
     rates = known.rhythm.level(rows) / HOUR

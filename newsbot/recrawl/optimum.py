@@ -1,9 +1,9 @@
-"""Shares a budget of visits among the pages of a site so that as many as possible are up to date.
+"""Distributes a budget of visits over the pages of a site so that as many as possible are up to date.
 
-With rates of change r and a number m that is the same for all, the best visits are ``m * √r - r``, none where
-that is below 0: pages that change too often to be known are not worth the effort (Azar, Horvitz, Lubetzky,
-Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS 115, 2018). The simulator has the same
-closed form for whole arrays (:func:`newsbot.simulator.allocation.freshest_random`).
+For a page with the rate of change r, the optimal rate of visits is ``m * √r - r``, with the same m for all
+pages. If this is below 0, the page is not visited: it changes too often for visits to keep it up to date
+(Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS 115, 2018).
+The simulator has the same closed form for arrays (:func:`newsbot.simulator.allocation.freshest_random`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
 
 MAX_OLD = 200
-"""Visits that are counted of those before what the record remembers one by one."""
+"""Maximum number of visits before the record's history that are taken into account."""
 _HALVINGS = 60
 
 
 def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
-    """Return changes a second from pairs of distance (seconds, above 0) and finding.
+    """Estimate the changes per second from pairs (seconds since the visit before, changed).
 
-    0 where no change was seen. Raises ``ValueError`` for a distance that is none.
+    Returns 0 if no change was seen. Raises ``ValueError`` unless all distances are finite and above 0.
     """
     if any(not 0 < distance < math.inf for distance, _ in observations):
         raise ValueError("distances between visits must be numbers above 0")
@@ -53,9 +53,10 @@ def _expected(rate: float, distance: float) -> float:
 
 
 def observations(record: PageRecord, now: float, changed: bool | None) -> list[tuple[float, bool]]:
-    """Return what is known of a page: each visit it remembers, and the older ones at equal distances.
+    """Return pairs (seconds since the visit before, changed) for :func:`change_rate`.
 
-    ``now`` and ``changed`` are the present visit's.
+    Visits before the record's history are assumed to be at equal distances. ``now`` and ``changed`` describe
+    the current visit.
     """
     looks = [*visits(record), (now, changed)]
     found = [
@@ -70,18 +71,18 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
 
 
 def unchanged_rate(seconds: float, visits_each: float) -> float:
-    """Return the rate to suppose of a page that was looked at for so long and never had changed.
+    """Return the assumed rate of a page that did not change within ``seconds``.
 
-    Half a change (as Jeffreys' prior has it) in that time and the time between two visits of an average page:
-    what was seen unchanged twice may yet change, what stood still for a year hardly will.
+    It is half a change (Jeffreys' prior) in that time plus the time between two visits of an average page.
+    The rate therefore falls the longer the page has been unchanged.
     """
     return 0.5 / (max(0.0, seconds) + 1 / visits_each)
 
 
 def rough_rate(record: PageRecord, visits_each: float) -> float | None:
-    """Return the rate by the record's counters alone; None if the page was not looked at twice.
+    """Estimate the rate from the record's counters alone; None if the page was not visited twice.
 
-    ``visits_each``: of an average page in a second, for :func:`unchanged_rate`.
+    ``visits_each`` is the number of visits of an average page per second, for :func:`unchanged_rate`.
     """
     count = record.checks - 1
     if count < 1 or record.last_fetched is None or not 0 < record.first_seen < record.last_fetched:
@@ -95,10 +96,10 @@ def rough_rate(record: PageRecord, visits_each: float) -> float | None:
 
 
 def number_for(rates: Sequence[float], visits_each: float) -> float:
-    """Return the number m with which pages of these rates get ``visits_each`` on average.
+    """Return the number m with which pages of these rates get ``visits_each`` visits on average.
 
-    Both in the same unit of time. Rates of 0 need no visits, but are counted in the average. Raises
-    ``ValueError`` where there are no rates, or no visits.
+    Rates and visits use the same unit of time. Pages with a rate of 0 get no visits, but count in the
+    average. Raises ``ValueError`` if there are no rates or no visits.
     """
     if not rates or not 0 < visits_each < math.inf:
         raise ValueError("rates, and visits above 0, are needed")
@@ -106,7 +107,7 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
     sum_rates = sum_roots = number = 0.0
     for rate in sorted(rate for rate in rates if rate > 0):
         root = math.sqrt(rate)
-        if number and number <= root:  # this one and all faster ones are not worth a visit
+        if number and number <= root:  # this page and all faster ones get no visits
             break
         sum_rates += rate
         sum_roots += root
@@ -115,17 +116,18 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
 
 
 class Optimum:
-    """:class:`newsbot.recrawl.policy.Policy` by the closed form; ``number`` in the root of changes a second.
+    """A :class:`newsbot.recrawl.policy.Policy` with the closed form. ``number`` is m, in √(changes/second).
 
-    A page of which nothing is known is visited as the average is; one that never changed ever more seldom;
-    one that changes too often to be known after :data:`newsbot.recrawl.pages.LONGEST_REST`, which bounds all.
+    A page without observations is visited at the average rate. A page that never changed is visited less and
+    less often. A page that changes too often is visited after :data:`newsbot.recrawl.pages.LONGEST_REST`,
+    which is also the maximum for all pages.
     """
 
     def __init__(self, number: float, visits_each: float) -> None:
         self._number, self._visits_each = number, visits_each
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float:
-        """Return seconds until the next visit; never less than the rule's interval."""
+        """Return the seconds until the next visit, at least the rule's interval."""
         floor = rule.interval.get(outcome.seen_as, 0.0)
         return max(floor, min(LONGEST_REST, self._rest(record, outcome, now)))
 

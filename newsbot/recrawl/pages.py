@@ -1,6 +1,6 @@
-"""When articles and other pages are visited again, from what earlier visits saw: policies without a memory.
+"""Policies that decide when articles and other pages are visited again. They keep no state.
 
-What they need stands in the page's record: its history says of each visit whether the page had changed.
+All they need is in the page's record: its history says for each visit whether the page had changed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
 
 QUIET_AFTER: Final = 3
-"""Unchanged answers in a row that end an article's ladder."""
+"""Number of unchanged visits in a row after which an article is not visited again."""
 DAY: Final = 86400.0
+FIRST_REST: Final = DAY / 4
 LONGEST_REST: Final = 30 * DAY
 _SLACK = 0.05
-"""A look this share of an age before a step counts as that step."""
+"""A visit that is early by at most this share of a step's age counts as that step."""
 
 
 class Ladder:
-    """Looks at an article at set ages (``recheck`` of its rule), fewer if it does not change.
+    """Visits an article at fixed ages (``recheck`` of its rule).
 
-    After :data:`QUIET_AFTER` unchanged answers in a row, and after the last age, it rests for good.
+    The visits end after the last age, or after :data:`QUIET_AFTER` unchanged visits in a row.
     """
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return seconds until the next age; never less than the rule's interval."""
+        """Return the seconds until the next age, at least the rule's interval; None: never."""
         kind = outcome.seen_as
         floor = rule.interval.get(kind, 0.0)
         first_seen = now if record is None or record.first_seen <= 0 else record.first_seen
@@ -39,7 +40,7 @@ class Ladder:
 
 
 class NutchPages:
-    """As Apache Nutch: the rest before is made shorter after a change, longer after none."""
+    """The rule of Apache Nutch: the interval is shortened after a change and lengthened otherwise."""
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
         """Return seconds until the next visit; never less than the rule's interval."""
@@ -52,8 +53,19 @@ class NutchPages:
         return min(max((now - looks[-1][0]) * factor, floor), max(LONGEST_REST, floor))
 
 
+class OldList:
+    """Policy for further pages of lists and for archives: the interval doubles until a new link is found."""
+
+    def interval(self, record: PageRecord | None, outcome: Outcome, _rule: Rule, now: float) -> float:
+        """Return seconds until the next visit, from :data:`FIRST_REST` to :data:`LONGEST_REST`."""
+        looks = visits(record)
+        if outcome.failed or outcome.new_items or not looks:
+            return FIRST_REST
+        return min(max(2 * (now - looks[-1][0]), FIRST_REST), LONGEST_REST)
+
+
 def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
-    """Return time and finding of the visits that the record remembers, oldest first."""
+    """Return (time, changed) of the visits in the record's history, oldest first."""
     history = [] if record is None else record.history
     return [
         (float(event["at"]), event.get("changed"))
@@ -63,7 +75,7 @@ def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
 
 
 def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
-    """Return whether this visit found the page changed; None: it is the first one, or it is not known."""
+    """Return whether this visit found the page changed; None for the first visit, or if unknown."""
     if outcome.not_modified:
         return False
     if outcome.failed or record is None or record.checks <= 1:
@@ -72,7 +84,7 @@ def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
 
 
 def unchanged_in_a_row(record: PageRecord | None, outcome: Outcome) -> int:
-    """Return how many of the latest answers, this one included, showed nothing new."""
+    """Return the number of latest visits in a row without a change, including this one."""
     if seen_change(outcome, record) is not False:
         return 0
     count = 1

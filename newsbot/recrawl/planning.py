@@ -1,7 +1,7 @@
 """Decides after a visit when the page is due again, and what state it is in.
 
-What holds here holds under every policy: a source that works is never left alone for more than 6 hours,
-so that no item of a feed is found later than 12 hours after its publication even if one poll is missed.
+A source that works is never left alone for more than 6 hours, so that no item of a feed is found later than
+12 hours after its publication even if one poll is missed. Only an interval that a person fixed may be longer.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ UNNAMED_REST: Final = DAY
 FIRST_PAGE_RETRY: Final = HOUR
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
-"""Failures in a row after which a page that is no source is left alone."""
+"""Failures in a row after which a page that is not a source is left alone."""
 MISSING_TOO_EARLY: Final = HOUR
 """Feeds announce pages before every server has them: the second look at one never seen."""
 
@@ -85,6 +85,7 @@ FINAL_CAUSES = frozenset(
         Reason.ROBOTS,
         Reason.DENIED,
         Reason.PRIVATE_ADDRESS,
+        Reason.PORT,
         Reason.SCHEME,
         Reason.BAD_URL,
         Reason.TOO_LARGE,
@@ -114,12 +115,14 @@ def plan(
     now: float,
     *,
     policy: Policy = _FIXED,
+    as_written: bool = False,
     jitter: float = 0.5,
 ) -> Plan:
     """Return what becomes of a page after a visit that is not tried again at once.
 
     ``record`` is the page with this visit counted in (``failures``, ``last_fetched``), its ``state``
-    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds. ``jitter``
+    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds. ``as_written``:
+    the policy's interval for a source that works holds, whatever its publisher hints at. ``jitter``
     (0 to 1, random) spreads sources that fail by a fifth, so that they do not all come back together.
     """
     rest = policy.interval(record, outcome, rule, now)
@@ -128,6 +131,9 @@ def plan(
     if outcome.error == Reason.UNNAMED:
         return Plan(now + UNNAMED_REST, "done", "no rule names it any more")
     if outcome.kind.is_source:
+        if as_written and rest is not None and not outcome.failed:
+            rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
+            return Plan(now + rest, "done", f"again in {span(rest)}")
         return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)
     return _failed_page(record, outcome, now) if outcome.failed else _page(outcome, rest, now)
 
@@ -220,3 +226,40 @@ def span(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.1f}".removesuffix(".0") + name
     return f"{seconds:.0f}s"
+
+
+FIRST_DELAY: Final = 10.0
+LONGEST_DELAY: Final = 3600.0
+_TRIES = {
+    "http_429": 5,  # it will pass, by its own words
+    "timeout": 4,
+    "connection": 4,
+    "http_408": 4,
+    "http_425": 4,
+    "http_5xx": 4,
+    "dns": 3,
+    "refused": 3,
+    "proxy": 3,
+    "truncated": 3,
+    "robots_unreachable": 3,
+    "robots_failing": 3,
+    "ours": 3,
+    "render": 3,
+    "tls": 2,  # mostly a certificate that nobody renews today
+}
+"""Attempts in all, by cause. Causes that are not here are final for the visit."""
+
+
+def may_retry(cause: str | None, attempts: int) -> bool:
+    """Return True if a visit that failed for ``cause`` may be tried again after ``attempts`` failed ones."""
+    return cause is not None and attempts < _TRIES.get(cause, 1)
+
+
+def retry_delay(attempts: int, jitter: float = 0.5) -> float:
+    """Return the seconds before the next attempt after ``attempts`` failed ones (at least 1).
+
+    Doubles from 10 s up to an hour. ``jitter`` (0 to 1, random) spreads it from half to one and a half
+    times that, so that what failed together does not come back together.
+    """
+    doubled = FIRST_DELAY * 2.0 ** min(max(attempts, 1) - 1, 30)
+    return min(doubled, LONGEST_DELAY) * (0.5 + jitter)

@@ -25,76 +25,78 @@ GONE_STATUSES = (404, 410)
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What one visit brought; filled in while it goes on."""
+    """The outcome of one visit. It is filled in during the visit."""
 
     kind: Kind
-    """What the URL was expected to be."""
+    """The expected kind of the page."""
     status: int | None = None
-    """HTTP status of the last answer; None: there was none."""
+    """HTTP status of the last response; None if there was none."""
     error: str | None = None
-    """Why there is nothing to read: a token such as ``timeout`` or ``http_404``; None: all went well."""
+    """Why there is no content, as a token such as ``timeout`` or ``http_404``; None if there was no error."""
     not_modified: bool = False
-    """The answer was 304."""
+    """True if the status was 304."""
     changed: bool | None = None
-    """The content differs from that of the visit before; None: not known."""
+    """True if the content differs from the previous visit; None if unknown."""
     new_items: int = 0
     """Links that were not known before."""
     retry_after: float | None = None
-    """Seconds, from the answer's Retry-After."""
+    """Seconds from the Retry-After header."""
     max_age: float | None = None
-    """Seconds, from the answer's Cache-Control."""
+    """Seconds from the Cache-Control header."""
     ttl: float | None = None
     """Seconds for which a feed asks not to be polled again."""
+    update_period: float | None = None
+    """Seconds between updates, as stated by a feed."""
     skip_hours: frozenset[int] = frozenset()
     """Hours of the day (UTC) in which a feed asks not to be polled."""
     shown: int = 0
-    """Links that a source showed; 0: not known."""
+    """Number of links in a source; 0 if unknown."""
     span: float | None = None
-    """Seconds from the oldest of them until now, by their dates; None: they say no dates."""
+    """Age in seconds of the oldest link in the source; None if the links have no dates."""
     is_article: bool | None = None
-    """What the page turned out to be; None: not known."""
+    """Whether the page turned out to be an article; None if unknown."""
     redirected_to: str | None = None
 
     @property
     def failed(self) -> bool:
-        """True when the visit gave no content (304 is content that is known already)."""
+        """True if the visit gave no content. A 304 counts as content that is already known."""
         return self.error is not None or (self.status is not None and self.status >= 400)
 
     @property
     def gone(self) -> bool:
-        """True when the server says that there is no such page."""
+        """True if the server reports that the page does not exist."""
         return self.status in GONE_STATUSES and self.error in (None, f"http_{self.status}")
 
     @property
     def cause(self) -> str:
-        """Why it failed, for people; empty if it did not."""
+        """The cause of the failure, as text for people; empty if the visit did not fail."""
         if self.error is not None:
             return self.error
         return f"http_{self.status}" if self.failed else ""
 
     @property
     def seen_as(self) -> Kind:
-        """The kind after the visit: an article or another page is what it turned out to be."""
+        """The kind after the visit. For pages that are not sources it depends on :attr:`is_article`."""
         if self.kind.is_source or self.is_article is None:
             return self.kind
         return Kind.ARTICLE if self.is_article else Kind.OTHER
 
 
 class Policy(Protocol):
-    """How long a page may rest after a visit that went well."""
+    """Decides when a page is visited again after a successful visit."""
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return seconds from ``now`` until the page is wanted again; None: never.
+        """Return the seconds from ``now`` until the next visit; None: never.
 
-        ``record`` is the page after the visit. Must not keep state between calls that a simulator
-        could not replay: the same arguments give the same answer.
+        ``record`` is the page after the visit. The same arguments must give the same result, so that a
+        simulator can replay the calls.
         """
 
 
 class FixedIntervals:
-    """The rule's interval for the kind. Absent or 0: sources by the default, other pages never again.
+    """Uses the rule's interval for the kind. If it is absent or 0, only sources are visited again (default).
 
-    Articles are edited in their first days: after :data:`WATCH_ARTICLES` they rest for good.
+    Articles are edited in their first days only; they are not visited again after :data:`WATCH_ARTICLES`.
     """
 
     def interval(
@@ -114,7 +116,7 @@ class FixedIntervals:
 
 
 class Never:
-    """A page is visited once."""
+    """Visits each page once."""
 
     def interval(self, *_visit: object) -> None:
         """Return None."""
@@ -130,9 +132,9 @@ Rows = NDArray[np.intp]
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR
 SHORTEST: Final = 300.0
-"""Seconds; no policy polls a source sooner."""
+"""Minimum seconds between two polls of a source."""
 LONGEST: Final = 6 * HOUR
-"""Seconds; no source is older, so that an item is found within 12 hours even if one poll is missed."""
+"""Maximum seconds between two polls. An item is then found within 12 hours even if one poll is missed."""
 
 
 @dataclass(frozen=True, slots=True)

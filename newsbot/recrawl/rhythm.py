@@ -16,20 +16,22 @@ import numpy as np
 from newsbot.recrawl.policy import DAY, HOUR, Array, Rows, no_rows, rounded
 
 HALF_LIFE: Final = 7 * DAY
-"""Of the level."""
+"""Half-life of the level, in seconds."""
 PROFILE_HALF_LIFE: Final = 60 * DAY
-"""Of the weights: a week has each of its days only once."""
+"""Half-life of the weights. It is longer, since a week has each day only once."""
 SURGE_HALF_LIFE: Final = 1.5 * HOUR
-"""Of what is remembered of a busy hour."""
+"""Half-life of the memory of a busy hour."""
 PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
-"""What is supposed to have been seen of a source that is new."""
+"""Prior observation of a new source."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
-"""Items that were as expected, added to each hour, each day, and to the last hours."""
+"""Number of expected items added to each hour, each day and the last hours, as shrinkage."""
+MOST_ODD: Final = 10.0
+"""Limit of one count in the variance. It leaves batches of items in, and bursts, which are rare, out."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
-"""Hours; a longer pause tells of the level only."""
+"""Hours; a longer pause between polls updates only the level."""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
-"""An hour is like those beside it: offsets and what they count."""
+"""Offsets and weights of the neighbouring hours that an hour is smoothed with."""
 _THURSDAY = 3
 """The weekday of the epoch."""
 
@@ -37,20 +39,20 @@ _STATE = ("items", "hours", "hour_items", "hour_due", "day_items", "day_due", "s
 
 
 class Rhythm:
-    """What is known of ``count`` sources. Rates are items an hour, times POSIX seconds (hours are UTC's)."""
+    """Learned rates of ``count`` sources. Rates are items per hour, times POSIX seconds, hours are in UTC."""
 
     def __init__(self, count: int) -> None:
         self.items = no_rows(count)
-        """New items, forgotten by and by."""
+        """New items, with exponential forgetting."""
         self.hours = no_rows(count)
-        """Hours in which they came, weighed by the profile."""
+        """Hours in which they were published, weighted by the profile."""
         self.hour_items, self.hour_due = no_rows(count, HOURS), no_rows(count, HOURS)
-        """New items of each hour of the day, and how many an even profile would have had."""
+        """New items of each hour of the day, and the number that an even profile would give."""
         self.day_items, self.day_due = no_rows(count, DAYS), no_rows(count, DAYS)
         self.spread = np.ones(count)
-        """Variance of counts in units of their mean; 1 for items that come one by one."""
+        """Variance of counts divided by their mean; 1 for independent items (Poisson)."""
         self.surge, self.surge_due = no_rows(count), no_rows(count)
-        """New items of the last hours, and how many were expected."""
+        """New items of the last hours, and their expected number."""
 
     def level(self, rows: Rows) -> Array:
         """Return items an hour, the mean over a week."""
@@ -73,11 +75,14 @@ class Rhythm:
         return np.asarray(self.level(rows)[:, None] * by_hour[line, hour] * by_day[line, day])
 
     def excess(self, rows: Rows) -> Array:
-        """Return by what the rate differs from the usual one now, as a factor: above 1 in a busy hour."""
+        """Return the ratio of the current rate to the usual one, above 1 in a busy hour."""
         return np.asarray((self.surge[rows] + SURGE_SHRINK) / (self.surge_due[rows] + SURGE_SHRINK))
 
-    def learn(self, rows: Rows, since: Array, at: Array, new: Array) -> None:
-        """Take ``new`` items that came from ``since`` to ``at``; each row at most once."""
+    def learn(self, rows: Rows, since: Array, at: Array, new: Array) -> Array:
+        """Learn from ``new`` items published from ``since`` to ``at``; return how many were expected.
+
+        Each row may occur at most once.
+        """
         gap = at - since
         hours = max(1, min(LONGEST_LOOK, int(np.ceil(gap.max(initial=0.0) / HOUR)) + 1))
         self._forget(rows, gap)
@@ -91,7 +96,8 @@ class Rhythm:
         beyond = gap / HOUR - inside.sum(axis=1)
         whole = weighed.sum(axis=1) + beyond
         came = new[:, None] * weighed / np.maximum(whole, 1e-9)[:, None]
-        self._learn_spread(rows, new, level[:, 0] * whole)
+        expected = level[:, 0] * whole
+        self._learn_spread(rows, new, expected)
         self.items[rows] += new
         self.hours[rows] += whole
         where = rows[:, None]
@@ -99,9 +105,10 @@ class Rhythm:
         np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
         np.add.at(self.day_items, (where, day), came)
         np.add.at(self.day_due, (where, day), level * inside * hour_weight)
+        return np.asarray(expected)
 
     def suppose(self, row: int, items: float, hours: float) -> None:
-        """Take a source that is new for one that brought ``items`` in ``hours``, by the dates in it."""
+        """Initialise a new source as one with ``items`` in ``hours``, according to its dates."""
         longest = HALF_LIFE / HOUR
         share = min(1.0, longest / hours) if hours > 0 else 0.0
         self.items[row] += items * share
@@ -119,19 +126,19 @@ class Rhythm:
         self.surge_due[rows] *= of_surge
 
     def _learn_spread(self, rows: Rows, new: Array, expected: Array) -> None:
-        """Learn how much counts vary, in units of what even luck would vary them."""
+        """Learn the variance of counts relative to that of a Poisson process."""
         odd = (new - expected) ** 2 / np.maximum(expected, 0.5)
         step = np.minimum(0.05, expected / 20)
-        self.spread[rows] += step * (np.minimum(odd, 400.0) - self.spread[rows])
+        self.spread[rows] += step * (np.minimum(odd, MOST_ODD) - self.spread[rows])
         self.surge[rows] += new
         self.surge_due[rows] += expected
 
     def as_note(self, row: int) -> dict[str, Any]:
-        """Return what is known of one source, to be kept as JSON."""
+        """Return the state of one source as a JSON-able dict."""
         return {name: rounded(getattr(self, name)[row].tolist()) for name in _STATE}
 
     def take_note(self, row: int, note: Mapping[str, Any]) -> None:
-        """Take what :meth:`as_note` gave. Raises ``ValueError`` or ``TypeError`` for anything else."""
+        """Restore the state of a source from :meth:`as_note`. Raises ``ValueError`` or ``TypeError``."""
         for name in _STATE:
             if name in note:
                 values = np.asarray(note[name], float)

@@ -1,12 +1,13 @@
 """What a site allows to be done with its pages: directives of pages, and reservations against AI training.
 
-Robots directives decide what newsbot itself does. Signals about text and data mining decide nothing here:
-they are recorded with each article, so that an export can leave out what its owner has reserved
-(:func:`opted_out`). Files in reading order:
+Robots directives control newsbot itself. Signals about text and data mining do not: they are recorded with
+each article, so that an export can leave out what the owner has reserved (:func:`opted_out`).
 
-* ``directives``: what a page says of itself
-* ``tdmrep``: what ``/.well-known/tdmrep.json`` reserves
-* ``robotsai``: what robots.txt says about AI
+Files in reading order:
+
+* ``directives``: directives and reservations of a page
+* ``tdmrep``: reservations in ``/.well-known/tdmrep.json``
+* ``robotsai``: statements about AI in robots.txt
 """
 
 from newsbot.rights.directives import OPT_OUTS, PageRights, opted_out, page_rights

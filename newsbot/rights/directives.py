@@ -19,11 +19,11 @@ NOINDEX = "noindex"
 NOARCHIVE = "noarchive"
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
-"""Its value is the address of the policy: where a licence can be had."""
+"""Its value is the address of the policy, where a licence can be obtained."""
 AI_AGENTS = "ai-agents"
 """robots.txt forbids the page to crawlers that collect for AI."""
 AI_COMMENT = "ai-comment"
-"""A comment in robots.txt speaks of AI training or of text and data mining."""
+"""A comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
 AI_INPUT = "ai-input"
 DIRECTIVES = ("noai", "noimageai", "noml")
@@ -62,16 +62,16 @@ HEADER, META = "header", "meta"
 
 @dataclass(frozen=True, slots=True)
 class PageRights:
-    """What may be done with one page, and what is to be recorded of it."""
+    """The permissions of one page, and the signals to record."""
 
     index: bool = True
-    """May its text be stored?"""
+    """True if its text may be stored."""
     follow: bool = True
-    """May its links be followed?"""
+    """True if its links may be followed."""
     archive: bool = True
-    """May a copy of the page be kept?"""
+    """True if a copy of the page may be kept."""
     signals: Mapping[str, str] = field(default_factory=dict)
-    """Signal and the place that gave it; see the names at the top of the module."""
+    """Signal -> place that stated it; see the names at the top of the module."""
 
 
 def page_rights(
@@ -79,10 +79,10 @@ def page_rights(
     tree: HtmlElement | None = None,
     site: Mapping[str, str] | None = None,
 ) -> PageRights:
-    """Return what holds for a page.
+    """Return the permissions of a page.
 
-    ``headers`` by lower-case name; ``tree`` where the answer is HTML; ``site`` is what its site says of the
-    address (robots.txt, tdmrep.json).
+    ``headers`` are by lower-case name, ``tree`` is the document if it is HTML, ``site`` has the site's
+    statements about the address (robots.txt, tdmrep.json).
     """
     metas = _metas(tree) if tree is not None else {}
     told: dict[str, str] = {}
@@ -125,9 +125,9 @@ def _words(value: str) -> list[str]:
 
 
 def _for_us(values: Iterable[str]) -> Iterable[str]:
-    """Yield the directives of ``X-Robots-Tag`` that speak to everybody or to us.
+    """Yield the directives of ``X-Robots-Tag`` for every agent or for newsbot.
 
-    ``otherbot: noindex, nofollow`` names an agent for what follows in the same header.
+    ``otherbot: noindex, nofollow`` names the agent of all directives that follow in the same header.
     """
     for value in values:
         ours = True
@@ -142,7 +142,7 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
 
 
 def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
-    """Let a nearer place overrule what farther ones said."""
+    """Apply the statements of a place, which replace those of places that are less specific."""
     values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
     if "1" in values:
         signals[TDM_RESERVATION] = place

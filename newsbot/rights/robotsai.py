@@ -1,7 +1,8 @@
-"""What robots.txt says about AI: groups for its crawlers, Content-Signal and Content-Usage lines, comments.
+"""Statements about AI in robots.txt: groups for AI crawlers, Content-Signal and Content-Usage lines,
+comments.
 
-A comment is taken for a reservation only where no such line says the same in words that programs know:
-the text that explains those lines speaks of reservations whether there is one or not.
+A comment counts as a reservation only if the file has no such line. The usual text that explains these lines
+mentions reservations in any case.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NAMES = """
     webzio-extended youbot
 """
 AGENTS = frozenset(_NAMES.split())
-"""Names by which crawlers that collect for AI ask for robots.txt, in lower case."""
+"""Names of crawlers that collect for AI, in lower case."""
 OURS = ("*", "newsbot")
 MAX_LINES = 20_000
 _MAX_COMMENTS = 64 * 1024
@@ -40,15 +41,15 @@ _RESERVED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RobotsSignals:
-    """What one robots.txt says of AI."""
+    """The statements about AI of one robots.txt."""
 
     everywhere: dict[str, str] = field(default_factory=dict)
-    """Signals for all of the site."""
+    """Signals for the whole site."""
     partly: tuple[str, ...] = ()
-    """Crawlers for AI that are kept from a part of the site; one stands for all with the same rules."""
+    """AI crawlers that are excluded from a part of the site; one stands for all with the same rules."""
 
     def signals(self, url: str, can_fetch: Callable[[str, str], bool]) -> dict[str, str]:
-        """Return the signals for an address; ``can_fetch(url, agent)`` judges it by the whole file."""
+        """Return the signals for an address. ``can_fetch(url, agent)`` judges it by the whole file."""
         if AI_AGENTS in self.everywhere:
             return dict(self.everywhere)
         kept_out = next((agent for agent in self.partly if not can_fetch(url, agent)), None)
@@ -58,7 +59,7 @@ class RobotsSignals:
 @dataclass(slots=True)
 class _Group:
     agents: list[str] = field(default_factory=list)
-    """As they are written."""
+    """Names as they are written."""
     rules: list[tuple[str, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
@@ -68,7 +69,7 @@ class _Group:
 
     @property
     def closed(self) -> bool:
-        """True if all of the site is forbidden and nothing is allowed."""
+        """True if the whole site is forbidden and nothing is allowed."""
         return ("disallow", "/") in self.rules and all(name == "disallow" for name, _ in self.rules)
 
     @property
@@ -77,7 +78,7 @@ class _Group:
 
 
 def read_robots(text: str) -> RobotsSignals:
-    """Return what a robots.txt says of AI. Never raises, in time linear in the text."""
+    """Return the statements about AI of a robots.txt. Never raises. Takes time linear in the text."""
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
@@ -99,7 +100,7 @@ def read_robots(text: str) -> RobotsSignals:
 
 
 def _groups(lines: list[str]) -> Iterator[_Group]:
-    """Yield the groups of a file, first what stands before any."""
+    """Yield the groups of a file, first the lines before any group."""
     group, begun = _Group(), False
     for line in lines:
         name, _, value = line.partition("#")[0].partition(":")

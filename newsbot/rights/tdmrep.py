@@ -26,7 +26,7 @@ _MAX_POLICY = 2000
 @dataclass(frozen=True, slots=True)
 class _Rule:
     parts: tuple[str, ...]
-    """What stands between the stars."""
+    """The parts between the stars."""
     to_end: bool
     weight: tuple[int, bool]
     reserved: bool
@@ -46,7 +46,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class Reservations:
-    """What the file of one site says."""
+    """The reservations in one site's file."""
 
     rules: tuple[_Rule, ...] = ()
 
@@ -65,7 +65,7 @@ class Reservations:
 
 
 def read_tdmrep(body: bytes) -> Reservations:
-    """Read a file; what is no such file says nothing. Never raises."""
+    """Parse a file. An invalid file gives no reservations. Never raises."""
     try:
         told = json.loads(body[:MAX_BYTES])
     except (ValueError, RecursionError):

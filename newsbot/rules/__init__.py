@@ -1,25 +1,25 @@
-"""What is known of each site, as data: ``rules/<domain>.yaml``.
+"""The rules of sites, as data: ``rules/<domain>.yaml``.
 
-``load_rules(folder)`` gives the :class:`RuleSet`; ``RuleSet.for_url(url)`` the :class:`Rule` of a page;
-``classify(rule, url)`` what the rule says of it. docs/rules.md explains how to write one.
+``load_rules(folder)`` returns the :class:`RuleSet`, ``RuleSet.for_url(url)`` the :class:`Rule` of a page, and
+``classify(rule, url)`` what the rule says about the URL. docs/rules.md explains how to write a rule.
 
 Rules in files, in reading order:
 
 * ``schema``: the rule of one site
 * ``ruleset``: all rules, and which one applies to a URL
-* ``match``: what a rule says of a URL
-* ``load``: loads a folder, with all problems at once; ``reload`` does so while a crawl runs
+* ``match``: what a rule says about a URL
+* ``load``: loads a folder and reports all problems at once; ``reload`` does so while a crawl runs
 * ``yamlfile``, ``keys``, ``values``, ``selectors``, ``regexes``: read one file: lines, keys, values
-* ``hints``: warnings about rules that are probably not meant
-* ``show``: rules as people see them
+* ``hints``: warnings about rules that are probably mistakes
+* ``show``: rules in readable form
 * ``import_ftr``: site files of ftr-site-config as rules
 
-What addresses look like:
+Forms of URLs:
 
-* ``shape``: how much a URL alone looks like the address of an article
+* ``shape``: how likely a URL is an article's, by the URL alone
 * ``sessions``: query keys that carry a session id
-* ``learn``: learns what a site's article addresses look like, from ``examples``, ``traits`` and ``trees``
-* ``induce``: regular expressions that a person can read, from example addresses
+* ``learn``: learns the forms of a site's article URLs, from ``examples``, ``traits`` and ``trees``
+* ``induce``: readable regular expressions from example URLs
 """
 
 from newsbot.rules.load import load_rules

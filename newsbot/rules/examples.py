@@ -1,5 +1,6 @@
-"""The examples that a site's addresses are learned from: bounded, the newest stay, fetched pages count
-most.
+"""The example URLs from which the URL patterns of a site are learned.
+
+Their number is bounded: the newest are kept, and fetched pages are preferred.
 """
 
 from __future__ import annotations
@@ -13,44 +14,48 @@ from typing import Any
 from newsbot.rules.learn import LearnedRule, learn
 
 MAX_KEPT = 200
-"""URLs of each label that are kept of a site."""
+"""URLs of each label that are kept for a site."""
 MAX_URL = 200
-"""Longer URLs make no examples."""
+"""Characters; longer URLs are not used as examples."""
 MIN_EXAMPLES = 8
-"""Examples of articles and of others that a site is learned from first."""
+"""Examples of articles and of others that are needed before a site is learned for the first time."""
 GROWTH = 1.25
-"""A site is learned again when so many times as many examples have come."""
+"""A site is learned again when the number of examples has grown by this factor."""
 WINDOW = 20
-"""Fetched pages of a pattern that are looked back on."""
+"""Fetched pages of a pattern that are considered."""
 MIN_FETCHED = 8
 MAX_GIVEN_UP = 20
 MAX_PLAIN = 28_000
 """Characters of the examples of one label that are kept."""
 RETIRED_BELOW = 0.3
-"""A pattern is given up when a smaller share of the last pages it matched were articles."""
+"""A pattern is removed if a smaller share of the last pages it matched were articles."""
 
 
 @dataclass(slots=True)
 class Examples:
-    """What is known of one site's addresses. URLs are canonical."""
+    """The example URLs of one site. URLs are canonical."""
 
     articles: dict[str, bool] = field(default_factory=dict)
-    """URL -> whether it was fetched and was one."""
+    """URL -> True if it was fetched and was an article."""
     others: dict[str, bool] = field(default_factory=dict)
     seen: int = 0
-    """Examples that came since this was begun."""
+    """Examples added since this object was created."""
     learned_at: int = 0
-    """``seen`` when the site was learned last."""
+    """The value of ``seen`` when the site was last learned."""
     due: bool = False
-    """A pattern was given up: learn anew now."""
+    """True if a pattern was removed, so the site is learned again now."""
     given_up: list[str] = field(default_factory=list)
-    """Patterns whose pages stopped being articles, the last ones: what they matched proves nothing."""
+    """The last removed patterns, whose pages were no longer articles. URLs that they match are not examples
+    of articles.
+    """
     _revived: set[str] = field(default_factory=set)
-    """Patterns that were given up, and have been learned again since."""
+    """Removed patterns that were learned again since."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
 
     def heard(self, url: str, *, article: bool) -> None:
-        """Note what a link's place says: a feed names articles, a menu does not."""
+        """Add a URL with the label that the place of its link gives: a feed lists articles, a menu
+        does not.
+        """
         if len(url) > MAX_URL or url in self.articles or self.others.get(url):
             return
         if not article:
@@ -60,7 +65,9 @@ class Examples:
             self._put(self.articles, url, fetched=False)
 
     def fetched(self, url: str, *, article: bool, rule: LearnedRule | None = None) -> str | None:
-        """Note what a fetched page was; return the pattern of ``rule`` that is given up for it, if one is."""
+        """Record whether a fetched page was an article; return the pattern of ``rule`` that is removed
+        because of it, or None.
+        """
         if len(url) > MAX_URL:
             return None
         (self.others if article else self.articles).pop(url, None)
@@ -68,7 +75,7 @@ class Examples:
         return self._weigh(url, article, rule) if rule is not None else None
 
     def wants_learning(self) -> bool:
-        """Tell whether enough has come to learn (again)."""
+        """Return whether there are enough new examples to learn (again)."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
@@ -84,12 +91,14 @@ class Examples:
         return rule
 
     def labelled(self) -> Iterable[tuple[str, bool]]:
-        """Give the examples with their labels."""
+        """Yield the examples with their labels."""
         yield from ((url, True) for url in self.articles)
         yield from ((url, False) for url in self.others)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it: of very long URLs the last ones only, so that it fits a note."""
+        """Return the examples as a JSON-able value. If the URLs are very long, only the last ones are kept,
+        so that the value fits into a note.
+        """
         return {
             "articles": _last(self.articles),
             "others": _last(self.others),
@@ -97,9 +106,10 @@ class Examples:
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
-        """Add what :meth:`plain` gave, of another worker or an earlier crawl; what is known here wins.
+        """Add the :meth:`plain` value of another worker or an earlier crawl; existing entries win.
 
-        Patterns that either has given up are given up for both. Raises ``ValueError`` for anything else.
+        Patterns that either side has removed are removed in the result. Raises ``ValueError`` for anything
+        else.
         """
         try:
             told = [
@@ -143,7 +153,7 @@ class Examples:
         return None
 
     def _forget(self, pattern: str) -> None:
-        """Give up a pattern: what it matched are no examples of articles any more."""
+        """Remove a pattern: URLs that it matched are no longer examples of articles."""
         for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
             del self.articles[url]
         self._outcomes.pop(pattern, None)
@@ -159,7 +169,7 @@ def _path(url: str) -> str:
 
 
 def _last(home: Mapping[str, bool]) -> list[list[Any]]:
-    """Return the last URLs that take :data:`MAX_PLAIN` characters, those that were fetched before others."""
+    """Return the last URLs that fit into :data:`MAX_PLAIN` characters, fetched ones first."""
     room, chosen = MAX_PLAIN, set()
     for wanted in (True, False):
         for url in [url for url, fetched in home.items() if fetched is wanted][::-1]:

@@ -1,4 +1,4 @@
-"""Warnings about rules that are valid and yet probably not meant."""
+"""Warnings about rules that are valid but probably mistakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newsbot.urls import canonicalize
 MAX_SAMPLES = 24
 _SMALL = 4
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
-"""What stands for a character class, in this order of preference."""
+"""Characters that represent a character class, in this order of preference."""
 _TOKEN = re.compile(
     r"(?P<nothing>\(\?[a-zA-Z-]+\)|[\^$]|\\[AbBz])"
     r"|(?P<open>\((?:\?(?:P?<\w+>|[a-zA-Z-]*:))?)|(?P<close>\))|(?P<bar>\|)"
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 
 
 def samples(pattern: str) -> list[str]:
-    """Return paths that a valid pattern matches, one for each choice of alternatives where easily found."""
+    """Return paths that a valid pattern matches, one for each alternative if they are easy to find."""
     texts = _Sampler(pattern).alternatives()
     paths = [text if text.startswith("/") else "/" + text for text in texts]
     regex = compile_pattern(pattern)
@@ -36,14 +36,14 @@ def samples(pattern: str) -> list[str]:
 
 
 class _Sampler:
-    """Reads a pattern from left to right. What it reads wrongly gives no match, and so no sample."""
+    """Reads a pattern from left to right. If it misreads a part, the sample does not match and is dropped."""
 
     def __init__(self, pattern: str) -> None:
         self._tokens = list(_TOKEN.finditer(pattern))
         self._at = 0
 
     def alternatives(self) -> list[str]:
-        """Return texts for the alternatives up to the end of the group."""
+        """Return sample texts for the alternatives up to the end of the group."""
         found: list[str] = []
         parts: list[list[str]] = []
         while self._at < len(self._tokens):
@@ -126,7 +126,7 @@ def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
     seen: dict[str, Pattern] = {}
     for key in _PATTERN_KEYS:
         for pattern in file.values.get(key, ()):
-            text = _doubt(key, pattern)
+            text = _doubt(key, pattern) or _never(pattern.text, file)
             if text is None and pattern.text in seen:
                 text = f"{pattern.text!r} is given on line {seen[pattern.text].line} already"
             if text is not None:
@@ -135,16 +135,46 @@ def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
 
 
 def _doubt(key: str, pattern: Pattern) -> str | None:
-    """What is strange about one pattern."""
+    """Return what is suspicious in one pattern."""
     if "://" in pattern.text:
         return f"{pattern.text!r} never matches: patterns see path and query only, without https://host"
     if not pattern.text.isascii():
         return f"{pattern.text!r} never matches: URLs are percent-encoded; write %D0%9D for Н and so on"
+    if "/*" in pattern.text:
+        return f"{pattern.text!r}: /* is any number of slashes; write /[^/]+ for one part of a path"
     regex = compile_pattern(pattern.text)
     if regex.search("/") and regex.search("/any/page?of=it"):
         effect = "denies the whole site" if key == "deny" else f"calls every page {key}"
         return f"{pattern.text!r} {effect}"
     return None
+
+
+def _never(text: str, file: RuleFile) -> str | None:
+    """Return why a pattern matches no canonical URL of the site, if that is easy to see."""
+    never = f"{text!r} never matches: "
+    if "\\\\" in text:
+        return f"{never}\\\\ means a backslash, and addresses have none; write one \\ in single quotes"
+    plain = re.sub(r"\[[^\]]*\]|\(\?x.*", "", text)
+    for sign, why in _NOT_IN_ADDRESSES.items():
+        if "|" not in text and re.search(rf"{sign}(?![?*{{])", plain):
+            return never + why
+    domain = str(file.values.get("domain", ""))
+    if domain and text.replace("\\", "").lstrip("^").removeprefix("www.").startswith(f"{domain}/"):
+        return f"{never}patterns see path and query only, without the host; begin with ^/"
+    if re.match(r"\^[A-Za-z0-9]", text) and "|" not in text:
+        return f"{never}a path begins with a slash; write ^/{text[1:]}"
+    for key in re.findall(r"(?:\[\?&\]|\\\?|&)([A-Za-z_][\w-]*)=", text):
+        if "?" not in canonicalize(
+            f"https://example.org/a?{key}=1", tuple(file.values.get("drop_query", ()))
+        ):
+            return f"{never}{key} is a query key that is dropped from addresses"
+    return None
+
+
+_NOT_IN_ADDRESSES = {
+    " ": "addresses have no blanks; write each pattern on a line of its own, after '- '",
+    "#": "patterns do not see what follows a # in an address",
+}
 
 
 def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:

@@ -1,8 +1,8 @@
-"""Site files of the public ftr-site-config collection (Full-Text RSS) as rules.
+"""Imports site files of the public ftr-site-config collection (Full-Text RSS) as rules.
 
-One file a site, one ``key: value`` a line (https://help.fivefilters.org/full-text-rss/site-patterns.html).
-XPath alternatives, parts to strip, next pages and test pages are carried over; what newsbot has no use or no
-place for is told, line by line.
+There is one file per site with one ``key: value`` per line
+(https://help.fivefilters.org/full-text-rss/site-patterns.html). XPath alternatives, parts to strip, next
+pages and test pages are imported. Lines that newsbot does not support are reported one by one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIELDS = {
 }
 _STRIPS = ("strip", "strip_id_or_class", "strip_image_src")
 _NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains", "test_url", "wrap_in")
-"""Switches of that program, and its own tests: nothing is lost without them."""
+"""Options and tests of Full-Text RSS itself: nothing is lost without them."""
 _LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
 _FUNCTION = re.compile(r"[a-z-]{1,40}\(")
 _FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
@@ -36,19 +36,24 @@ _FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
 
 @dataclass(slots=True)
 class Imported:
-    """What came of one file."""
+    """The result of importing one file."""
 
     domain: str
     extract: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     remove: list[str] = field(default_factory=list)
     test_urls: list[str] = field(default_factory=list)
     left_out: list[tuple[int, str]] = field(default_factory=list)
-    """Line and reason of what could not be carried over."""
+    """Line and reason of everything that could not be imported."""
+
+    @property
+    def kept(self) -> int:
+        """The number of imported selectors."""
+        return sum(map(len, self.extract.values())) + len(self.remove)
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was carried over."""
-        return not self.extract and not self.remove
+        """True if nothing was imported."""
+        return not self.kept
 
     def as_yaml(self) -> str:
         """Return the rule file."""
@@ -67,15 +72,18 @@ class Imported:
 
 
 def domain_of(name: str) -> str:
-    """Return the domain that a file's name says. Raises ``ValueError`` for names of no site."""
+    """Return the domain in a file name. Raises ``ValueError`` if the name does not contain one."""
     stem = name.removesuffix(".txt").lstrip(".").removeprefix("www.")
     if not name.endswith(".txt") or "." not in stem:
-        raise ValueError(f"{name!r} is no site file; its name should be for example example.org.txt")
+        raise ValueError(f"{name!r} is not a site file; its name should be for example example.org.txt")
     return ascii_domain(stem)
 
 
 def import_ftr(name: str, data: bytes) -> Imported:
-    """Read one site file. Raises ``ValueError`` if its name is no site's; the result tells faults inside."""
+    """Read one site file.
+
+    Raises ``ValueError`` if its name is not that of a site. Faults inside the file are in the result.
+    """
     result = Imported(domain_of(name))
     if len(data) > MAX_BYTES:
         result.left_out.append((0, f"the file is larger than {MAX_BYTES // 1024} kB"))
@@ -119,21 +127,23 @@ def _strip(key: str, value: str) -> str:
         return value
     plain = value.strip("'\" ")
     if not plain or "'" in plain:
-        raise ValueError(f"{value!r} is no name")
+        raise ValueError(f"{value!r} is not a name")
     if key == "strip_image_src":
         return f"//img[contains(@src, '{plain}')]"
     return f"//*[contains(@class, '{plain}') or contains(@id, '{plain}')]"
 
 
 def _selector(xpath: str) -> str:
-    """Return our form of an XPath. Raises ``ValueError`` for one that gives no part of a page."""
+    """Convert an XPath to the form of rule files. Raises ``ValueError`` if it does not select a part of a
+    page.
+    """
     if _FUNCTION.match(xpath):
         inner = re.fullmatch(r"(?:normalize-space|string)\(\s*(//[^()]*)\)", xpath)
         if inner is None:
             raise ValueError(f"{xpath[:80]!r} works on text, a selector must name a part of the page")
         xpath = inner[1]
     if " " not in xpath and not xpath.startswith(("/", "(", ".")):
-        raise ValueError(f"{xpath[:80]!r} is no path from the top of the page")
+        raise ValueError(f"{xpath[:80]!r} is not a path from the top of the page")
     return read_selector(PREFIX + xpath).text
 
 

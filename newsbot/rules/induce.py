@@ -1,8 +1,8 @@
-"""Makes regular expressions that a person can read from example addresses.
+"""Makes readable regular expressions from example URLs.
 
-Articles are grouped by the form of their addresses: number of segments, their kinds, extension. Each group
-gives some expressions, from strict to lenient; the most lenient one that lets in few other pages is kept.
-Everything is anchored.
+Article URLs are grouped by form: number of segments, their kinds, extension. Each group gives several
+expressions, from strict to lenient. The most lenient one that matches few other pages is kept. All
+expressions are anchored.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from newsbot.rules.regexes import PatternSet, compile_pattern
 from newsbot.rules.traits import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
-"""Articles that a pattern needs: one odd address makes none."""
+"""Articles that a pattern needs: a single unusual URL does not make a pattern."""
 MIN_PRECISION = 0.8
 _TOLERATED = 0.03
-"""How much precision may be given up for a more lenient pattern."""
+"""The precision that may be lost for a more lenient pattern."""
 MAX_PATTERNS = 12
 _MAX_NAMES = 6
-"""Names of a segment that are written out: ``(?:news|sport)``."""
+"""Names of a segment that are listed as alternatives: ``(?:news|sport)``."""
 _MIN_EACH = 2
 _MAX_FORMS = 60
 _SHOWN = 3
@@ -32,7 +32,7 @@ _END = r"(?:\?|$)"
 
 @dataclass(frozen=True, slots=True)
 class LearnedPattern:
-    """An expression over path and query with what speaks for it."""
+    """An expression over path and query, with its evidence."""
 
     text: str
     articles: int
@@ -44,7 +44,7 @@ class LearnedPattern:
 
     @property
     def precision(self) -> float:
-        """The share of articles among what it matches."""
+        """The share of articles among the known pages that it matches."""
         return self.articles / max(1, self.articles + self.others)
 
 
@@ -67,11 +67,11 @@ class _Example:
 def induce(
     articles: Sequence[str], others: Sequence[str], doubtful: Sequence[str] = ()
 ) -> list[LearnedPattern]:
-    """Return patterns for article addresses (canonical URLs), the one with most articles first.
+    """Return patterns for article URLs (canonical URLs), the one with most articles first.
 
-    Each matches at least MIN_EXAMPLES articles that no better one matches, and is right in
-    MIN_PRECISION of all cases, counted with one failure more than there was. ``doubtful`` pages, whose
-    labels are probably wrong, are counted in the evidence, but refuse no pattern.
+    Each pattern matches at least MIN_EXAMPLES articles that no better pattern matches. Its precision is at
+    least MIN_PRECISION, counted with one more failure than there was. ``doubtful`` pages, whose labels are
+    probably wrong, are counted in the evidence but never exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
     known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])
@@ -84,7 +84,7 @@ def induce(
 
 
 def path_of(url: str) -> str:
-    """Return path and query, what patterns are searched in."""
+    """Return path and query, the part of a URL that patterns are searched in."""
     at = url.find("/", 8)
     return url[at:] if at > 0 else "/"
 
@@ -110,20 +110,20 @@ def _coarse(segment: str) -> str:
 
 
 def _item_key(query: str) -> str | None:
-    """Return the one key of a query whose value is a number: it may name the page."""
+    """Return the key of a query if only one key has a number as value: it may identify the page."""
     parts = [part.partition("=") for part in query.split("&")] if query else []
     keys = [key for key, _, value in parts if value.isdecimal()]
     return keys[0] if len(keys) == 1 and len(parts) == 1 else None
 
 
 def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
-    """Return the most lenient expression of a group that is right often enough."""
+    """Return the most lenient expression of a group whose precision is high enough."""
     best: LearnedPattern | None = None
     best_share = 0.0
     for text in _expressions(group):
         try:
             compile_pattern(text)
-        except ValueError:  # an address with odd signs: no pattern of it
+        except ValueError:  # a URL with unusual characters: it gives no pattern
             continue
         hits = _matched(text, known.good)
         wrong = len(_matched(text, known.bad))
@@ -147,7 +147,9 @@ def _needed(wrong: int) -> float:
 
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
-    """Return few patterns that match most: the one that adds most articles first."""
+    """Return a small set of patterns that matches most articles; greedy: the pattern that adds most comes
+    first.
+    """
     matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()
     while patterns and len(chosen) < MAX_PATTERNS:
@@ -205,12 +207,14 @@ def _number(values: Sequence[str]) -> str | None:
 
 
 def _digits(least: int) -> str:
-    """Return an expression for numbers; of long ones five digits are enough to know them."""
+    """Return an expression for numbers; for long ones it requires five digits, which is specific enough."""
     return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
 
 
 def _headed_number(values: Sequence[str]) -> str | None:
-    """Return an expression for ``article123``, ``id_123``, ``!123``: the same head before each number."""
+    """Return an expression for ``article123``, ``id_123``, ``!123``: all values have the same prefix before
+    the number.
+    """
     head = _shared_head(values).rstrip("0123456789")
     if head and all(value[len(head) :].isdecimal() for value in values):
         return _literal(head) + _digits(min(len(value) - len(head) for value in values))
@@ -250,7 +254,7 @@ def _id_head(values: Sequence[str]) -> str:
 
 
 def _tail_digits(values: Sequence[str]) -> int:
-    """Return how many digits all values end with at least, 0 below 4."""
+    """Return how many digits all values end with, at least; 0 if fewer than 4."""
     found = [re.search(r"\d+$", value) for value in values]
     length = min((len(one[0]) if one else 0) for one in found)
     return length if length >= 4 else 0

@@ -1,16 +1,16 @@
-"""The keys of rule files: what each holds and how it is read. docs/rules.md describes every one."""
+"""The keys of rule files: the type of each and its reader. docs/rules.md describes every key."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import yaml
 
 from newsbot.items import Kind
 from newsbot.rules import values
-from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, Layout, Recrawl, Selector
+from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Recrawl, Selector
 from newsbot.rules.values import Place, Reader, entries, many
 
 MAX_DELAY = 3600.0
@@ -22,7 +22,7 @@ class Key:
 
     read: Reader[Any]
     adds: bool = False
-    """What a rule says is added to what ``_defaults.yaml`` says; else it takes its place."""
+    """If True, the rule's value is added to the one of ``_defaults.yaml``; else it replaces it."""
 
 
 def _interval(node: yaml.Node, place: Place) -> dict[Kind, float] | None:
@@ -40,7 +40,7 @@ def _recrawl(node: yaml.Node, place: Place) -> dict[Kind, Recrawl] | None:
     for name, _, value_node in entries(node, place, [kind.value for kind in Kind], "kind of page"):
         allowed = RECRAWL[Kind(name)]
         if isinstance(value_node, yaml.ScalarNode) and value_node.value == "off" and "off" in allowed:
-            word: str | None = "off"  # without quotes YAML takes it for a truth value
+            word: str | None = "off"  # YAML reads an unquoted off as a boolean
         else:
             word = values.word(allowed)(value_node, place.at(name))
         if word is not None:
@@ -114,6 +114,8 @@ KEYS: Mapping[str, Key] = {
     "head": Key(_head),
     "delay": Key(values.duration(MAX_DELAY)),
     "concurrency": Key(values.whole(1, 64)),
+    "tls": Key(values.word(get_args(TLS))),
+    "render": Key(values.boolean),
     "language": Key(values.language),
     "timezone": Key(values.timezone),
     "extract": Key(_extract, adds=True),
@@ -121,5 +123,6 @@ KEYS: Mapping[str, Key] = {
     "learn": Key(values.boolean),
     "follow": Key(many(values.word(FOLLOW))),
     "layouts": Key(_layouts),
+    "tags": Key(many(values.tag)),
     "notes": Key(values.text),
 }

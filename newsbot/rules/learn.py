@@ -1,9 +1,9 @@
-"""Learns from labelled addresses what a site's article addresses look like.
+"""Learns the forms of a site's article URLs from labelled URLs.
 
-Labels come free: links of feeds and news sitemaps and fetched pages that were articles, against links of
-navigation and fetched pages that were none. Trees over the form of the address (:mod:`newsbot.rules.trees`)
-correct the global prior (:mod:`newsbot.rules.shape`), and the addresses that both call articles become
-regular expressions (:mod:`newsbot.rules.induce`).
+Labels need no human work: links of feeds and news sitemaps and fetched articles count as articles; links of
+menus and fetched pages of other kinds count as others. Trees over the form of the URL
+(:mod:`newsbot.rules.trees`) correct the global prior (:mod:`newsbot.rules.shape`). URLs that both labels and
+trees call articles become regular expressions (:mod:`newsbot.rules.induce`).
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from newsbot.rules.trees import RATE, Node, boost, from_plain
 from newsbot.urls import canonicalize
 
 MAX_EXAMPLES = 2000
-"""Addresses of each label that are learned from; more are a sample."""
+"""URLs of each label that are used; if there are more, a sample is drawn."""
 TRUST = 2.5
 LEANING = 0.5
-"""Log-odds added to every verdict: an article that is missed is worse than a page fetched in vain."""
+"""Log-odds added to every verdict: a missed article is worse than a page fetched in vain."""
 BOUND = 4.0
-"""The prior's log-odds are cut here: what is seen of a site must be able to correct them."""
+"""Limit of the prior's log-odds, so that observations of a site can correct them."""
 FORMAT = 1
 
 Prior = Callable[[str], float]
 
 lately = OddsTable()
-"""What the rules of all sites said of addresses lately."""
+"""A cache of log-odds that the rules of all sites gave recently."""
 _numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedRule:
-    """What was learned of one site. Without any example it says what the global prior says."""
+    """The learned rule of one site. Without examples it equals the global prior."""
 
     trees: tuple[Node, ...] = ()
     patterns: tuple[LearnedPattern, ...] = ()
@@ -47,14 +47,14 @@ class LearnedRule:
     others: int = 0
     prior: Prior = log_odds
     _number: int = field(default_factory=_numbers.__next__, compare=False, repr=False)
-    """Tells this rule from all others of the process."""
+    """A number that is unique among the rules of the process."""
 
     def is_article(self, url: str) -> bool:
-        """Tell whether a URL looks like an article of this site; False for what is no URL."""
+        """Return whether a URL looks like an article of this site; False if it is not a URL."""
         return self.score(url) >= 0.5
 
     def score(self, url: str) -> float:
-        """Return how likely the page is an article, from 0 to 1; 0 for what is no URL."""
+        """Return the probability that the page is an article, from 0 to 1; 0 if it is not a URL."""
         try:
             return probability(self.log_odds(canonicalize(url)))
         except ValueError:
@@ -75,7 +75,7 @@ class LearnedRule:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the rule as a JSON-able value."""
         return {
             "format": FORMAT,
             "trees": [tree.plain() for tree in self.trees],
@@ -86,7 +86,9 @@ class LearnedRule:
 
 
 def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
-    """Return what :meth:`LearnedRule.plain` gave. Raises ``ValueError`` for anything else."""
+    """Return the rule from the result of :meth:`LearnedRule.plain`. Raises ``ValueError`` for
+    anything else.
+    """
     try:
         if plain["format"] != FORMAT:
             raise ValueError("what was learned is of another version of newsbot")
@@ -104,10 +106,10 @@ def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
 
 
 def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> LearnedRule:
-    """Learn from URLs and whether each is an article. Never raises for what the URLs are.
+    """Learn from URLs and whether each is an article. Never raises, whatever the URLs are.
 
-    Where a URL has both labels it is an article: navigation links articles too. What is no URL is left
-    out. ``prior`` gives the log-odds of a canonical URL without knowledge of the site.
+    A URL with both labels counts as an article, because menus link to articles too. Invalid URLs are ignored.
+    ``prior`` gives the log-odds of a canonical URL without knowledge of the site.
     """
     known: dict[str, bool] = {}
     for url, label in labelled:
@@ -139,6 +141,6 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
 
 
 def _sample(urls: list[str]) -> list[str]:
-    """Return at most MAX_EXAMPLES URLs, always the same ones, drawn evenly."""
+    """Return at most MAX_EXAMPLES URLs, evenly spaced; the result is always the same."""
     keys = {url: hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest() for url in urls}
     return sorted(urls, key=keys.__getitem__)[:MAX_EXAMPLES]

@@ -1,9 +1,11 @@
-"""Loads the rules folder: all files, all problems at once."""
+"""Loads the rules folder: all files, with all problems reported at once."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
@@ -26,12 +28,12 @@ INTERVALS: dict[Kind, float] = {
     Kind.ARTICLE: 3600.0,
     Kind.OTHER: 604800.0,
 }
-"""Seconds; hold where neither the rule nor ``_defaults.yaml`` says otherwise."""
+"""Default intervals in seconds, used if neither the rule nor ``_defaults.yaml`` gives one."""
 
 
 @dataclass(slots=True)
 class RuleFile:
-    """What one file says, as far as it could be read. ``lines`` gives the line of each key."""
+    """The content of one file, as far as it could be read; ``lines`` gives the line of each key."""
 
     file: str
     values: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +42,7 @@ class RuleFile:
 
 
 def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> RuleFile:
-    """Read one file; its problems are noted in the result. ``file`` is the name to be shown."""
+    """Read one file; its problems are in the result. ``file`` is the name to show."""
     result = RuleFile(file)
     place = Place(file, "", result.problems)
     try:
@@ -67,7 +69,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 
 
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
-    """Return the rule of a file without problems, with the defaults below it."""
+    """Return the rule of a file without problems, completed by the defaults."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
@@ -92,7 +94,7 @@ def _add(own: Any, below: Any) -> Any:
 
 
 def _layouts(own: RuleFile, defaults: RuleFile) -> tuple[Layout, ...]:
-    """The layouts newest first, then the top of the file; what the defaults say holds for each."""
+    """Return the layouts, newest first, then the top of the file; the defaults apply to each."""
     below_extract = defaults.values.get("extract", {})
     below_remove = defaults.values.get("remove", ())
     found = [*own.values.get("layouts", defaults.values.get("layouts", ()))]
@@ -118,7 +120,7 @@ FilePlace = Path | Traversable
 
 @dataclass(slots=True)
 class Loaded:
-    """What was read: the files, their problems, and the rules of the files that have none."""
+    """The result of loading: the files, their problems, and the rules of the files without problems."""
 
     files: list[RuleFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -135,18 +137,17 @@ def load_rules(folder: FilePlace) -> RuleSet:
 
 
 def read_folder(folder: FilePlace) -> Loaded:
-    """Read all rule files of a folder; problems are noted, not raised."""
+    """Read all rule files of a folder; problems are recorded, not raised."""
     try:
         if not folder.is_dir():
             return _no_rules(folder, "there is no such rules folder")
         children = sorted(folder.iterdir(), key=lambda child: child.name)
     except OSError as error:
         return _no_rules(folder, f"the rules folder cannot be read ({error.strerror})")
-    files = [child for child in children if _is_visible(child) and child.is_file()]
-    rule_files = [child for child in files if child.name.endswith(".yaml")]
-    strays = [
-        child for child in files if child.name.lower().endswith((".yml", ".yaml")) and child not in rule_files
-    ]
+    visible = [child for child in children if _is_visible(child) and child.is_file()]
+    rule_files = [child for child in visible if child.name.endswith(".yaml")]
+    yaml_files = [child for child in visible if child.name.lower().endswith((".yml", ".yaml"))]
+    strays = [child for child in yaml_files if not child.name.endswith(".yaml")]
     if not rule_files and not strays:
         return _no_rules(folder, "the rules folder holds no rule file (<domain>.yaml)")
     loaded = read_files(rule_files)
@@ -157,13 +158,26 @@ def read_folder(folder: FilePlace) -> Loaded:
     return loaded
 
 
-def read_files(paths: Iterable[FilePlace], defaults: FilePlace | None = None) -> Loaded:
-    """Read rule files; ``defaults`` is used unless one of them is ``_defaults.yaml``."""
+def shipped_folder() -> FilePlace:
+    """Return the folder of the rules that are shipped with newsbot: the project's, else the package's
+    copy.
+    """
+    project = Path(__file__).resolve().parents[2]
+    return project / "rules" if (project / "scrapy.cfg").exists() else files("newsbot") / "site_rules"
+
+
+def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
+    """Read rule files.
+
+    The defaults are the defaults file among ``paths``, else the one of the first folder that has one. The
+    shipped folder is searched after ``folders``.
+    """
     by_name = list(paths)
-    given = [path for path in by_name if path.name == DEFAULTS] or ([defaults] if defaults else [])
+    places = [folder / DEFAULTS for folder in (*folders, shipped_folder())]
+    given = [path for path in by_name if path.name == DEFAULTS] or [path for path in places if path.is_file()]
     loaded = Loaded()
-    for path in given:
-        loaded.defaults = _read(path, is_defaults=True)
+    if given:
+        loaded.defaults = _read(given[0], is_defaults=True)
         loaded.problems += loaded.defaults.problems
     for path in by_name:
         if path.name != DEFAULTS:
@@ -181,10 +195,8 @@ def read_files(paths: Iterable[FilePlace], defaults: FilePlace | None = None) ->
 
 
 def shown(path: FilePlace) -> str:
-    """Return a path as people know it: relative to the working folder if it lies in there."""
-    if isinstance(path, Path) and path.is_absolute() and path.is_relative_to(Path.cwd()):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)
+    """Return a path for messages: relative to the working folder if it is inside."""
+    return str(path).removeprefix(f"{Path.cwd()}{os.sep}")
 
 
 def _no_rules(folder: FilePlace, text: str) -> Loaded:
@@ -196,11 +208,17 @@ def _is_visible(path: FilePlace) -> bool:
     return not path.name.startswith(".")
 
 
+_USUAL_BYTES = 8192
+"""Read first: Python reserves as much memory as it is asked to read."""
+
+
 def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
     file = shown(path)
     try:
         with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(_USUAL_BYTES)
+            if len(data) == _USUAL_BYTES:
+                data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
     except OSError as error:
         problem = Problem(file, 0, "", f"cannot be read ({error.strerror or error})")
         return RuleFile(file, problems=[problem])
@@ -211,7 +229,7 @@ def _check_name(name: str, file: RuleFile) -> None:
     domain = file.values.get("domain")
     stem = name.removesuffix(".yaml")
     try:
-        same = ascii_domain(stem) == domain
+        same = domain == stem or domain == ascii_domain(stem)
     except ValueError:
         same = False
     if domain is not None and not same:

@@ -1,4 +1,4 @@
-"""Matches a URL against a rule: asked for every link, some hundred times a page.
+"""Matches a URL against a rule. This runs for every link, some hundred times per page.
 
 All patterns of a rule are searched at once; the first one that matches decides.
 """
@@ -13,12 +13,12 @@ from newsbot.rules.schema import Pattern, Rule
 from newsbot.urls import canonicalize
 
 MAX_SEARCHED = 2048
-"""Characters of path and query that patterns see."""
+"""Characters of path and query that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The verdict. ``pattern`` is the one that decided, None for URLs that the rule gives itself."""
+    """The verdict; ``pattern`` is the deciding one, or None for URLs that the rule lists itself."""
 
     kind: Kind | None
     denied: bool = False
@@ -30,10 +30,10 @@ _GIVEN = {kind: Match(kind) for kind in Kind}
 
 
 def classify(rule: Rule, url: str) -> Match:
-    """Return what the rule says of a canonical URL.
+    """Return the verdict of the rule on a canonical URL.
 
-    deny comes first, then the URLs that the rule gives itself (seeds count as sections), then the
-    article patterns, then the section patterns. ``kind`` is None when the rule says nothing.
+    ``deny`` comes first, then the URLs that the rule lists (seeds count as sections), then the article
+    patterns, then the section patterns. ``kind`` is None if nothing matches.
     """
     slash = url.find("/", 8)
     text = url[slash : slash + MAX_SEARCHED] if slash > 0 else "/"
@@ -64,7 +64,7 @@ def _given(
         (seeds, Kind.SECTION),
         (sections, Kind.SECTION),
         (sitemaps, Kind.SITEMAP),
-        (feeds, Kind.FEED),  # the last word: a feed that is a seed too is a feed
+        (feeds, Kind.FEED),  # last, so it wins: a feed that is also a seed is a feed
     ):
         for url in urls:
             kinds[_bare(canonicalize(url, drop_query))] = kind
@@ -72,5 +72,5 @@ def _given(
 
 
 def _bare(url: str) -> str:
-    """Without scheme and ``www.``, which tell no pages apart."""
+    """Return a URL without scheme and ``www.``, which do not distinguish pages."""
     return url.partition("://")[2].removeprefix("www.")

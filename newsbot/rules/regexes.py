@@ -1,7 +1,7 @@
-"""Regular expressions of rule files: checked by RE2 and searched by it, in time linear in the address.
+"""Regular expressions of rule files: RE2 checks and searches them, in time linear in the URL.
 
-RE2 has no look-around and no back-references, because these cannot be matched in linear time. All patterns
-of a rule are one automaton: a search costs 1 to 2 µs an address, however many patterns there are.
+RE2 has no look-around and no back-references, because these cannot be matched in linear time. All patterns of
+a rule form one automaton: a search costs 1 to 2 µs per URL, however many patterns there are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import re2
 MAX_LENGTH: Final = 1000
 """Characters of a pattern."""
 _PATTERN_MEMORY: Final = 256 * 1024
-"""Bytes that RE2 may use for one pattern: patterns that need more are refused."""
+"""Bytes that RE2 may use for one pattern; patterns that need more are refused."""
 _SET_MEMORY: Final = 2 * 2**20
-"""Bytes that RE2 may use for the patterns of a rule, beside ``_INSTRUCTION_MEMORY`` for each instruction.
-RE2 forgets states when this is used up; it fails only if one search step does not fit."""
+"""Bytes that RE2 may use for the patterns of a rule, besides ``_INSTRUCTION_MEMORY`` per instruction. When
+they are used up, RE2 drops cached states. It fails only if a single search step does not fit.
+"""
 _INSTRUCTION_MEMORY: Final = 256
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
-"""Repeat counts that Python understands and RE2 takes for plain text."""
+"""Repeat counts that Python accepts and RE2 reads as literal text."""
 _REMEDIES: Final = {
     "(?=": "look-ahead is not supported; write out what may follow",
     "(?!": "look-ahead is not supported; put what must not match into a deny pattern",
@@ -36,7 +37,7 @@ _REMEDIES: Final = {
     "\\Z": "write $ for the end of the address",
     "\\u": "URLs are percent-encoded; write %D0%9D for Н and so on",
 }
-"""What to write instead of what RE2 refuses, by the beginning of the part that it names."""
+"""The replacement for each construct that RE2 refuses, by the beginning of the part in RE2's message."""
 
 
 class Regex(Protocol):
@@ -46,11 +47,11 @@ class Regex(Protocol):
     programsize: int
 
     def search(self, text: str) -> object | None:
-        """Return what matches somewhere in ``text``, None if nothing does."""
+        """Return a match anywhere in ``text``, or None."""
 
 
 def compile_pattern(text: str) -> Regex:
-    """Return the compiled expression. Raises ``ValueError`` that says what is wrong and what to write."""
+    """Return the compiled expression. Raises ``ValueError`` with the fault and what to write instead."""
     if not text:
         raise ValueError("an empty pattern matches every URL; write for example ^/news/\\d+")
     if len(text) > MAX_LENGTH:
@@ -66,7 +67,7 @@ def compile_pattern(text: str) -> Regex:
 
 
 def _explain(error: re2.error) -> str:
-    """Return what RE2 says of a pattern, and what to write instead."""
+    """Return RE2's message about a pattern, and what to write instead."""
     said = error.args[0]
     message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     kind, _, part = message.partition(": ")
@@ -83,14 +84,14 @@ def _explain(error: re2.error) -> str:
 
 
 class PatternSet:
-    """Expressions that are searched for together. They must be known to compile (:func:`compile_pattern`)."""
+    """Expressions that are searched together; each must compile (:func:`compile_pattern`)."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = tuple(texts)
         self._set: re2.Set | None = None
 
     def first(self, text: str) -> int | None:
-        """Return the place of the first expression that matches somewhere in ``text``, None if none does."""
+        """Return the index of the first expression that matches anywhere in ``text``, or None."""
         if self._set is None:
             if not self._texts:
                 return None
@@ -99,7 +100,9 @@ class PatternSet:
         return min(found) if found else None
 
     def _compiled(self) -> re2.Set:
-        """Return the automaton of all expressions. It is made at the first search: most rules see none."""
+        """Return the automaton of all expressions. It is built at the first search, because most rules are
+        never searched.
+        """
         size = sum(compile_pattern(text).programsize for text in self._texts)
         patterns = re2.Set.SearchSet(_options(_SET_MEMORY + _INSTRUCTION_MEMORY * size))
         for text in self._texts:
@@ -110,7 +113,7 @@ class PatternSet:
 
 @lru_cache(1024)
 def pattern_set(texts: tuple[str, ...]) -> PatternSet:
-    """Return the set of expressions; rules with the same ones share it."""
+    """Return the set of expressions; rules with equal expressions share it."""
     return PatternSet(texts)
 
 

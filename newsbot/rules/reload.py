@@ -1,8 +1,9 @@
-"""Reads the rules again when a file has changed while a crawl runs."""
+"""Reloads the rules when a file changes while a crawl runs."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -12,20 +13,20 @@ from newsbot.rules import RuleSet, load_rules
 logger = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int, int], ...]
-"""Name, time of the last change and size of each file."""
+"""Name, modification time and size of each file."""
 
 
 class RulesWatch:
-    """Looks at the rules folder when it is asked; rules inside a package never change."""
+    """Checks the rules folder on each call; rules inside a package never change."""
 
     def __init__(self, folder: Path | Traversable) -> None:
         self._folder = folder if isinstance(folder, Path) else None
         self._seen = self._look()
 
     def changed(self) -> RuleSet | None:
-        """Return the rules if files changed since the last call and all are right; else None.
+        """Return the rules if files changed since the last call and all are valid; else None.
 
-        What is wrong is logged, once for each change, one line a problem; the old rules then stay.
+        Problems are logged once for each change, one line per problem, and the old rules stay in use.
         """
         now = self._look()
         if now == self._seen or self._folder is None or not now:
@@ -42,7 +43,9 @@ class RulesWatch:
         return rules
 
     def _look(self) -> Signature:
-        """Return the state of the folder; empty if it cannot be read: a deployment may be under way."""
+        """Return the state of the folder. It is empty if the folder cannot be read, as during a
+        deployment.
+        """
         if self._folder is None:
             return ()
         found = []
@@ -54,3 +57,23 @@ class RulesWatch:
         except OSError:
             return ()
         return tuple(sorted(found))
+
+
+class PresentRules:
+    """The current rules, for all threads; they are read on first use."""
+
+    def __init__(self, folder: Path | Traversable) -> None:
+        self._folder = folder
+        self._watch = RulesWatch(folder)
+        self._rules: RuleSet | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> RuleSet:
+        """Return the current rules. Raises :class:`newsbot.errors.RulesError` if the first ones have
+        problems.
+        """
+        with self._lock:
+            changed = self._watch.changed() if self._rules is not None else load_rules(self._folder)
+            self._rules = changed or self._rules
+            assert self._rules is not None
+            return self._rules

@@ -10,7 +10,7 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import host_key, site_of
 
 _HOSTS = 65_536
-"""Hosts whose rule is remembered; a crawl that follows links meets many without one."""
+"""Hosts whose rule is cached; a crawl that follows links meets many hosts without a rule."""
 
 
 class RuleSet:
@@ -26,11 +26,11 @@ class RuleSet:
         self._given = tuple(rules)
         self._rules: Mapping[str, Rule] = {rule.domain: self._with_dropped(rule) for rule in self._given}
         self.defaults = defaults or Rule(domain="")
-        """What holds for a site without a rule; its ``domain`` is empty."""
+        """The rule for sites without one; its ``domain`` is empty."""
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return the rules with further query keys to drop, by domain; also of sites without a rule."""
+        """Return the rules with more query keys to drop, by domain; this includes sites without a rule."""
         return RuleSet(self._given, self.defaults, keys)
 
     def _with_dropped(self, rule: Rule) -> Rule:
@@ -40,8 +40,8 @@ class RuleSet:
     def for_url(self, url: str) -> Rule:
         """Return the rule of the longest domain that covers the URL's host.
 
-        Without one, the defaults with ``domain`` set to the site's registered domain. Raises
-        ``ValueError`` for what is no absolute http(s) URL.
+        If there is none, return the defaults with ``domain`` set to the site's registered domain. Raises
+        ``ValueError`` if ``url`` is not an absolute http(s) URL.
         """
         return self._for_host(host_key(url))
 
@@ -51,6 +51,10 @@ class RuleSet:
             return self._rules.get(domain) or self._rules.get(ascii_domain(domain))
         except ValueError:
             return None
+
+    def tagged(self, tag: str) -> list[str]:
+        """Return the domains of the sites that have this tag."""
+        return [rule.domain for rule in self if tag in rule.tags]
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -72,16 +76,16 @@ class RuleSet:
 
 
 def ascii_domain(domain: str) -> str:
-    """Return a domain in ASCII form, lower-cased (``правда.рф`` → ``xn--80aafi6cg.xn--p1ai``).
+    """Return a domain in lower-case ASCII form (``правда.рф`` → ``xn--80aafi6cg.xn--p1ai``).
 
-    Raises ``ValueError`` for what is no bare host name.
+    Raises ``ValueError`` if it is not a plain host name.
     """
     if not domain or not _NO_HOST.isdisjoint(domain):
-        raise ValueError(f"{domain!r} is no domain; write for example example.org")
+        raise ValueError(f"{domain!r} is not a domain; write for example example.org")
     try:
         return host_key(f"https://{domain}/")
     except ValueError as error:
-        raise ValueError(f"{domain!r} is no domain; write for example example.org") from error
+        raise ValueError(f"{domain!r} is not a domain; write for example example.org") from error
 
 
 _NO_HOST = frozenset("/:?#@%*[]\\ \t\r\n")

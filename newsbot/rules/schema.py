@@ -1,4 +1,4 @@
-"""The rule of one site, as data. Loading and checking files is in :mod:`newsbot.rules.load`."""
+"""The rule of one site, as data. :mod:`newsbot.rules.load` loads and checks the files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from newsbot.rules.regexes import PatternSet, pattern_set
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
+TLS = Literal["verify", "ignore"]
 Recrawl = Literal["index", "ladder", "optimum", "nutch", "fixed", "off"]
 RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
     {
@@ -24,10 +25,10 @@ RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
         Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
-"""What each kind of page may be planned by; the first is what holds where no rule says it."""
+"""The recrawl policies that each kind of page allows; the first is the default."""
 
 RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
-"""Ages of articles at which they are looked at again where no rule says otherwise."""
+"""Ages of articles in seconds at which they are fetched again by default."""
 
 FIELDS = (
     "title",
@@ -48,7 +49,7 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression over path and query of a URL, searched, not anchored by itself."""
+    """A regular expression that is searched in the path and query of a URL; it is not anchored."""
 
     text: str
     file: str
@@ -60,10 +61,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One alternative for a field: CSS or XPath as written, and the XPath that is run.
+    """One alternative for a field: CSS or XPath as written, and the XPath that runs.
 
-    An XPath that ends in ``@attribute`` or ``text()``, or a CSS with ``::attr(x)`` or ``::text``,
-    gives strings; others give elements.
+    An XPath that ends in ``@attribute`` or ``text()``, or a CSS selector with ``::attr(x)`` or ``::text``,
+    gives strings. Others give elements.
     """
 
     text: str
@@ -72,7 +73,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How pages of a site are read from ``valid_from`` on (by publication date, else by today)."""
+    """How to read pages of a site from ``valid_from`` on (by publication date, else by today's date)."""
 
     valid_from: date | None = None
     extract: Mapping[str, tuple[Selector, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -81,7 +82,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One site. ``domain`` covers its subdomains unless these have a rule of their own."""
+    """The rule of one site; ``domain`` covers its subdomains unless they have rules of their own."""
 
     domain: str
     file: str = "(built in)"
@@ -95,22 +96,28 @@ class Rule:
     drop_query: tuple[str, ...] = ()
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Seconds before a page of that kind is touched again; ``_defaults.yaml`` gives every kind."""
+    """Seconds before a page of that kind is fetched again; ``_defaults.yaml`` has a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
-    """How the next visit of a page of that kind is planned."""
+    """How the next visit of a page of that kind is scheduled."""
     recheck: tuple[float, ...] = RECHECK
-    """Seconds from when an article was first heard of to the looks at it, for ``ladder``."""
+    """Seconds after the discovery of an article at which it is fetched again, for ``ladder``."""
     head: tuple[Kind, ...] = ()
-    """Kinds of pages that are asked for by HEAD first when they are known already."""
+    """Kinds of pages that are requested by HEAD first if they are known."""
     delay: float = 1.0
     concurrency: int = 1
+    tls: TLS = "verify"
+    """How an invalid certificate is handled."""
+    render: bool | None = None
+    """Whether pages are read after their scripts have run; None: as NEWSBOT_RENDER says."""
     language: str | None = None
     timezone: str | None = None
     layouts: tuple[Layout, ...] = ()
     """Newest ``valid_from`` first; ``extract`` and ``remove`` at the top of the file are the last one."""
     learn: bool | None = None
     follow: tuple[Follow, ...] | None = None
-    """None: whatever the site offers."""
+    """None: all links that the site offers."""
+    tags: tuple[str, ...] = ()
+    """Collections that contain the site: short lower-case words."""
     notes: str = ""
     patterns: PatternSet = field(init=False, repr=False, compare=False)
     """All patterns, in the order deny, article, section."""
@@ -121,5 +128,5 @@ class Rule:
 
     @property
     def has_sources(self) -> bool:
-        """True when the file names feeds, sitemaps or sections, so that none have to be found."""
+        """True if the file lists feeds, sitemaps or sections, so that none have to be discovered."""
         return bool(self.feeds or self.sitemaps or self.sections)

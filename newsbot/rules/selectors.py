@@ -1,8 +1,16 @@
-"""Reads the selectors of rule files: CSS or ``xpath:``, both become one XPath."""
+"""Reads the selectors of rule files: CSS or ``xpath:``; both become one XPath.
+
+lxml cannot stop a slow XPath. So a selector is refused if its work can grow faster than the square of the
+page: in one path and its predicates, at most one step may go to siblings, to all attributes or, in a
+predicate, to descendants or ancestors. A comparison counts as one path, because each node of one side is
+compared with each node of the other. For selectors with such a step, ``newsbot.extraction.selectors`` limits
+the page.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 
 from cssselect.parser import SelectorError
 from lxml import etree
@@ -12,25 +20,82 @@ from newsbot.rules.schema import Selector
 
 PREFIX = "xpath:"
 MAX_LENGTH = 1000
+_REMEMBERED = 65_536
+"""Selectors that are cached. Imported rules repeat them, and a change of one rule reads all rules again."""
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
+_PLAIN = re.compile(r"//(?:\w+|\*)(?:\[[^][/:]*\])*")
+"""The common form, ``//div[@class='x']``: it gives elements, and its work is linear in the page."""
+_WHOLE_PAGE = re.compile(r"(?:preceding|following)\s*::")
+_FROM_THE_TOP = re.compile(r"(?:[\[(,|=<>+-]|[\w)\].*']\s*\*|[\w)\].*']\s+(?:and|or|div|mod))\s*/")
+_UP = r"(?:\.\.|parent\s*::\s*[\w*()]+)"
+_PART = re.compile(
+    r"(?P<open>\[)|(?P<close>\])|(?P<sibling>-sibling\s*::)"
+    r"|(?P<next>[,|+]|(?<=[\s)\]'])(?:and|or)(?=[\s(./@']))"
+    r"|(?P<attributes>(?:@|attribute\s*::)\s*(?:\*|node\s*\())"
+    r"|//|(?:descendant|ancestor)(?:-or-self)?\s*::|" + rf"{_UP}(?:\s*/\s*{_UP})*"
+)
 
 
+@lru_cache(_REMEMBERED)
 def read_selector(text: str) -> Selector:
     """Return the selector. CSS may end in ``::text`` or ``::attr(name)``, as in Scrapy.
 
-    Raises ``ValueError`` that says what is wrong.
+    Raises ``ValueError`` with a description of the fault.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the selector has {len(text)} characters; at most {MAX_LENGTH} are allowed")
     if not text.strip() or text.strip() == PREFIX:
         raise ValueError("the selector is empty; write for example 'h1.title' or 'xpath://h1'")
     xpath = text.removeprefix(PREFIX).strip() if text.startswith(PREFIX) else _from_css(text)
+    form = _LITERAL.sub("''", xpath)
     try:
-        result = etree.XPath(xpath)(_PAGE)
+        found = _result_of(form if xpath.isprintable() else xpath)
     except etree.XPathError as error:
         raise ValueError(f"bad XPath {xpath!r}: {error}") from error
-    if not isinstance(result, list):
-        raise ValueError(f"{text!r} gives a {type(result).__name__}, not elements or attributes of the page")
+    _check_cost(form)
+    if found is not list:
+        raise ValueError(f"{text!r} gives a {found.__name__}, not elements or attributes of the page")
     return Selector(text, xpath)
+
+
+@lru_cache(_REMEMBERED)
+def _result_of(xpath: str) -> type:
+    """Return the type of what an XPath gives. Texts in quotes change neither this nor whether it is valid, so
+    that rules with the same form share the answer. Raises ``etree.XPathError``.
+    """
+    compiled = etree.XPath(xpath)
+    return list if _PLAIN.fullmatch(xpath) else type(compiled(_PAGE))
+
+
+@lru_cache(_REMEMBERED)
+def _check_cost(plain: str) -> None:
+    """Raise ``ValueError`` if the work of an XPath may grow faster than the square of the page. ``plain`` has
+    no texts in quotes.
+    """
+    tops = (plain[: found.end()] for found in _FROM_THE_TOP.finditer(plain))
+    if _WHOLE_PAGE.search(plain) or any(before.count("[") > before.count("]") for before in tops):
+        raise ValueError(
+            "preceding::, following:: and paths from the top in a predicate look at the whole page for each "
+            "element, which takes too long; use preceding-sibling::, following-sibling:: or .//"
+        )
+    outer: list[int] = []
+    """The steps of the enclosing paths, one number per open predicate."""
+    steps = 0
+    for part in _PART.finditer(plain):
+        if part["open"]:
+            outer.append(steps)
+        elif part["close"]:
+            steps = outer.pop()
+        elif part["next"]:
+            steps = outer[-1] if outer else 0
+        elif part["sibling"] or part["attributes"] or outer:
+            steps += 1
+        if steps > 1:
+            raise ValueError(
+                "the selector looks at siblings, attributes, descendants or ancestors for each one that it "
+                "looked at, which takes too long; keep one such step (~, +, :nth-child, :has, .., @*), "
+                "and name the other elements by their class"
+            )
 
 
 _PAGE = etree.fromstring("<html><head><title>x</title></head><body><p>x</p></body></html>")

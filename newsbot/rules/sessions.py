@@ -1,9 +1,9 @@
-"""Query keys that carry a session id: addresses that differ only in their values are one page.
+"""Finds query keys that carry a session id: URLs that differ only in their values are one page.
 
-Usual names of such keys are dropped from every address (:mod:`newsbot.urls`). Others a site gives away:
-articles that were fetched under two values of a key have the same text, in several places of the site,
-and nowhere do they differ. Without this each visit of a site that writes a new id into all of its links
-would lead to all of its articles anew.
+Common names of such keys are removed from every URL (:mod:`newsbot.urls`). Other keys are detected: fetched
+articles have the same text under two values of the key, at several URLs of the site, and no article differs.
+Without this, a site that writes a new id into all of its links would have all of its articles fetched again
+on each visit.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ import re
 from dataclasses import dataclass, field
 
 ENOUGH = 3
-"""Addresses with different texts of their own that must each have come under two values of the key."""
+"""URLs with different texts, each of which must have been fetched under two values of the key."""
 MAX_KEYS = 20
-"""Keys of a site that are looked at."""
+"""Keys of a site that are checked."""
 MAX_FORMS = 500
-"""Addresses without the key that are remembered for each."""
+"""URLs without the key that are stored for each key."""
 _MAX_PAIRS = 8
 _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
-"""Random signs; words, and numbers of pages and articles, are never taken for an id of a session."""
+"""Random characters. Words and numbers of pages and articles are never taken for a session id."""
 
 
 @dataclass(slots=True)
 class SessionKeys:
-    """What is known of one site's query keys."""
+    """What is known about one site's query keys."""
 
     idle: set[str] = field(default_factory=set)
     """Keys that no page depends on."""
     _telling: set[str] = field(default_factory=set)
     """Keys that pages do depend on."""
     _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    """Key -> address without it -> the value it had, and the text of the page."""
+    """Key -> URL without it -> the value it had, and the text of the page."""
     _same: dict[str, set[str]] = field(default_factory=dict)
-    """Key -> texts that came under two values."""
+    """Key -> texts that were found under two values."""
 
     def saw(self, url: str, text: str) -> str | None:
-        """Take in an article's address and the hash of its text; return a key that turned out to be idle."""
+        """Record an article's URL and the hash of its text; return a key that is now known to be idle, or
+        None.
+        """
         page, _, query = url.partition("?")
         pairs = query.split("&") if query else []
         for place, pair in enumerate(pairs[:_MAX_PAIRS]):
@@ -60,7 +62,7 @@ class SessionKeys:
             return False
         value_before, text_before = seen[rest]
         if value_before == value:
-            return False  # the same page again: it may have been edited
+            return False  # the same URL again: the page may have been edited
         if text_before != text:
             self._telling.add(key)
             del self._seen[key]

@@ -1,7 +1,7 @@
-"""How much a URL alone looks like the address of an article.
+"""Estimates by a URL alone how likely it is an article's.
 
-Each feature of the path adds to the log-odds; the sum through the logistic function is the prior.
-Knows no site: what a site's addresses look like is for its rule, and for what is learned from it.
+Each feature of the path adds to the log-odds; the logistic function of the sum is the prior. This module does
+not know any site. The forms of a site's URLs belong to its rule and to what is learned from the site.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TAGS = (1 << _TAG_BITS) - 1
 
 
 _STEPS = 1000
-"""Parts of one that are told apart."""
+"""Steps per unit of log-odds that are stored."""
 
 
 _MIDDLE = 1 << 23
@@ -31,11 +31,12 @@ _LARGEST = (_MIDDLE - 1) / _STEPS
 
 
 class OddsTable:
-    """Numbers by the hash of what they belong to.
+    """A fixed-size cache of numbers by hash.
 
-    Each is one machine word: 40 bits of the hash, and the number in thousandths in 24. Threads may share a
-    table: a word is read and written whole. With the bits that choose the place two addresses are taken for
-    one in 2^55 questions or fewer, and the odds of a link are then those of another one.
+    Each entry is one machine word: 40 bits of the hash, and the number in thousandths in 24 bits. Threads may
+    share a table because a word is read and written as a whole. Together with the bits that choose the place,
+    the probability that two URLs are confused is at most 2^-55 per lookup; a link would then get the odds of
+    another link.
     """
 
     def __init__(self, places: int = PLACES) -> None:
@@ -45,14 +46,14 @@ class OddsTable:
         self._words = array("Q", bytes(8 * places))
 
     def get(self, mark: int) -> float | None:
-        """Return the number under a hash (of Python's ``hash``); None if it is not there any more."""
+        """Return the number for a hash (of Python's ``hash``), or None if it is not in the table."""
         word = self._words[mark & self._mask]
         if not word or (word >> 24) != (mark >> self._shift) & _TAGS:
             return None
         return ((word & 0xFFFFFF) - _MIDDLE) / _STEPS
 
     def put(self, mark: int, odds: float) -> float:
-        """Keep a number; return it as :meth:`get` will, rounded to a thousandth."""
+        """Store a number; return it as :meth:`get` will, rounded to a thousandth."""
         number = round(max(-_LARGEST, min(_LARGEST, odds)) * _STEPS)
         self._words[mark & self._mask] = ((mark >> self._shift) & _TAGS) << 24 | (number + _MIDDLE)
         return number / _STEPS
@@ -62,7 +63,7 @@ class OddsTable:
         return len(self._words)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all numbers."""
         self._words = array("Q", bytes(8 * len(self._words)))
 
 
@@ -84,7 +85,7 @@ RUBRICS = _words(
     "categories category kategori kategoria kategorie categoria categorie rubric rubrics rubrik rubrika",
     "rubriki rubrique rubriques section sections seccion sezione sektion ressort temy thema",
 )
-"""Lists that menus of home pages name as the site's sections."""
+"""Lists that the menus of home pages use as the site's sections."""
 UTILITIES = _words(
     "abo abonelik abonnement abos about about-us account advertise advertising agb amp anzeigen app apps",
     "auth bookmarks calendar careers cart cgi-bin checkout comment comments community community-standards",
@@ -100,12 +101,12 @@ UTILITIES = _words(
     "terms-and-conditions terms-of-use tv uber-uns ueber-uns user-account vacancies vakansii",
     "veranstaltungen weather werbung wetter widget wp-admin wp-login.php",
 )
-"""Pages of the house: accounts, legal notes, services, games."""
+"""Pages about the site itself: accounts, legal notes, services, games."""
 ARTICLES = _words(
     "article articles articolo articulo artikel artikkel artikkeli beitrag doc feature features noticia",
     "noticias novosti nyheter post posts stati statya stories story",
 )
-"""Folders that articles lie in."""
+"""Folders that contain articles."""
 MEDIA = _words(
     "audio bilder bildergalerie foto fotos galerie galleries gallery infographics media mediathek",
     "multimedia photo photogallery photos slideshow video videos",
@@ -114,7 +115,7 @@ MEDIA = _words(
 ITEM_KEYS = _words(
     "aid article_id articleid artid doc id idxno item n news_id newsid nid no p sid storyid",
 )
-"""Query keys whose number names one page."""
+"""Query keys whose number identifies one page."""
 LIST_KEYS = _words(
     "category filter offset order page pg q query s search sort start tag text type",
 )
@@ -124,7 +125,7 @@ HOUSE_WORDS = _words(
     "datenschutzerklarung datenschutzhinweise gutschein gutscheine impressum kontakt kreuzwortraetsel",
     "login newsletter newsletters podcasts privacy rss subscribe sudoku",
 )
-"""Words in a slug that give away a page of the house."""
+"""Words in a slug that mark a page about the site itself."""
 
 
 _MAX_LOOKED_AT = 512
@@ -151,7 +152,10 @@ _BREAKS = re.compile(r"[-_,+.~–]+")
 _NUMBERED = re.compile(r"(?:article|artikel|art|story|news|a|id_?)-?_?\d{5,}", re.IGNORECASE)
 
 lately = OddsTable()
-"""What :func:`log_odds` said lately."""
+"""A cache of recent results of :func:`log_odds`."""
+
+_LIST_ID = re.compile(r"(?:s|t|c|r|cat|tag|th|topic|section|rubric|rubrik)[-_]\d{2,}", re.IGNORECASE)
+"""The last segment of a section's address on some sites: ``/europa/s-12322``."""
 
 _BIAS = -1.5
 WEIGHTS = {
@@ -197,8 +201,12 @@ WEIGHTS = {
 """Log-odds, set by hand after a regression over links of 29 sites; see ``benchmarks/ranking.py``."""
 
 
+CLEARLY_NONE = -5.0
+"""Log-odds below which a URL is not an article on any site: searches, lists, logins."""
+
+
 def prior(url: str) -> float:
-    """Return how likely the page is an article, from 0 to 1, by its address alone."""
+    """Return the probability that the page is an article, from 0 to 1, by its URL alone."""
     return probability(log_odds(url))
 
 
@@ -211,8 +219,13 @@ def log_odds(url: str) -> float:
     return odds
 
 
+def is_list_id(path: str) -> bool:
+    """True for a section, by its last segment: ``s-12322``."""
+    return _LIST_ID.fullmatch(path.rstrip("/").rpartition("/")[2]) is not None
+
+
 def is_front_page(url: str) -> bool:
-    """Tell the front page of a host, with or without a query that names no page."""
+    """True for the front page of a host, with or without a query that does not identify a page."""
     path, _, query = url[8:].partition("/")[2].partition("?")
     return not path and (not query or _of_query(query) != ["query names item"])
 
@@ -223,7 +236,7 @@ def probability(odds: float) -> float:
 
 
 def features(url: str) -> list[str]:
-    """Return the names of what is found in an http(s) URL: keys of :data:`WEIGHTS`."""
+    """Return the features of an http(s) URL: keys of :data:`WEIGHTS`."""
     at = url.find("/", 8)
     host = url[url.find("//") + 2 : at if at > 0 else None]
     path, _, query = url[at : at + _MAX_LOOKED_AT].partition("?") if at > 0 else ("/", "", "")
@@ -260,7 +273,9 @@ def _of_date(path: str, segments: list[str]) -> list[str]:
 
 
 def _of_slug(tail: list[str], words: int, depth: int, *, digits: bool) -> list[str]:
-    """What the last two segments are made of: words, a number, a code."""
+    """Return the features of the last two segments: words, a number, a code."""
+    if is_list_id(tail[-1]):
+        return ["list"]
     number = digits and (any(map(_NUMBER.search, tail)) or any(map(_NUMBERED.match, tail)))
     if words >= 4:
         return [f"{min(words, 6)} words", *(["words and number"] if number else [])]
@@ -283,7 +298,7 @@ def _words_in(segment: str) -> int:
 
 
 def _stand_in(escaped: re.Match[str]) -> str:
-    return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script is six characters
+    return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script takes six characters
 
 
 _LISTED = (("list", "list above", LISTS), ("utility", "utility above", UTILITIES))

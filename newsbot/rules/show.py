@@ -1,4 +1,4 @@
-"""Shows rules to people: which one applies, what it says, and where that is written."""
+"""Shows rules in readable form: which one applies, its values, and where they are written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BUILT_IN = "(built in)"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One effective value of a rule; ``where`` is ``file:line``, or says that it is built in."""
+    """One effective value of a rule; ``where`` is ``file:line``, or says that the value is built in."""
 
     key: str
     value: Any
@@ -26,7 +26,7 @@ class Value:
 
 
 def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
-    """Return what the rules say of a URL, JSON-able. Raises ``ValueError`` for what is no URL."""
+    """Return the verdict of the rules on a URL, JSON-able. Raises ``ValueError`` if it is not a URL."""
     rule = loaded.rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
@@ -42,7 +42,7 @@ def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
 
 
 def effective(loaded: Loaded, rule: Rule) -> list[Value]:
-    """Return every value that holds for a rule, defaults included, with its origin."""
+    """Return every effective value of a rule, defaults included, with its origin."""
     own = next(
         (file for file in loaded.files if file.values.get("domain") == rule.domain), RuleFile(_BUILT_IN)
     )
@@ -69,7 +69,7 @@ def overview(loaded: Loaded) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a rule as JSON can hold it."""
+    """Return a value of a rule as a JSON-able value."""
     if isinstance(value, Pattern):
         return {"text": value.text, "file": value.file, "line": value.line}
     if isinstance(value, Selector):
@@ -83,7 +83,7 @@ def plain(value: Any) -> Any:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as one writes them in a rule: ``10m``, ``6h``, ``90s``."""
+    """Return seconds as they are written in a rule: ``10m``, ``6h``, ``90s``."""
     for size, unit in _UNITS:
         if seconds and seconds % size == 0:
             return f"{int(seconds // size)}{unit}"

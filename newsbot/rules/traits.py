@@ -1,8 +1,8 @@
-"""Yes-or-no features of a URL: its segments, numbers, dates, slugs, ids, keys.
+"""Boolean features of a URL: its segments, numbers, dates, slugs, ids, keys.
 
-Each trait is a short name, ``1=news`` (the first segment is *news*), ``last:number``, ``last words>=3``,
-``ext=html``, ``?id``. What is learned of a site are trees over these names (:mod:`newsbot.rules.trees`), and
-people see them in ``scrapy rules learn``.
+Each trait is a short name: ``1=news`` (the first segment is *news*), ``last:number``, ``last words>=3``,
+``ext=html``, ``?id``. The trees learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy
+rules learn`` prints them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 MAX_LOOKED_AT = 512
 _MAX_SEGMENT = 40
-"""Characters of a segment that is taken as a name; longer ones are slugs."""
+"""Characters of a segment that counts as a name; longer ones are slugs."""
 _FRONT = 3
 _MAX_KEYS = 8
 _WORDS = (2, 3, 4, 5, 6)
@@ -26,7 +26,9 @@ _PREFIX = re.compile(r"[^\d\-_/]{1,6}(?=\d)")
 
 
 def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
-    """Return host, segments without extension, extension, whether a slash ends the path, and the query."""
+    """Return host, segments without extension, extension, whether the path ends with a slash, and the
+    query.
+    """
     host, _, rest = url[url.find("//") + 2 :][:MAX_LOOKED_AT].partition("/")
     path, _, query = rest.partition("?")
     segments = [segment for segment in path.split("/") if segment]
@@ -64,7 +66,7 @@ def _kind_of_number(segment: str) -> str:
 
 
 def traits(url: str) -> frozenset[str]:
-    """Return the names of all that holds for a canonical http(s) URL. Never raises."""
+    """Return the names of all traits of a canonical http(s) URL. Never raises."""
     host, segments, extension, slash, query = split_path(url)
     last = segments.pop() if segments else ""
     found = [
@@ -88,7 +90,7 @@ def traits(url: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what the segments before the last one say; a site has few such paths."""
+    """Return the traits of the segments before the last one; a site has few such paths."""
     found = list(_DEPTHS[1 : len(segments) + 1])
     for place, segment in enumerate(segments[:_FRONT], 1):
         if len(segment) <= _MAX_SEGMENT:
@@ -99,7 +101,7 @@ def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _of_slug(place: str, segment: str) -> tuple[str, ...]:
-    """Return what the last segment, or the one before it, is made of."""
+    """Return the traits of the last segment, or of the one before it."""
     found = [f"{place}:{kind_of(segment)}"]
     words = words_in(segment)
     if words > 1:
@@ -122,11 +124,11 @@ def _of_slug(place: str, segment: str) -> tuple[str, ...]:
 
 
 def words_in(segment: str) -> int:
-    """Return how many words of two letters and more a segment is made of."""
+    """Return the number of words of at least two letters in a segment."""
     if "%" in segment:
         segment = _ESCAPED.sub(_stand_in, segment)
     return sum(len(part) > 1 and part.isalpha() for part in _BREAKS.split(segment))
 
 
 def _stand_in(escaped: re.Match[str]) -> str:
-    return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script is six characters
+    return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script takes six characters

@@ -1,8 +1,8 @@
-"""Decision trees that correct a first guess: gradient boosting of the logistic loss, a few shallow trees.
+"""Decision trees that correct a first guess: gradient boosting of the logistic loss with a few shallow trees.
 
-T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016): leaves and gains are taken from
-first and second derivatives, shrunk by :data:`SHRINKAGE`. The first guess is the global prior, so that a site
-with few links stays near it, and one with many goes its own way.
+T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016): leaves and gains are computed
+from first and second derivatives, and shrunk by :data:`SHRINKAGE`. The first guess is the global prior. A
+site with few links stays near it; a site with many links can differ from it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MIN_LEAF = 2
 SHRINKAGE = 0.5
 MIN_GAIN = 0.5
 _FLAT = 1e-3
-"""Added to second derivatives, so that sure guesses can still be corrected."""
+"""Added to second derivatives, so that confident guesses can still be corrected."""
 
 Names = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A question (``trait``) with two branches, or a leaf with its log-odds."""
+    """A test (``trait``) with two branches, or a leaf with its log-odds."""
 
     odds: float = 0.0
     trait: str | None = None
@@ -35,7 +35,7 @@ class Node:
     no: Node | None = None
 
     def value(self, names: Names) -> float:
-        """Return the log-odds of the leaf that an address with these traits falls into."""
+        """Return the log-odds of the leaf for a URL with these traits."""
         node = self
         while node.trait is not None and node.yes is not None and node.no is not None:
             node = node.yes if node.trait in names else node.no
@@ -50,14 +50,14 @@ class Node:
         yield from self.no.leaves((*above, "not " + self.trait))
 
     def plain(self) -> Any:
-        """Return the tree as JSON can hold it: a number, or ``[trait, yes, no]``."""
+        """Return the tree as a JSON-able value: a number, or ``[trait, yes, no]``."""
         if self.trait is None or self.yes is None or self.no is None:
             return round(self.odds, 4)
         return [self.trait, self.yes.plain(), self.no.plain()]
 
 
 def from_plain(value: Any, depth: int = MAX_DEPTH) -> Node:
-    """Return what :meth:`Node.plain` gave. Raises ``ValueError`` for anything else."""
+    """Return the tree from the result of :meth:`Node.plain`. Raises ``ValueError`` for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return Node(odds=float(value))
     if depth > 0 and isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
@@ -72,10 +72,10 @@ def boost(
     trust: float,
     rounds: int = ROUNDS,
 ) -> list[Node]:
-    """Return trees whose sum, times RATE, is added to the first guess (log-odds of each address).
+    """Return trees whose sum, times RATE, is added to the first guess (log-odds of each URL).
 
-    A label counts the less the more the first guess contradicts it: half at log-odds of ``trust``.
-    Labels that come free are sometimes wrong.
+    The more the first guess contradicts a label, the less the label counts: half at log-odds of ``trust``.
+    Automatic labels are sometimes wrong.
     """
     weights = [
         1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))
@@ -128,7 +128,7 @@ def _best(
     bends: Sequence[float],
     whole: tuple[float, float],
 ) -> str | None:
-    """Return the trait that parts the members best; None if none gains enough."""
+    """Return the trait that splits the members best; None if the gain of all is too small."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0])
     for one in members:
         for trait in names[one]:
@@ -139,7 +139,7 @@ def _best(
     slope, bend = whole
     before = slope * slope / (bend + SHRINKAGE)
     best, gain = None, MIN_GAIN
-    for trait, (part, bent, number) in sorted(sums.items()):  # sorted: the same tree every time
+    for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
         if number < MIN_LEAF or len(members) - number < MIN_LEAF:
             continue
         rest = slope - part

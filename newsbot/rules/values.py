@@ -1,4 +1,4 @@
-"""Readers of the single values of a rule file: a YAML node in, a value out, or a problem noted."""
+"""Readers of single values of a rule file: a YAML node in; a value out, or a problem recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from newsbot.rules.ruleset import ascii_domain
 from newsbot.rules.schema import Pattern, Selector
 from newsbot.rules.selectors import read_selector
 from newsbot.rules.yamlfile import line_of
-from newsbot.urls import canonicalize
+from newsbot.text.time_zones import HOURS
+from newsbot.urls import canonicalize, meant
 
 T = TypeVar("T")
 
@@ -36,20 +37,22 @@ _TAGS = {
     "tag:yaml.org,2002:value": "a mark of YAML",
 }
 _STR = "tag:yaml.org,2002:str"
+_FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
+_TAG = re.compile(r"[^\W_][\w-]{0,39}")
 _QUERY_KEY = re.compile(r"[^\s=&#?]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
-    """Where a value stands, and where its problems are noted."""
+    """The position of a value, and the list that receives its problems."""
 
     file: str
     key: str
     problems: list[Problem]
 
     def fault(self, node: yaml.Node, text: str) -> None:
-        """Note a problem of ``node``."""
+        """Record a problem of ``node``."""
         self.problems.append(Problem(self.file, line_of(node), self.key, text))
 
     def at(self, key: str) -> Place:
@@ -58,11 +61,11 @@ class Place:
 
 
 Reader = Callable[[yaml.Node, Place], T | None]
-"""Returns the value, or None after noting why not."""
+"""Returns the value, or None after recording the problem."""
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """Return `` — did you mean 'x'?`` for the nearest allowed word, else what is allowed."""
+    """Return `` — did you mean 'x'?`` for the nearest allowed word, else the list of allowed words."""
     words = list(allowed)
     near = get_close_matches(word.lower(), words, n=1)
     return f" — did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(words)}"
@@ -71,7 +74,9 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 def entries(
     node: yaml.Node, place: Place, allowed: Iterable[str], what: str = "key"
 ) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """Yield name, key node and value node of a mapping; notes unknown and repeated keys."""
+    """Yield name, key node and value node of a mapping; unknown and repeated keys are recorded as
+    problems.
+    """
     words = list(allowed)
     if not isinstance(node, yaml.MappingNode):
         place.fault(
@@ -93,7 +98,7 @@ def entries(
 
 
 def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
-    """Return a reader of a list; a single value stands for a list of one."""
+    """Return a reader of a list; a single value counts as a list of one."""
 
     def reader(node: yaml.Node, place: Place) -> tuple[T, ...] | None:
         if isinstance(node, yaml.MappingNode):
@@ -124,7 +129,7 @@ def text(node: yaml.Node, place: Place) -> str | None:
 
 
 def _checked(check: Callable[[str], T]) -> Reader[T]:
-    """Return a reader of a text that ``check`` turns into a value or a ``ValueError``."""
+    """Return a reader of a text that ``check`` converts; ``check`` raises ``ValueError`` for a bad text."""
 
     def reader(node: yaml.Node, place: Place) -> T | None:
         value = text(node, place)
@@ -156,9 +161,18 @@ def _url(value: str) -> str:
     try:
         canonicalize(value)
     except ValueError as error:
-        if "://" not in value and not value.startswith("/") and "." in value:
-            raise ValueError(f"{value!r} is no address — did you mean {'https://' + value!r}?") from error
+        if "/" not in value and value.lower().endswith(_FILES):
+            hint = (
+                " (sitemaps that robots.txt names are found without a rule)" if value == "robots.txt" else ""
+            )
+            raise ValueError(
+                f"{value!r} is not an address; write it in full: https://example.org/{value}{hint}"
+            ) from error
+        if (hint := meant(value)).startswith(" —"):
+            raise ValueError(f"{value!r} is not an address{hint}") from error
         raise ValueError(f"{error}; write for example https://example.org/rss.xml") from error
+    if value.count("://") > 1 and re.search(r"[\s,]+https?://", value):
+        raise ValueError(f"{value!r} is more than one address; write each on a line of its own, after '- '")
     if value != value.strip() or " " in value:
         raise ValueError(f"{value!r} has a blank in it; write %20 or take it out")
     return value
@@ -170,13 +184,13 @@ def _domain(value: str) -> str:
     except ValueError as error:
         host = value.partition("://")[2].partition("/")[0] or value.partition("/")[0].partition(":")[0]
         if host and host != value and " " not in host:
-            raise ValueError(f"{value!r} is no bare domain — did you mean {host!r}?") from error
+            raise ValueError(f"{value!r} is not a bare domain — did you mean {host!r}?") from error
         raise
 
 
 def _language(value: str) -> str:
     if _LANGUAGE.fullmatch(value) is None:
-        raise ValueError(f"{value!r} is no language code; write for example en, ru or pt-BR (BCP 47)")
+        raise ValueError(f"{value!r} is not a language code; write for example en, ru or pt-BR (BCP 47)")
     return value
 
 
@@ -188,10 +202,15 @@ def _timezone(value: str) -> str:
         if not zones:
             raise ValueError("this machine has no time zone data; pip install tzdata") from error
         cities = {zone.rpartition("/")[2].lower(): zone for zone in zones}
-        near = get_close_matches(value, zones, n=1) or get_close_matches(value.lower(), cities, n=1)
+        like = get_close_matches(value.lower(), cities, n=9)
+        near = get_close_matches(value, zones, n=1) or [
+            city for city in like if city[:1] == value[:1].lower()
+        ]
+        # MSK is similar to MST, which is another part of the world
+        near = [] if value.lower() in HOURS else near
         hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
         raise ValueError(
-            f"{value!r} is no time zone, write for example Europe/Moscow or UTC{hint}"
+            f"{value!r} is not a time zone, write for example Europe/Moscow or UTC{hint}"
         ) from error
     return value
 
@@ -203,7 +222,17 @@ def _timezones() -> tuple[str, ...]:
 
 def _query_key(value: str) -> str:
     if _QUERY_KEY.fullmatch(value) is None or "*" in value[:-1]:
-        raise ValueError(f"{value!r} is no query key; write for example from, or ref_* for all that begin so")
+        raise ValueError(
+            f"{value!r} is not a query key; write for example from, or ref_* for all that begin so"
+        )
+    return value
+
+
+def _tag(value: str) -> str:
+    if _TAG.fullmatch(value) is None or value != value.lower():
+        raise ValueError(
+            f"{value!r} is not a tag; write a word of at most 40 small letters, digits and hyphens: regional"
+        )
     return value
 
 
@@ -216,6 +245,7 @@ domain: Reader[str] = _checked(_domain)
 language: Reader[str] = _checked(_language)
 timezone: Reader[str] = _checked(_timezone)
 query_key: Reader[str] = _checked(_query_key)
+tag: Reader[str] = _checked(_tag)
 selector: Reader[Selector] = _checked(_selector)
 
 
@@ -254,7 +284,7 @@ def duration(high: float = MAX_DURATION) -> Reader[float]:
         except ValueError:
             seconds = None
         if seconds is None:
-            place.fault(node, f"{_shown(node)} is no duration; write for example 30s, 5m, 6h or 1d")
+            place.fault(node, f"{_shown(node)} is not a duration; write for example 30s, 5m, 6h or 1d")
         elif seconds > high:
             place.fault(
                 node,
@@ -280,7 +310,7 @@ def day(node: yaml.Node, place: Place) -> date | None:
     try:
         return date.fromisoformat(_plain(node) or "")
     except ValueError:
-        place.fault(node, f"{_shown(node)} is no day; write for example 2024-05-31")
+        place.fault(node, f"{_shown(node)} is not a day; write for example 2024-05-31")
         return None
 
 

@@ -1,9 +1,9 @@
 """Finds several texts and expressions in one page's visible text, in bounded time.
 
-The texts are one expression, a tree of their beginnings in a look-ahead: one pass finds the longest text
-that begins at each place, and with it all shorter ones that it begins with. So overlapping texts are all
-found. Upper and lower case are the same. Regular expressions are searched line by line, in windows, with the
-package ``regex``: it knows letters of all languages and stops when its time is over, whatever the expression.
+All texts are combined into one expression: a prefix tree in a look-ahead. One pass finds the longest text
+at each position, and with it the shorter texts that are its prefixes. So overlapping texts are all found.
+Case is ignored. Regular expressions are searched line by line in windows. The package ``regex`` knows
+letters of all languages and has a time limit for any expression.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import regex
 from newsbot.extraction.page.visible import smooth
 
 MAX_POSITIONS = 1000
-"""Positions that are kept of one text on one page, the first ones; all are counted."""
+"""The first positions of a text on a page that are kept. All are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +41,20 @@ MAX_TEXTS = 500
 MAX_LENGTH = 200
 """Characters of a text that is searched for."""
 MAX_HIT = 200
-"""Characters of a hit of an expression that is found wherever it stands in a long line."""
+"""Characters up to which a hit of an expression is found anywhere in a long line."""
 MAX_REGEX = 1000
 """Characters of an expression."""
 WINDOW = 2000
-"""Characters of a line that an expression sees at a time."""
+"""Characters of a line that are searched at once."""
 PATIENCE = 1.0
-"""Seconds of one page's expressions; what is left then is not searched."""
+"""Seconds for the expressions on one page. The rest is not searched."""
 CONTEXT = 80
 """Characters given on each side of a hit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One thing that is searched for."""
+    """A text or an expression to search for."""
 
     text: str
     regex: bool = False
@@ -62,14 +62,14 @@ class Wanted:
 
 @dataclass(slots=True)
 class Places:
-    """Where one thing is on a page."""
+    """The positions of one text or expression on a page."""
 
     hits: int = 0
     positions: list[Position] = field(default_factory=list)
 
 
 class Finder:
-    """Finds all of ``wanted``. Raises ``ValueError`` that says what cannot be searched for and why."""
+    """Finds all of ``wanted``. Raises ``ValueError`` for a text or expression that cannot be searched."""
 
     def __init__(self, wanted: Sequence[Wanted], *, clock: Callable[[], float] = time.monotonic) -> None:
         if len(wanted) > MAX_TEXTS:
@@ -87,7 +87,7 @@ class Finder:
         }
 
     def find(self, text: str) -> tuple[dict[Wanted, Places], bool]:
-        """Return where each wanted thing is in ``text``, and whether all of it could be searched."""
+        """Return the positions of each text or expression, and whether the whole page was searched."""
         found = {one: Places() for one in self.wanted}
         lines = _Lines(text)
         for start, end, one in self._texts(text):
@@ -123,7 +123,7 @@ def _key(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Return ``text`` with one case, sign by sign, so that positions stay."""
+    """Return ``text`` in one case, character by character, so that positions do not change."""
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
 
@@ -177,9 +177,9 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
 def _in_windows(
     expression: regex.Pattern[str], line: str, left: Callable[[], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the hits in a line, those in the overlap of two windows once.
+    """Yield the hits in a line; hits in the overlap of two windows only once.
 
-    ``left`` gives the seconds that are left. Raises ``TimeoutError`` when they are over.
+    ``left`` returns the remaining seconds. Raises ``TimeoutError`` when none are left.
     """
     at = 0
     while at < len(line):

@@ -1,34 +1,37 @@
-"""Parses what people type into a search: words, ``"a phrase"``, ``-without``, and fields.
+"""Parses search queries. docs/search.md has the grammar.
 
-Fields: ``title:`` and ``author:`` with a word or a phrase, ``site:`` and ``lang:`` (several: any of
-them), ``since:`` and ``until:`` with a day, month or year (``2024``, ``2024-05``, ``2024-05-31``; UTC,
-``until`` itself is left out) or an age (``12h``, ``7d``, ``2w``). Every text is a legal query: an open quote
-runs to the end, signs that are no word are passed over, a date that is none is a word, and there are no
-reserved words (AND, OR and NOT are words like others).
+Every text is a valid query. Errors (an unknown field, an invalid date, an open quote or bracket) are
+corrected as far as possible, and :attr:`Query.notes` says how.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import islice, product
 
 from newsbot.items import Article
-from newsbot.text.stems import asked_stems
+from newsbot.text.stems import words_of
+from newsbot.urls import ascii_host
 
 MAX_QUERY = 1000
 """Characters of a query that are read."""
 MAX_TERMS = 32
-"""Terms of a query, and words of a phrase, that are read."""
-MAX_PHRASES = 16
+"""The most words, phrases and marks of a query."""
+MAX_DEPTH = 8
+"""The deepest nesting of brackets."""
+MIN_BEGINNING = 2
+"""The fewest letters before a ``*``."""
+FIELDS = ("title", "author", "site", "tag", "lang", "since", "until", "story", "event")
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
-_TERM = re.compile(
-    r"(?P<minus>-)?(?:(?P<field>title|author|site|lang|since|until):)?"
-    r'(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))',
-    re.IGNORECASE,
+_TOKEN = re.compile(
+    r"(?P<bracket>[()])"
+    r"|(?P<minus>-)?(?:(?P<field>[A-Za-z]+):(?=[^\s()]))?"
+    r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
 )
+_OPERATORS = ("AND", "OR", "NOT")
 _AGE = re.compile(r"(?P<number>[0-9]{1,4})(?P<unit>[hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _DATE = re.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
@@ -38,94 +41,254 @@ _DATE = re.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{
 class Term:
     """One word, or several that follow each other."""
 
-    words: tuple[tuple[str, ...], ...]
-    """Of each word, the stems any of which will do (see :func:`newsbot.text.stems.asked_stems`)."""
+    text: str
     field: str = ""
     """``title``, ``author``, or empty: title or text."""
+    beginning: bool = False
+    """Whether the last word is a prefix."""
 
-    def phrases(self) -> list[tuple[str, ...]]:
-        """The runs of stems any of which will do."""
-        return list(islice(product(*self.words), MAX_PHRASES))
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A condition on the site, the language or a tag."""
+
+    field: str
+    """``site``, ``lang`` or ``tag``."""
+    value: str
+    sites: tuple[str, ...] = ()
+    """The sites with the tag at the time of parsing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A condition that an article must not match."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """All of several conditions."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """At least one of several conditions."""
+
+    nodes: tuple[Node, ...]
+
+
+Node = Term | Mark | Not | All | Any
 
 
 @dataclass(slots=True)
 class Query:
-    """All of ``wanted`` and none of ``unwanted``."""
+    """A parsed query."""
 
-    wanted: list[Term] = field(default_factory=list)
-    unwanted: list[Term] = field(default_factory=list)
-    sites: list[str] = field(default_factory=list)
-    """Of any of these, if there are some."""
-    languages: list[str] = field(default_factory=list)
-    not_sites: list[str] = field(default_factory=list)
-    not_languages: list[str] = field(default_factory=list)
+    node: Node | None = None
     since: datetime | None = None
     until: datetime | None = None
-    no_dates: list[str] = field(default_factory=list)
-    """What stands behind ``since:`` and ``until:`` and is no date: it is looked for as a word."""
+    story: str | None = None
+    event: str | None = None
+    notes: list[str] = field(default_factory=list)
+    """Notes for people: parts that were corrected, and what to write instead."""
     blank: bool = False
-    """Nothing but white space was asked."""
-
-    @property
-    def stems(self) -> frozenset[str]:
-        """The stems that a snippet marks."""
-        shown = (term for term in self.wanted if term.field != "author")
-        return frozenset(stem for term in shown for word in term.words for stem in word)
+    """True if the query is only white space."""
 
     @property
     def empty(self) -> bool:
-        """Nothing was asked that an article can have or lack."""
-        marks = (self.sites, self.languages, self.not_sites, self.not_languages)
-        return not (self.wanted or self.unwanted or any(marks) or self.since or self.until)
+        """True if the query has no condition."""
+        return not (self.node or self.since or self.until or self.story or self.event)
+
+    def terms(self) -> Iterator[Term]:
+        """Yield the terms that a found article may have."""
+        yield from _terms(self.node)
+
+    def parts(self) -> tuple[Node, ...]:
+        """Return the top-level conditions, which must all match."""
+        if self.node is None:
+            return ()
+        return self.node.nodes if isinstance(self.node, All) else (self.node,)
 
 
-def parse(query: str) -> Query:
-    """Read a query; never fails."""
-    text = query[:MAX_QUERY].translate(_QUOTES)
-    found = Query(blank=not text.strip())
-    for number, match in enumerate(_TERM.finditer(text)):
-        if number >= MAX_QUERY or len(found.wanted) + len(found.unwanted) >= MAX_TERMS:
-            break
-        name = (match["field"] or "").lower()
-        value = match["phrase"] if match["word"] is None else match["word"]
-        if not _take_mark(found, name, value.strip().lower(), without=match["minus"] is not None):
-            _take_words(found, name, value, without=match["minus"] is not None)
-    return found
+Tagged = Callable[[str], Sequence[str]]
+"""Returns the sites that have a tag."""
 
 
-def _take_mark(query: Query, name: str, value: str, *, without: bool) -> bool:
-    """Note a site, a language or a date; False if it is none."""
-    if name in ("since", "until"):
-        moment = None if without else _moment(value)
-        if moment is not None:
-            setattr(query, name, moment)
-        elif not without:
-            query.no_dates.append(f"{name}:{value}")
-        return moment is not None
-    lists = {
-        ("site", False): query.sites,
-        ("site", True): query.not_sites,
-        ("lang", False): query.languages,
-        ("lang", True): query.not_languages,
-    }
-    marks = lists.get((name, without))
-    if marks is None or not value:
-        return False
-    if len(marks) < MAX_TERMS:
-        marks.append(value)
-    return True
+def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
+    """Parse a query. Raises nothing except what ``tagged`` raises."""
+    return _Parser(query[:MAX_QUERY].translate(_QUOTES), tagged).query()
 
 
-def _take_words(query: Query, name: str, value: str, *, without: bool) -> None:
-    found = asked_stems(value)[:MAX_TERMS]
-    if found:
-        term = Term(tuple(found), name if name in ("title", "author") else "")
-        (query.unwanted if without else query.wanted).append(term)
+def describe(node: Node) -> str:
+    """Return a condition in the syntax of queries."""
+    if isinstance(node, Term):
+        text = f'"{node.text}"' if len(node.text.split()) > 1 else node.text
+        return (f"{node.field}:{text}" if node.field else text) + "*" * node.beginning
+    if isinstance(node, Mark):
+        return f"{node.field}:{node.value}"
+    if isinstance(node, Not):
+        return f"-{describe(node.node)}"
+    between = " OR " if isinstance(node, Any) else " AND "
+    return f"({between.join(map(describe, node.nodes))})"
+
+
+def _terms(node: Node | None) -> Iterator[Term]:
+    if isinstance(node, Term):
+        yield node
+    elif isinstance(node, All | Any):
+        for one in node.nodes:
+            yield from _terms(one)
+
+
+class _Parser:
+    def __init__(self, text: str, tagged: Tagged) -> None:
+        self._tagged = tagged
+        self._query = Query(blank=not text.strip())
+        self._tokens = list(_TOKEN.finditer(text))
+        self._at = 0
+        self._terms = 0
+
+    def query(self) -> Query:
+        parts = []
+        while self._at < len(self._tokens):
+            part = self._either(0)
+            if part is not None:
+                parts.append(part)
+            if self._at < len(self._tokens):
+                self._note("a bracket was closed that was not open: write ( before what belongs together")
+                self._at += 1
+        self._query.node = _all(parts)
+        return self._query
+
+    def _either(self, depth: int) -> Node | None:
+        """Read conditions with OR between them, up to a closing bracket."""
+        groups: list[list[Node]] = [[]]
+        operator = ""
+        while (token := self._next()) is not None and token["bracket"] != ")":
+            self._at += 1
+            if token["word"] in _OPERATORS and not token["field"] and not token["minus"]:
+                operator = self._operator(token["word"], groups)
+                continue
+            node = self._part(token, depth, without=operator == "NOT")
+            operator = ""
+            if node is not None:
+                groups[-1].append(node)
+        if operator or (len(groups) > 1 and not groups[-1]):
+            self._note("AND, OR and NOT stand before another word; in small letters or quotes they are words")
+        found = [one for one in map(_all, groups) if one is not None]
+        return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
+
+    def _operator(self, word: str, groups: list[list[Node]]) -> str:
+        if word != "NOT" and not groups[-1]:
+            self._note(f"{word} stands between two words; in small letters or quotes it is a word")
+        elif word == "OR":
+            groups.append([])
+        return word
+
+    def _next(self) -> re.Match[str] | None:
+        if self._at < len(self._tokens) and self._terms < MAX_TERMS:
+            return self._tokens[self._at]
+        self._at = len(self._tokens)
+        return None
+
+    def _part(self, token: re.Match[str], depth: int, *, without: bool) -> Node | None:
+        without ^= token["minus"] is not None
+        if token["bracket"] or token["open"]:
+            node = self._bracket(depth)
+        else:
+            node = self._condition(token, without=without)
+        return Not(node) if without and node is not None else node
+
+    def _bracket(self, depth: int) -> Node | None:
+        if depth >= MAX_DEPTH:
+            self._note(f"only {MAX_DEPTH} brackets are read within each other")
+            return None
+        node = self._either(depth + 1)
+        if self._at < len(self._tokens):
+            self._at += 1
+        else:
+            self._note("a bracket was not closed: it goes to the end")
+        return node
+
+    def _condition(self, token: re.Match[str], *, without: bool) -> Node | None:
+        name = (token["field"] or "").lower()
+        value = (token["phrase"] if token["word"] is None else token["word"]).strip()
+        if token["word"] is None and not token["closed"]:
+            self._note("a quote was not closed: the phrase goes to the end")
+        if name in ("since", "until", "story", "event"):
+            if without:
+                self._note(f"-{name}: cannot be left out of a search and was passed over")
+                return None
+            if self._whole(name, value):
+                return None
+        elif name in ("site", "lang"):
+            self._terms += 1
+            return Mark(name, value.lower())
+        elif name == "tag":
+            self._terms += 1
+            sites = tuple(self._tagged(value.lower()))
+            if not sites:
+                self._note(f"tag:{value}: no site has this tag; tags stand in the rules of sites (key tags)")
+            return Mark(name, value.lower(), sites)
+        elif name and name not in FIELDS:
+            named = ", ".join(f"{one}:" for one in FIELDS)
+            self._note(f"{name}: is not a field and was searched as a word; fields are {named}")
+        text = f"{name} {value}" if name and name not in FIELDS else value
+        return self._term(text, name if name in ("title", "author") else "")
+
+    def _term(self, text: str, name: str) -> Term | None:
+        words = words_of(text)[:MAX_TERMS]
+        if not words:
+            return None
+        self._terms += 1
+        beginning = text.endswith("*")
+        if beginning and len(words[-1]) < MIN_BEGINNING:
+            self._note(f"{text}: is too short; give {MIN_BEGINNING} letters before the *")
+            beginning = False
+        return Term(" ".join(words), name, beginning)
+
+    def _whole(self, name: str, value: str) -> bool:
+        """Set a field of the whole query; return False if the value is not a date."""
+        if name in ("story", "event"):
+            setattr(self._query, name, value)
+            return True
+        moment = _moment(value.lower())
+        if moment is None:
+            self._note(
+                f"{name}:{value}: is not a date and was searched as a word; write 2024, 2024-05, 2024-05-31, "
+                "7d, today or yesterday"
+            )
+            return False
+        setattr(self._query, name, moment)
+        return True
+
+    def _note(self, text: str) -> None:
+        if text not in self._query.notes:
+            self._query.notes.append(text)
+
+
+def _all(nodes: list[Node]) -> Node | None:
+    """Join conditions with AND, but several sites or languages with OR."""
+    joined: list[Node] = []
+    for name in ("site", "lang"):
+        marks = [one for one in nodes if isinstance(one, Mark) and one.field == name]
+        if len(marks) > 1:
+            joined.append(Any(tuple(marks)))
+            nodes = [one for one in nodes if one not in marks]
+    joined = [*nodes, *joined]
+    return joined[0] if len(joined) == 1 else All(tuple(joined)) if joined else None
 
 
 def _moment(value: str) -> datetime | None:
+    now = datetime.now(UTC)
+    if value in ("today", "yesterday"):
+        day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return day - timedelta(days=value == "yesterday")
     if age := _AGE.fullmatch(value):
-        return datetime.now(UTC) - int(age["number"]) * _UNITS[age["unit"]]
+        return now - int(age["number"]) * _UNITS[age["unit"]]
     match = _DATE.fullmatch(value)
     if match is None:
         return None
@@ -137,16 +300,22 @@ def _moment(value: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleFilter:
-    """Which articles; all conditions hold together, None asks nothing."""
+    """A filter of articles. All conditions must hold; None is not a condition."""
 
     source: str | None = None
+    """The domain of a site, in ASCII or Unicode form."""
     language: str | None = None
     story: str | None = None
-    """Its id, or that of a story that was joined with it."""
+    """The id of a story, or of a story that was joined with it."""
     since: datetime | None = None
-    """Published (or, where unknown, fetched) at or after."""
+    """Published (if unknown: fetched) at or after this time."""
     until: datetime | None = None
-    """Published (or, where unknown, fetched) before."""
+    """Published (if unknown: fetched) before this time."""
+
+    def __post_init__(self) -> None:
+        """Convert the domain to the form in the data."""
+        if self.source:
+            object.__setattr__(self, "source", ascii_host(self.source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +325,5 @@ class Hit:
     article: Article
     snippet: str
     score: float
+    copies: int = 0
+    """Number of other articles in its story. Only one article of a story is returned."""

@@ -1,4 +1,4 @@
-"""Cuts a few words around what was searched out of an article, with the matches between ``[`` and ``]``."""
+"""Cuts a snippet around the matches out of an article. Matches are put between ``[`` and ``]``."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from itertools import islice
 from newsbot.text.stems import placed_stems
 
 WIDTH = 200
-"""Characters of a snippet, more or less: words stay whole."""
-_MAX_MATCHES = 1000  # looked at in one text when the best place is sought
+"""Approximate length of a snippet in characters. Words are not cut."""
+_MAX_MATCHES = 1000  # checked in one text to find the best position
 _BEFORE = 40  # characters shown before the first match
-_WORD_END = 30  # how far a cut may move to keep a word whole
+_WORD_END = 30  # characters by which a cut may move to keep a word whole
 
 _Match = tuple[str, int, int]
 
 
-def snippet(title: str, text: str, wanted: frozenset[str]) -> str:
-    """Return the part of ``text`` (else ``title``) with most of the wanted stems; else its beginning."""
+def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -> str:
+    """Return the part of ``text`` (or ``title``) with the most wanted stems, otherwise its beginning."""
     for shown in (text, title):
-        matches = list(islice((match for match in placed_stems(shown) if match[0] in wanted), _MAX_MATCHES))
+        matches = list(
+            islice((match for match in placed_stems(shown, language) if match[0] in wanted), _MAX_MATCHES)
+        )
         if matches:
             return _cut(shown, _best(matches))
     return _cut(text or title, [])
 
 
 def _best(matches: list[_Match]) -> list[_Match]:
-    """The matches within one snippet's width that have the most different stems; the first such."""
+    """Return the first matches within the width of a snippet that have the most different stems."""
     best: list[_Match] = []
     most = 0
     last = 0

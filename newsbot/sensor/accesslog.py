@@ -1,81 +1,143 @@
 """Finds the changes of a site in its access log (nginx and Apache, common and combined format).
 
-A log has no texts. A page that was asked for and answered with 200 is news if its address was not in the
-log before, or if its size changed by more than a little, twice in a row: then it is no counter's digit.
+A log has no texts. A URL that looks like an article and was answered with 200 is reported if it was not in
+the log before. It is also reported if its size clearly differs from all known sizes twice in a row, which
+excludes counters on the page. Anybody may write a URL in another way: with a query, parameters, further
+slashes, escapes or segments. So one with a known size is not new.
 """
 
 from __future__ import annotations
 
+import glob
+import gzip
 import os
 import re
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from posixpath import normpath
+from typing import IO, cast
+from urllib.parse import unquote
 
+from newsbot.clock import utc
 from newsbot.errors import UserError
 from newsbot.sensor.fingerprints import MAX_PAGES
-from newsbot.sensor.watching import without_tracking
+from newsbot.sensor.watching import is_article, without_tracking
 
 MAX_LINE = 8192
+MAX_SIZES = 64
+"""Sizes of a page, or of all pages that differ in their query, that are remembered."""
+ROTATED = 2
+"""Number of rotated files that are read at the start."""
 TOLERANCE = 0.02
-"""Share of a page's size that may come and go without an edit."""
+"""Share by which the size of a page may change without an edit."""
 _LINE = re.compile(
-    r'\S+ \S+ .{0,200}? \[[^\]]{1,60}\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
+    r'\S+ \S+ .{0,200}? \[(?P<time>[^\]]{1,60})\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
     r"(?P<status>\d{3}) (?P<size>\d+|-)"
 )
 _ANY_LINE = re.compile(r'\S+ \S+ .{0,200}? \[[^\]]{1,60}\] "')
-_NO_PAGE = re.compile(
-    r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp[34]|webm|pdf|zip|xml|json|txt)(?:\?|$)",
-    re.IGNORECASE,
-)
+_IGNORED = re.compile(r";[^/]*")
 
 
 @dataclass(slots=True)
-class _Size:
-    size: int
+class _Page:
+    sizes: list[int]
+    """The known sizes. A server may send a page compressed to some clients and plain to others."""
     other: int | None = None
-    """A size that differs, seen once."""
+    """A size that differs from all known ones and was seen once."""
 
 
 class LogReader:
-    """Reads lines of one log, in order."""
+    """Reads the lines of one log in order.
 
-    def __init__(self) -> None:
-        self._sizes: OrderedDict[str, _Size] = OrderedDict()
+    Requests before ``since`` (POSIX seconds) are remembered and never reported.
+    """
+
+    def __init__(self, since: float = 0.0) -> None:
+        self._since = utc(since)
+        self._pages: OrderedDict[str, _Page] = OrderedDict()
+        """Pages by path with query. A path that ends in ``?`` stands for all its URLs in another form."""
         self.bad_lines = 0
-        """Lines that are none of an access log."""
+        """Number of lines that are not access log lines."""
 
     def news(self, line: str, *, learning: bool = False) -> str | None:
-        """Return the path of a page that is new or has changed, or None.
+        """Return the path of an article that is new or has changed, or None.
 
-        ``learning``: the line was written before we looked; what it tells is only remembered.
+        With ``learning`` the line is older than the sensor's start: it is remembered, and nothing is
+        reported.
         """
         found = _LINE.match(line[:MAX_LINE])
         if found is None:
             self.bad_lines += _ANY_LINE.match(line[:MAX_LINE]) is None
             return None
-        if found["status"] != "200" or found["size"] == "-" or _NO_PAGE.search(found["path"]):
+        if found["status"] != "200" or found["size"] == "-" or not is_article(found["path"]):
             return None
         path, size = without_tracking(found["path"]), int(found["size"])
-        known = self._sizes.pop(path, None)
-        self._sizes[path] = known or _Size(size)
-        if len(self._sizes) > MAX_PAGES:
-            self._sizes.popitem(last=False)
-        is_news = known is None or _changed(known, size)
-        return path if is_news and not learning else None
+        known = self._pages.get(path)
+        if known is None:
+            is_news = self._is_new(path, size)
+            self._page(path).sizes.append(size)
+        else:
+            self._pages.move_to_end(path)
+            is_news = _has_changed(known, size)
+        # The page was remembered above in any case.
+        return path if is_news and not learning and not self._is_old(found["time"]) else None
+
+    def _is_new(self, path: str, size: int) -> bool:
+        """Return False if the path differs from a known one only in parts that do not change the page."""
+        base = _plain(path)
+        above = self._pages.get(base.rpartition("/")[0])  # the end of the path may say nothing
+        if base == path:
+            return above is None or not any(_is_near(size, one) for one in above.sizes)
+        others = self._page(f"{base}?").sizes
+        bare = self._pages.get(base)
+        known = (*others, *(one for page in (bare, above) if page for one in page.sizes))
+        if any(_is_near(size, one) for one in known):
+            return False
+        others.append(size)
+        del others[:-MAX_SIZES]
+        return True
+
+    def _page(self, path: str) -> _Page:
+        page = self._pages.setdefault(path, _Page([]))
+        self._pages.move_to_end(path)
+        if len(self._pages) > MAX_PAGES:
+            self._pages.popitem(last=False)
+        return page
+
+    def _is_old(self, written: str) -> bool:
+        try:
+            return datetime.strptime(written, "%d/%b/%Y:%H:%M:%S %z") < self._since
+        except ValueError:  # Apache can be configured to write other date formats
+            return False
 
 
-def _changed(known: _Size, size: int) -> bool:
-    if abs(size - known.size) <= TOLERANCE * known.size:
-        known.other = None
+def _plain(path: str) -> str:
+    """Return a path without what servers ignore: query, parameters, escapes, cases, dots and slashes."""
+    plain = unquote(path.partition("?")[0].partition("#")[0])
+    return normpath("/" + _IGNORED.sub("", plain).lower().lstrip("/"))
+
+
+def _is_near(size: int, other: int) -> bool:
+    return abs(size - other) <= TOLERANCE * other
+
+
+def _has_changed(page: _Page, size: int) -> bool:
+    if any(_is_near(size, one) for one in page.sizes):
+        page.other = None
         return False
-    if known.other is None or abs(size - known.other) > TOLERANCE * known.other:
-        known.other = size
+    # A new size is reported when it is seen twice in a row: some pages differ once, for one visitor.
+    if page.other is None or not _is_near(size, page.other):
+        page.other = size
         return False
-    known.size, known.other = size, None
+    page.sizes.append(size)
+    del page.sizes[:-MAX_SIZES]
+    page.other = None
     return True
 
 
@@ -84,16 +146,19 @@ MAX_READ = 65_536
 
 
 def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it was there at the start; with ``follow`` without end.
+    """Yield each line, and whether it was in the file at the start. With ``follow`` this never ends.
 
-    A file that is replaced or emptied is read from its beginning. Raises :class:`newsbot.errors.UserError`
-    if there is no such file at the start.
+    With ``follow`` the lines of the last rotated files come first (``access.log.1``,
+    ``access.log-20241121.gz``). A file that is replaced or truncated is read from its beginning. Raises
+    :class:`newsbot.errors.UserError` if the file cannot be opened at the start.
     """
     wait = pause or (lambda: time.sleep(PAUSE))
     try:
-        file: BinaryIO = path.open("rb")
+        file: IO[bytes] = path.open("rb")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if follow:
+        yield from _rotated_lines(path)
     at_start = True
     while True:
         with file:
@@ -104,34 +169,48 @@ def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) 
             while not _was_replaced(file, path):
                 yield from _lines_of(file, at_start=False)
                 wait()
-            yield from _lines_of(file, at_start=False)  # what was written before it was replaced
+            yield from _lines_of(file, at_start=False)  # the lines that were written before the replacement
         file = _opened_again(path, wait)
 
 
-def _lines_of(file: BinaryIO, *, at_start: bool) -> Iterator[tuple[str, bool]]:
+def _rotated_lines(path: Path) -> Iterator[tuple[str, bool]]:
+    older = [one for mark in ".-" for one in path.parent.glob(f"{glob.escape(path.name)}{mark}*")]
+    dated = sorted((one.stat().st_mtime, one) for one in older if one.is_file())
+    for _, one in dated[-ROTATED:]:
+        with suppress(OSError, EOFError, zlib.error), _opened(one) as file:
+            yield from _lines_of(file, at_start=True)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _lines_of(file: IO[bytes], *, at_start: bool) -> Iterator[tuple[str, bool]]:
     while True:
         begin = file.tell()
         line = file.readline(MAX_READ)
         if not line:
             return
+        # A line as long as MAX_READ is returned in pieces, so that the memory is bounded.
         if not line.endswith(b"\n") and len(line) < MAX_READ:
-            file.seek(begin)  # the rest of it is still being written
+            file.seek(begin)  # the rest of the line is not written yet
             return
         yield line.decode("utf-8", "replace").rstrip("\r\n"), at_start
 
 
-def _was_replaced(file: BinaryIO, path: Path) -> bool:
+def _was_replaced(file: IO[bytes], path: Path) -> bool:
     try:
         there = path.stat()
     except OSError:
         return True
     ours = os.fstat(file.fileno())
+    # Rotation by rename changes the inode; rotation by copy and truncation makes the file shorter.
     return (there.st_ino, there.st_dev) != (ours.st_ino, ours.st_dev) or there.st_size < file.tell()
 
 
-def _opened_again(path: Path, wait: Callable[[], None]) -> BinaryIO:
+def _opened_again(path: Path, wait: Callable[[], None]) -> IO[bytes]:
     while True:
         try:
             return path.open("rb")
-        except OSError:  # between the two steps of a rotation
+        except OSError:  # the old file was renamed, the new one does not exist yet
             wait()

@@ -16,14 +16,14 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Sensor:
-    """Wraps ``app``; ``url``, ``secret``, ``site``: see :class:`newsbot.sensor.notices.Notifier`."""
+    """Wraps ``app``. :class:`newsbot.sensor.notices.Notifier` explains ``url``, ``secret`` and ``site``."""
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
         self._app = app
         self.watch = Watch(Notifier(url, secret, site))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer as the application does."""
+        """Pass the request to the application, and its answer to the server unchanged."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

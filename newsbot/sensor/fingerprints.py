@@ -1,6 +1,6 @@
-"""The hash of a page's text, which stays the same while only the frame of the page changes.
+"""The hash of a page's text, which stays the same when only the frame of the page changes.
 
-Counters, advertisements and dates in menus change with every answer; an article's text does not.
+Counters, advertisements and dates in menus change with every answer; the text of an article does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from html.parser import HTMLParser
 
 MAX_PAGE = 2 * 2**20
-"""Bytes of a page that are looked at; the rest changes nothing."""
+"""Maximum number of bytes of a page that are read."""
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form"})
 _VOID = frozenset(
     {"br", "img", "input", "link", "meta", "hr", "wbr", "source", "track", "area", "base", "col", "embed"}
@@ -55,7 +55,7 @@ class _Text(HTMLParser):
 def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
     """Return the hash of a page's running text, or None if it has none.
 
-    Lines of fewer than four words (menus, counters, buttons) are left out.
+    Lines of fewer than four words (menus, counters, buttons) are ignored.
     """
     parser = _Text()
     try:
@@ -71,31 +71,37 @@ def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
 
 
 MAX_PAGES = 100_000
-"""Pages that are remembered; of more, those unseen for longest are forgotten and told anew."""
+"""Maximum number of pages that are remembered. The page unseen for longest is forgotten, and reported as new
+when it comes again."""
 
 
 class Changes:
-    """Remembers the text of each page by its hash; safe for threads."""
+    """Remembers the text hash of each page. Thread-safe.
+
+    Anybody can write a URL in another form, for example with a query. So each text is reported once.
+    """
 
     def __init__(self) -> None:
         self._hashes: OrderedDict[str, str] = OrderedDict()
+        self._texts: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def is_news(self, url: str, page: bytes, charset: str = "utf-8") -> bool:
-        """Return True if the page was not seen before, or its text differs."""
+        """Return True if the text was not seen before, or the page had another one."""
         found = main_text_hash(page, charset)
         if found is None:
             return False
         with self._lock:
-            before = self._hashes.pop(url, None)
-            self._hashes[url] = found
-            if len(self._hashes) > MAX_PAGES:
-                self._hashes.popitem(last=False)
-        return before != found
+            before, is_known = self._hashes.pop(url, None), found in self._texts
+            self._hashes[url], self._texts[found] = found, None
+            for memory in (self._hashes, self._texts):
+                if len(memory) > MAX_PAGES:
+                    memory.popitem(last=False)
+        return not is_known if before is None else before != found
 
 
 def is_page(method: str, status: int, content_type: str, *, private: bool) -> bool:
-    """Return True for what a sensor looks at: a public page that was sent whole."""
+    """Return True if a sensor reads this response: a public HTML page with status 200."""
     return method == "GET" and status == 200 and content_type.lower().startswith("text/html") and not private
 
 

@@ -1,7 +1,7 @@
-"""Sends notices in the background, so that the site's visitors never wait for them.
+"""Sends notices in the background, so that visitors of the site never wait for them.
 
-Addresses are gathered for a moment and sent together, signed (see :mod:`newsbot.push.signatures`). When
-newsbot is away, the latest MAX_WAITING are kept and sent later; nothing is ever raised into the site.
+URLs are collected for a second and sent together, signed (see :mod:`newsbot.push.signatures`). While newsbot
+is unreachable, the latest MAX_WAITING are kept and sent later. No exception reaches the site.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ logger = logging.getLogger(__name__)
 MAX_WAITING = 10_000
 MAX_AT_ONCE = 1000
 GATHER = 1.0
-"""Seconds for which addresses are gathered."""
+"""Seconds for which URLs are collected before they are sent."""
 PATIENCE = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 
 
 class Notifier:
-    """Tells the newsbot at ``url`` of changed addresses of ``site`` (``https://my.site``).
+    """Reports changed URLs of ``site`` (``https://my.site``) to the newsbot at ``url``.
 
-    Raises ``ValueError`` for addresses that are none.
+    Raises ``ValueError`` for an invalid address or an empty secret.
     """
 
     def __init__(self, url: str, secret: str, site: str, *, gather: float = GATHER) -> None:
         for address in (url, site):
             parts = urlsplit(address)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"{address!r} is no address; write https://…")
+                raise ValueError(f"{address!r} is not an address; write https://…")
         if not secret:
             raise ValueError("the secret is empty; it is NEWSBOT_SENSOR_SECRET of newsbot")
         self._url, self._secret, self._gather = url, secret, gather
@@ -51,19 +51,20 @@ class Notifier:
         self._thread: threading.Thread | None = None
 
     def changed(self, url: str) -> None:
-        """Tell of ``url`` soon. Returns at once; of too many the oldest are left out."""
+        """Queue ``url`` to be sent soon. Returns at once. If the queue is full, the oldest URL is dropped."""
         with self._lock:
             self._waiting[url] = None
             self._waiting.move_to_end(url)
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popitem(last=False)
-            if self._thread is None:  # here, not at the start: servers fork after they have loaded the site
+            # start the thread here, because servers fork after they have loaded the site
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="newsbot-sensor", daemon=True)
                 self._thread.start()
         self._wake.set()
 
     def close(self, timeout: float = PATIENCE) -> None:
-        """Send what waits, once, for at most ``timeout`` seconds."""
+        """Try once to send what is queued, for at most ``timeout`` seconds."""
         self._closed = True
         self._wake.set()
         if self._thread is not None:
@@ -80,6 +81,7 @@ class Notifier:
             if self._closed:
                 return
             if not sent:
+                # close() and a new URL end the pause early.
                 self._wake.wait(pause)
                 self._wake.set()
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -89,6 +91,7 @@ class Notifier:
     def _send_all(self) -> bool:
         while True:
             with self._lock:
+                # URLs stay in the queue until they were sent; the lock is not held during the request.
                 some = list(self._waiting)[:MAX_AT_ONCE]
             if not some:
                 return True
@@ -117,11 +120,11 @@ class Notifier:
                 "newsbot refused a notice status=%d", error.code
             )  # sending it again would not help
         except (OSError, ValueError) as error:
-            logger.warning("newsbot cannot be told of changes fault=%s", error)
+            logger.warning("cannot send notices to newsbot fault=%s", error)
             return False
         return True
 
     @property
     def _key(self) -> str:
-        """IndexNow's form asks for a key; the signature is what proves, and the key tells no secret."""
+        """Return the key that IndexNow's format requires. Only the signature proves the sender."""
         return hashlib.blake2b(self._host.encode(), digest_size=16).hexdigest()

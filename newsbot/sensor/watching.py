@@ -1,4 +1,4 @@
-"""What both kinds of sensors share: which responses count, and what is done with them afterwards."""
+"""The common part of both middlewares: which responses are read, and what happens to them afterwards."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
+from newsbot.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.sensor.fingerprints import MAX_PAGE, Changes, charset_of, is_page
 from newsbot.sensor.notices import Notifier
 
 logger = logging.getLogger(__name__)
 
 MAX_BEHIND = 100
-"""Answers that wait to be looked at; of more, some are not looked at."""
+"""Maximum number of responses that wait to be read. Further ones are not read."""
 _TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid|yclid|_openstat|from|ref)=[^&]*", re.IGNORECASE)
+_NO_PAGE = re.compile(
+    r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp[34]|webm|pdf|zip|xml|json|txt)(?:\?|$)",
+    re.IGNORECASE,
+)
 _GZIP = 31
 
 
 class Watch:
-    """Looks at answers in a thread of its own and tells of those that are news."""
+    """Reads responses in its own thread and reports the pages that are new or have changed."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
@@ -29,7 +34,8 @@ class Watch:
         self._behind = 0
 
     def wants(self, method: str, status: int, headers: Mapping[str, str], *, signed_in: bool) -> bool:
-        """Return True if the body is to be kept; ``headers`` of the answer, names in lower case."""
+        """Return True if the body must be kept. ``headers`` are those of the response, with names in lower
+        case."""
         cache = headers.get("cache-control", "").lower()
         private = signed_in or "private" in cache or "no-store" in cache
         known_coding = headers.get("content-encoding", "identity").lower() in ("identity", "gzip", "")
@@ -37,7 +43,7 @@ class Watch:
         return page and known_coding and self._behind < MAX_BEHIND
 
     def look(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Look at a whole answer, later; ``path`` with its query. Never raises."""
+        """Queue a complete response. ``path`` includes the query. Never raises."""
         self._behind += 1
         try:
             self._executor.submit(self._look, path, dict(headers), body)
@@ -49,23 +55,30 @@ class Watch:
             if headers.get("content-encoding", "").lower() == "gzip":
                 body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE)
             url = self._notifier.site + without_tracking(path)
-            if self._changes.is_news(url, body, charset_of(headers.get("content-type", ""))):
+            charset = charset_of(headers.get("content-type", ""))
+            if is_article(path) and self._changes.is_news(url, body, charset):
                 self._notifier.changed(url)
-        except Exception:  # whatever it is: the site must not notice
+        except Exception:  # any error: the site must not be affected
             logger.exception("the sensor could not look at path=%s", path[:200])
         finally:
             self._behind -= 1
 
     def close(self) -> None:
-        """Look at what waits, send what is to be told."""
+        """Read the queued responses and send the last notices."""
         self._executor.shutdown(wait=True)
         self._notifier.close()
 
 
 def without_tracking(path: str) -> str:
-    """Return a path without the parameters that only tell where a reader came from."""
+    """Return a path without query parameters that only record where a reader came from."""
     path, mark, query = path.partition("?")
     if not mark:
         return path
+    # The pattern includes the separator before a parameter; only a leading one can remain.
     query = _TRACKING.sub("", query).lstrip("&")
     return f"{path}?{query}" if query else path
+
+
+def is_article(path: str) -> bool:
+    """Return False for paths that are not articles on any site: searches, lists, log-ins, files."""
+    return _NO_PAGE.search(path) is None and log_odds(f"https://site.invalid{path}") > CLEARLY_NONE

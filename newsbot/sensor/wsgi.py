@@ -15,14 +15,14 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
 class Sensor:
-    """Wraps ``app``; ``url``, ``secret``, ``site``: see :class:`newsbot.sensor.notices.Notifier`."""
+    """Wraps ``app``. :class:`newsbot.sensor.notices.Notifier` explains ``url``, ``secret`` and ``site``."""
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
         self._app = app
         self.watch = Watch(Notifier(url, secret, site))
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer as the application does."""
+        """Pass the request to the application, and its answer to the server unchanged."""
         seen: dict[str, Any] = {}
 
         def start(status: str, headers: list[tuple[str, str]], *fault: Any) -> Any:
@@ -37,7 +37,8 @@ class Sensor:
 
 
 class _Seen:
-    """The application's answer, piece by piece; looked at when the server closes it, if it is whole."""
+    """The application's response, which is copied piece by piece. It is read when the server closes it, if
+    complete."""
 
     def __init__(self, watch: Watch, environ: Environ, seen: dict[str, Any], answer: Iterable[bytes]) -> None:
         self._watch = watch
@@ -54,10 +55,11 @@ class _Seen:
                 self._pieces.append(piece)
                 self._size += len(piece)
             yield piece
+        # Not reached if the client disconnects: the server then closes the generator.
         self._whole = True
 
     def close(self) -> None:
-        """Close the application's answer, as the server asks; then look."""
+        """Close the application's response, as PEP 3333 requires, and queue the copy."""
         close = getattr(self._answer, "close", None)
         if close is not None:
             close()
@@ -71,6 +73,7 @@ class _Seen:
 
 
 def _path(environ: Environ) -> str:
+    # WSGI gives the bytes of the path as latin-1 characters (PEP 3333).
     path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1")
     query = environ.get("QUERY_STRING", "")
     quoted = quote(path, safe="/:@!$&'()*+,;=~-._") or "/"

@@ -1,6 +1,6 @@
-"""The simulator: compares ways to watch sites before a site is touched (docs/simulator.md).
+"""The simulator: compares polling policies without requests to real sites (docs/simulator.md).
 
-* ``actions``: what each action of ``scrapy simulate`` does: begin here
+* ``actions``: the actions of ``scrapy simulate``; start here
 
 The experiment of 2005, robots and sensors on pages:
 
@@ -12,7 +12,7 @@ The experiment of 2005, robots and sensors on pages:
 * ``runs``: one run of robots or sensors, and its result
 * ``plan``: the 54 situations and 7 variants, run by threads
 * ``experiment``: the plan for several seeds: tables, correlations, ranking
-* ``published_figures``: the published figures (published.json) beside ours, with tolerances
+* ``published_figures``: compares the published figures (published.json) with ours
 
 Polling policies on feeds, section pages and article pages:
 

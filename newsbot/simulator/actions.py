@@ -1,8 +1,8 @@
-"""What each action of ``scrapy simulate`` does: options in, files written, an answer to print out.
+"""The actions of ``scrapy simulate``. Each takes options, writes files and returns an answer to print.
 
-All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before anything is opened or
-made, and :class:`newsbot.errors.UserError` for files that cannot be read or written and for work that does
-not fit in memory.
+All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before they open or create a
+file. They raise :class:`newsbot.errors.UserError` for files that cannot be read or written, and for work
+that does not fit in memory.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from newsbot.simulator.visit_figures import UNITS
 from newsbot.storage.base import Storage
 
 MAX_WORKERS = 4
-"""More would need more memory than the plan is worth."""
+"""The most threads of the plan. More would need too much memory."""
 MAX_SEEDS, MAX_SERVERS = 200, 10_000
 MAX_SECONDS = 30 * 86_400.0
 BYTES_A_ROW = 24
-"""Memory that a row of a log takes while it is made and written."""
+"""Memory for a row of a log while it is generated and written."""
 SHOWN = (
     "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
     "host_peak",
@@ -64,7 +64,7 @@ class Session:
     json: bool
     """Whether a program reads the answer."""
     progress: Callable[[int, int], None]
-    """Is called with the number of finished runs and the number of all runs."""
+    """Called with the number of finished runs and the number of all runs."""
     open_storage: Callable[[], AbstractContextManager[Storage]]
 
 

@@ -1,7 +1,8 @@
-"""Sharing a budget of visits among pages that change by themselves, and what each way gives: closed forms.
+"""Closed forms that share a budget of visits among pages, and their freshness, age and delay.
 
 Page i changes ``rates[i]`` times a unit of time (a Poisson process) and is visited ``visits[i]`` times, at
-equal distances unless a name says random. A page without visits is never fresh, and its age has no bound.
+equal distances, or at random times where a name says so. A page without visits is never fresh, and its age
+has no bound.
 
 Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
 random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
@@ -19,11 +20,11 @@ from newsbot.simulator.model import Array
 INNER, OUTER = 60, 110
 """Bisections of an interval, down to the precision of a double."""
 MAX_COST = 600.0
-"""Its exponential is still a number; at this price a page is visited once in 600 changes."""
+"""The exponential of this number is still finite. At this price a page is visited once in 600 changes."""
 
 Rates = Sequence[float] | Array
 Share = Callable[[Rates, float], Array]
-"""A way to share: rates and the sum of all visits in a unit of time, to visits of each page."""
+"""Shares visits: takes the rates and the sum of all visits in a unit of time; returns visits of each page."""
 
 
 def uniform(rates: Rates, budget: float) -> Array:
@@ -33,14 +34,15 @@ def uniform(rates: Rates, budget: float) -> Array:
 
 
 def proportional(rates: Rates, budget: float) -> Array:
-    """Return visits in proportion to changes: it seems right, but gives less freshness than uniform
-    visits."""
+    """Return visits in proportion to changes.
+
+    This seems right, but gives less freshness than uniform visits."""
     known = _checked(rates, budget)
     return np.asarray(budget * known / known.sum())
 
 
 def square_root(rates: Rates, budget: float) -> Array:
-    """Return visits in proportion to the root of changes: the least mean delay of what is published."""
+    """Return visits in proportion to the square root of changes, which gives the least mean delay."""
     roots = np.sqrt(_checked(rates, budget))
     return np.asarray(budget * roots / roots.sum())
 
@@ -51,8 +53,8 @@ def freshest(rates: Rates, budget: float) -> Array:
     ratio = known / known.min()
 
     def visits(cost: float) -> Array:
-        # A visit more of page i is worth (1 - e^-x (1 + x)) / rate with x = rate / visits: less than
-        # 1 / rate, near which doubles are too coarse for a price. So it is (1 - e^-cost) / lowest rate.
+        # One more visit of page i is worth (1 - e^-x (1 + x)) / rate with x = rate / visits. This is below
+        # 1 / rate, where doubles are too coarse for a price. So the price is (1 - e^-cost) / lowest rate.
         left = 1 + ratio * np.expm1(-cost) if cost < 1 else ratio * np.exp(-cost) - (ratio - 1)
         found = np.zeros_like(known)
         worth = left > 0
@@ -78,7 +80,8 @@ def youngest(rates: Rates, budget: float) -> Array:
 def freshest_random(rates: Rates, budget: float) -> Array:
     """Return the random visits with the highest mean freshness.
 
-    Of the pages that get any, the slowest ones, each gets the root of its rate by one number, less its rate.
+    Only the pages with the lowest rates get visits: the square root of the rate times a common factor, minus
+    the rate.
     """
     known = _checked(rates, budget)
     order = np.argsort(known, kind="stable")
@@ -92,20 +95,14 @@ def freshest_random(rates: Rates, budget: float) -> Array:
 
 
 def freshness(rates: Rates, visits: Rates) -> Array:
-    """Return the share of time in which each page is known as it is."""
+    """Return the share of time in which the known state of each page is its true state."""
     x = _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
 
 
-def freshness_random(rates: Rates, visits: Rates) -> Array:
-    """Return the same for visits at random moments."""
-    known, often = np.asarray(rates, float), np.asarray(visits, float)
-    return np.asarray(often / (often + known))
-
-
 def age(rates: Rates, visits: Rates) -> Array:
-    """Return the mean time since the first change that is not known, 0 while there is none."""
+    """Return the mean time since the first change that is not known. The age is 0 while there is none."""
     known, x = np.asarray(rates, float), _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), np.inf, (x / 2 - 1 - np.expm1(-x) / x) / known)
@@ -145,15 +142,15 @@ def _inverse(rising: Callable[[Array], Array], wanted: Array) -> Array:
 
 
 def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Array:
-    """Return the visits at the price that uses up the budget; at ``high`` they are no more than that."""
+    """Return the visits at the price that uses up the budget; at ``high`` they do not exceed the budget."""
     low = 0.0
     for _round in range(OUTER):
         middle = (low + high) / 2
         if middle in (low, high):
             break
         low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
-    # A page that changes very often gets all or nothing within the last digit of a price: what is left over
-    # goes to the pages that would take it at the next lower one.
+    # The visits of a page that changes very often jump within the last digit of the price. The rest of the
+    # budget goes to the pages that get more visits at the next lower price.
     fewer, more = visits(high), visits(low)
     found = fewer + (more - fewer) * ((budget - fewer.sum()) / (more.sum() - fewer.sum())) if low else fewer
     return np.asarray(found * (budget / found.sum()))

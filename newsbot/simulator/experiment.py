@@ -55,10 +55,10 @@ def run_experiment(
     workers: int = 1,
     progress: Callable[[int], Progress] | None = None,
 ) -> Experiment:
-    """Run the plan for ``seeds`` seeds from ``seed`` on.
+    """Run the plan for ``seeds`` seeds, the first of which is ``seed``.
 
-    ``progress`` returns for the number of a seed (from 0) the function that receives its progress. Raises
-    :class:`newsbot.errors.UserError` before it begins if there is not enough memory.
+    ``progress`` takes the number of a seed (from 0) and returns the function that receives its progress.
+    Raises :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
     """
     plan, steps = situations(scale), scaled_steps(scale)
     outcomes = [
@@ -197,7 +197,7 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
 def correlations(runs: Table) -> dict[str, Any]:
     """Return Pearson's correlation of traffic and stale pages with each factor of the plan, by variant.
 
-    Robots do not look at queries: their entry is 0, as it was published.
+    Robots do not use queries, so their entry is 0, as in the publication.
     """
     variants = np.array(runs["variant"])
 

@@ -96,7 +96,7 @@ def read_pages(path: Path) -> Array:
         path, pages != np.arange(1, len(pages) + 1), "pages must be numbered 1, 2, 3, … in this order", 1
     )
     if not len(pages):
-        raise UserError(f"{path}: holds no pages")
+        raise UserError(f"{path}: has no pages")
     return columns["size"].astype(np.int32)
 
 
@@ -135,7 +135,7 @@ def read_routes(path: Path, pages: int) -> Routes:
     columns = _read_numbers(path, "routes", {"robot": (1, pages), "page": (1, pages)})
     robots, visited = columns["robot"], columns["page"].astype(np.int32) - 1
     if not len(robots):
-        raise UserError(f"{path}: holds no routes")
+        raise UserError(f"{path}: has no routes")
     _check_rows(path, np.diff(robots) < 0, "not sorted by robot; sort the routes first", 2)
     counts = np.bincount(visited, minlength=pages)
     if counts.max() > 1:
@@ -190,7 +190,7 @@ def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> 
     for name, (low, high) in limits.items():
         column = table.column(name)
         if not pa.types.is_integer(column.type) or column.null_count:
-            raise UserError(f"{path}: the column {name!r} must hold whole numbers, without gaps")
+            raise UserError(f"{path}: the column {name!r} must have whole numbers, without gaps")
         values = column.to_numpy()
         wrong = np.flatnonzero((values < low) | (values > high))
         if wrong.size:

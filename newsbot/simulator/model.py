@@ -40,8 +40,8 @@ FREQUENCIES = {
     "published": (0.083, 0.125, 0.125, 0.167, 0.25, 0.25),
     "printed": (0.083, 0.125, 0.125, 0.25, 0.25, 0.167),
 }
-"""How often each type occurs. Only ``published`` gives the published figures; ``printed`` is what the text
-says (types 4 and 6 exchanged)."""
+"""How often each type occurs. Only ``published`` reproduces the published figures. ``printed`` follows the
+text of the publication, in which types 4 and 6 are exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Log:
 
 
 class QueryLog(Log):
-    """When each page was asked for."""
+    """The moments at which each page was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def make_pages(pages: int, key: np.uint64) -> Array:
 
 
 def make_queries(pages: int, time: int, intensity: float, key: np.uint64) -> QueryLog:
-    """Return a log in which each page is asked for ``intensity`` times until ``time``, on average."""
+    """Return a log in which each page is requested ``intensity`` times until ``time``, on average."""
     return QueryLog(*_make_times(pages, time, time / intensity, estimate_rows(pages, intensity), key))
 
 
@@ -123,7 +123,7 @@ def make_changes(
 
 
 def estimate_rows(pages: int, intensity: float) -> int:
-    """Return how many rows a log will have, with room for chance."""
+    """Return an upper estimate of the number of rows of a log."""
     return int(pages * (intensity + 1) + 6 * sqrt(pages * intensity) + 64)
 
 

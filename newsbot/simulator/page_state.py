@@ -1,7 +1,7 @@
-"""What the compiled loops read and write: the packed history of pages, their state, the counts of a run.
+"""Data of the compiled loops: the packed history of pages, their state, the counts of a run.
 
 A history holds one number per row of a change log, ``time * 2^32 + size * 4 + OPEN + NEW``. Each page begins
-with its state at time 0 and ends with a row that never happens, so that loops need not look where a page
+with its state at time 0 and ends with a row that never happens, so that loops need not check where a page
 ends. Rows of the log at time 0 and beyond the end of the run are left out.
 
 A series has a row every ``step`` units from 0, and two at the end: before and after what happens at that
@@ -29,11 +29,11 @@ from newsbot.simulator.requirements import compiled, inlined
 
 NEVER = LAST_MOMENT
 NEW, OPEN = 1, 2
-"""Bits of a row: there is something new to see; the page is available."""
+"""Bits of a row: the page has new content; the page is available."""
 MAX_BYTES = 2**29
 """Sizes are below this."""
 KNOWN = -1
-"""Instead of a moment: the page has no change that waits to be seen."""
+"""Stands for a moment: the page has no unseen change."""
 
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
 """Places in a tally. ``DOWNLOADS`` counts downloads of available pages that ended in time, ``FOUND`` those
@@ -65,7 +65,7 @@ class State(NamedTuple):
     last: Array
     """The last row that happened."""
     since: Array
-    """The first change that nobody has seen, or :data:`KNOWN`."""
+    """The time of the first unseen change, or :data:`KNOWN`."""
 
 
 class Measures(NamedTuple):
@@ -74,7 +74,7 @@ class Measures(NamedTuple):
     end: int
     steps: Steps
     stale: Array
-    """Pages with a change that waits to be seen."""
+    """Pages with an unseen change."""
     processing: Array
     """Downloads of sensors that run."""
     traffic: Array
@@ -140,7 +140,7 @@ def _pack(
 
 @compiled
 def _is_new(before: int, now: int) -> bool:
-    """Return True if a change of type ``now`` after one of type ``before`` gives something new to see."""
+    """Return True if a change of type ``now`` after one of type ``before`` shows new content."""
     if now == before:
         return now in (SHRINKS, GROWS)
     return not (now == AVAILABLE and before in (SHRINKS, GROWS))
@@ -161,7 +161,7 @@ def size_of(row: int) -> int:
 @compiled
 def row_after(at: int, end: int, step: int) -> int:
     """Return the first row of a series that shows what happened at the moment ``at``."""
-    # Half the time of a robot goes into this division: 32 bits take a third of the time of 64.
+    # A robot spends half of its time in this division; with 32 bits it takes a third of the time of 64 bits.
     row = np.uint32(min(at, end - 1)) // np.uint32(step)
     return int(row) + 1 + (at >= end)
 
@@ -170,7 +170,7 @@ def row_after(at: int, end: int, step: int) -> int:
 def apply_changes(rows: Array, measures: Measures, place: int, since: int, until: int) -> tuple[int, int]:
     """Apply the rows of a page from ``place`` on, up to and at ``until``, not beyond the end of the run.
 
-    ``since`` is the first change that nobody has seen, or :data:`KNOWN`. Return the row after, and ``since``.
+    ``since`` is the time of the first unseen change, or :data:`KNOWN`. Return the next row and ``since``.
     """
     while moment(rows[place]) <= until:
         if rows[place] & NEW and since == KNOWN:
@@ -197,7 +197,7 @@ def advance_all(state: State, measures: Measures) -> None:
 
 @inlined
 def mark_seen(measures: Measures, since: int, now: int) -> None:
-    """Count that a change of the moment ``since`` was seen ``now``."""
+    """Count a change of the time ``since`` that was seen at ``now``."""
     wait = now - since
     tally = measures.tally
     measures.stale[row_after(now, measures.end, measures.steps.fresh)] -= 1

@@ -36,8 +36,7 @@ MAX_SCALE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One field of the plan: number of pages, ``time`` in units, changes and queries per page in that
-    time."""
+    """One situation of the plan: pages, ``time`` in units, changes and queries per page in that time."""
 
     index: int
     pages: int
@@ -98,7 +97,7 @@ def situations(scale: int = 1) -> list[Situation]:
 
 
 def scaled_steps(scale: int) -> Steps:
-    """Return steps with which a run of any scale has about as many rows as one of full size."""
+    """Return steps that give a scaled run about as many rows as a full one."""
     return Steps(max(1, FRESH_STEP // scale), max(1, TRAFFIC_STEP // scale))
 
 
@@ -149,8 +148,8 @@ class _Work:
         plan = self.outcome.situations
         histories: dict[tuple[int, int, int], Future[History]] = {}
         tasks: list[Future[None]] = []
-        # The largest first, so that no worker is left with a long one at the end. A task waits only for
-        # tasks that were submitted before it: those run or are done.
+        # The largest tasks come first, so that no worker has a long one left at the end. There is no
+        # deadlock: a task waits only for tasks that were submitted before it, which run or are done.
         for pages, time in sorted({(one.pages, one.time) for one in plan}, reverse=True):
             fields = [one for one in plan if (one.pages, one.time) == (pages, time)]
             for change in sorted({one.change for one in fields}, reverse=True):

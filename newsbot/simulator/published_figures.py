@@ -1,4 +1,4 @@
-"""The published figures beside ours, with deviation and tolerance."""
+"""Compares the published figures with ours: deviation and tolerance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from newsbot.simulator.plan import FACTORS, SENSORS, Outcome
 MB = 2**20
 """Bytes in the "Мб" of the published traffic."""
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
-"""Moments that the rows of table 3.10 match; its printed labels are shifted."""
+"""Moments of the rows of table 3.10. Its printed labels are shifted."""
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
 """Situations of its columns. The table does not name them; they follow from the change rates of its
 values."""
@@ -29,7 +29,7 @@ ORDERS = (
     ("traffic of 3 > 4", "sumsize", (3, 4)),
     ("traffic of 5 > 6", "sumsize", (5, 6)),
 )
-"""What holds in every situation: the figure of the first variant is the highest, and so on."""
+"""Orders of variants that hold in every situation, from the highest figure to the lowest."""
 Published = Mapping[str, Any]
 Rows = Mapping[tuple[int, int], Mapping[str, Any]]
 """The rows of the table of runs, by situation and variant."""
@@ -37,7 +37,7 @@ Rows = Mapping[tuple[int, int], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One published figure and ours."""
+    """A published figure and our figure."""
 
     group: str
     what: str
@@ -45,7 +45,7 @@ class Check:
     ours: float
     deviation: float
     unit: str
-    """Of the deviation: ``%`` of the published figure, ``points`` of freshness, or empty."""
+    """Unit of the deviation: ``%`` of the published figure, ``points`` of freshness, or empty."""
     tolerance: float | None
     """The largest deviation that is allowed; None if there is no rule."""
 
@@ -94,8 +94,7 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
 
 
 def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
-    """Return a row for each group: number of figures, those within tolerance, the largest deviation, of
-    which."""
+    """Return a row for each group: figures, those within tolerance, the largest deviation and its figure."""
     rows: list[tuple[object, ...]] = []
     for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
         found = list(grouped)
@@ -185,7 +184,7 @@ def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[
 
 
 def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
-    """The tolerance is chance around the expectation (c + 1) N, which holds for both."""
+    """The tolerance is the random spread around (c + 1) N, the expectation of both figures."""
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):
             pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]

@@ -1,7 +1,7 @@
 """Worlds from the crawler's records: the polls of its sources, the visits of its pages.
 
 A record says how many items came between two polls, not when. Each seed spreads them over that time at
-random, so the width of a confidence interval shows what the record does not say. Items that had left a
+random, so the confidence intervals include this uncertainty. Items that had left a
 window before a poll were not recorded and are missing here too. Each source lasts from its first to its
 last poll.
 """
@@ -38,7 +38,7 @@ from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY
 LEARN_SHARE: Final = 1 / 3
-"""Share of the recorded time that is not counted: policies learn."""
+"""Share of the recorded time in which policies learn. It is not counted."""
 LEAST_SPAN: Final = 2 * HOUR
 """Seconds; a source that was visited for less time is left out."""
 
@@ -174,7 +174,7 @@ class Recorded:
 
 
 def _hourly(owners: Rows, moments: Array, count: int, seconds: float) -> Array:
-    """Return the counted events an hour in each hour of the week, for policies that are told the rates."""
+    """Return the recorded events an hour in each hour of the week, for policies that know the rates."""
     hour = ((moments // HOUR).astype(np.intp) + THURSDAY * 24) % WEEK_HOURS
     table = np.bincount(owners * WEEK_HOURS + hour, minlength=count * WEEK_HOURS)
     return np.asarray(table.reshape(count, WEEK_HOURS) / max(1.0, seconds / WEEK))

@@ -1,5 +1,4 @@
-"""The reports: one HTML file each with all charts and tables in it, of the experiment, of merged runs, of
-policies."""
+"""Reports of the experiment, of merged runs and of policies: an HTML file each, with charts and tables."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ from newsbot.simulator.visit_figures import MINUTE, UNITS
 UNITS_AN_HOUR = 36_000
 """Units of 100 ms in an hour."""
 MAX_SITUATIONS = 4
-"""Situations that get charts over time of their own."""
+"""The most situations with their own charts over time."""
 SHOWN = (10, 52)
-"""These situations of the experiment do: the published text quotes them."""
+"""Situations of the experiment with charts over time: those that the publication quotes."""
 MAX_POINTS = 400
 """Points of a line; more are not visible."""
 OVER_TIME = (
@@ -80,15 +79,15 @@ class Chart(NamedTuple):
 def make_folder(folder: Path) -> None:
     """Make a folder for tables and a report.
 
-    Raises :class:`UserError` if the file system refuses, or if matplotlib is missing: better now than
-    after the runs.
+    Raises :class:`UserError` if the file system refuses, or if matplotlib is missing. It is called before the
+    runs, so that their results are not lost.
     """
     if find_spec("matplotlib") is None:
         raise UserError("the simulator needs matplotlib: pip install -r requirements-simulator.txt")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); give --out another folder") from error
+        raise UserError(f"{folder}: not created ({error.strerror}); give --out another folder") from error
 
 
 def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: dict[str, Table]) -> None:
@@ -251,7 +250,7 @@ def _over_time(tables: dict[str, Table]) -> Iterator[str]:
 
 
 def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return the highest of every few points, so that no peak is left out."""
+    """Thin out a line: return the maximum of each group of points, so that no peak is lost."""
     starts = np.arange(0, len(x), -(-len(x) // MAX_POINTS))
     return x[starts], np.maximum.reduceat(y, starts)
 

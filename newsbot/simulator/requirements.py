@@ -1,4 +1,4 @@
-"""What the simulator needs besides the crawler: optional packages, compiled loops, enough memory."""
+"""Requirements of the simulator: optional packages, compiled loops, enough memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: F) -> F:
-    """Compile ``function`` to machine code at its first call; other threads run meanwhile.
+    """Compile ``function`` to machine code at its first call. It runs without the global interpreter lock.
 
     A robot's next step depends on all its steps before, so a run cannot be written as operations on whole
     arrays, and in plain Python the published plan takes hours. The machine code is stored beside the module
@@ -50,7 +50,7 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile ``function`` into each caller: a call would count references to every array."""
+    """Inline ``function`` into each compiled caller: a call would count references to every array."""
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 
 

@@ -1,8 +1,8 @@
-"""The loop of a robot, which visits its pages in turn. A modified robot asks with HEAD first.
+"""The loop of a robot, which visits its pages in turn. A modified robot sends a HEAD request first.
 
 At one moment the order is: the row of a series, changes of pages in the order of the log, steps of robots.
-A robot whose pages are all unavailable would go round in no time for ever. After such a round, which
-counts as a cycle, it rests until a page becomes available.
+A visit of an unavailable page takes no time, so a robot whose pages are all unavailable would loop for
+ever. After such a round, which counts as a cycle, the robot waits until a page becomes available.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
 
 @compiled
 def _next_open(state: State, route: Array) -> int:
-    """Return when the first of the pages, which are all unavailable now, becomes available."""
+    """Return when the first of the pages becomes available; all are unavailable now."""
     first = NEVER
     for number in range(len(route)):
         place = state.cursor[route[number]]

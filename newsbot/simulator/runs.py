@@ -1,4 +1,4 @@
-"""One run: robots or sensors on a history of pages, and what it measured."""
+"""One run of robots or sensors on a history of pages, and its measurements."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from newsbot.simulator.sensors import run_sensors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one run measured. The rows of a series have the moments of ``fresh_times`` and
-    ``traffic_times``."""
+    """The measurements of a run; rows of series have the moments of ``fresh_times`` or ``traffic_times``."""
 
     pages: int
     time: int
     steps: Steps
     stale: Array
-    """Changed pages that nobody has seen, every ``steps.fresh`` units."""
+    """Pages with an unseen change, every ``steps.fresh`` units."""
     traffic: Array
     """Bytes so far, every ``steps.traffic`` units; one row for each robot, or one for all sensors."""
     processing: Array | None = None
@@ -48,7 +47,7 @@ class Run:
     downloads: int
     """Downloads of available pages that ended in time."""
     found: int
-    """Those of them that brought something new."""
+    """Downloads among them that brought new content."""
     cycles: tuple[int, ...] = ()
     """Complete rounds of each robot."""
     max_processing: int | None = None
@@ -61,7 +60,7 @@ class Run:
 
     @property
     def freshness(self) -> float:
-        """Per cent of the pages whose known state is their state at the end."""
+        """Percentage of pages whose known state is their true state at the end."""
         return 100.0 * (self.pages - self.needfresh) / self.pages
 
     @property
@@ -81,7 +80,7 @@ class Run:
 
     @property
     def useful(self) -> float:
-        """Share of downloads that brought something new."""
+        """Share of downloads that brought new content."""
         return self.found / self.downloads if self.downloads else 0.0
 
     def fresh_times(self) -> Array:
@@ -96,7 +95,7 @@ class Run:
 def run_robots(
     history: History, routes: Routes, time: int, key: np.uint64, *, modified: bool, steps: Steps | None = None
 ) -> Run:
-    """Run robots on their routes; modified robots ask with HEAD first. ``key`` names their draws."""
+    """Run robots on their routes; modified robots send HEAD first. ``key``: of their random draws."""
     state = make_state(history)
     measures = make_measures(time, steps or Steps(), routes.robots)
     cycles = []
@@ -111,7 +110,7 @@ def run_robots(
 def run_sensor(
     history: History, queries: QueryLog, time: int, key: np.uint64, *, steps: Steps | None = None
 ) -> Run:
-    """Run sensors, which report changed pages when these are asked for. ``key`` names the draws."""
+    """Run sensors, which report a changed page when it is requested. ``key``: of the random draws."""
     measures = make_measures(time, steps or Steps(), 1)
     most = run_sensors(history, queries, measures, (stream(key, "notice"), stream(key, "load")))
     return _make_run(history, measures, max_processing=most)

@@ -1,4 +1,4 @@
-"""The loop of sensors on the site: a query of a changed page sends a notice that calls the crawler.
+"""The loop of sensors on the site: a query of a changed page sends a notice, and the crawler downloads it.
 
 At one moment the order is: the row of a series, changes in the order of the log, queries in the order of
 their log, ends of downloads, arrivals of notices; a download of no bytes (page unavailable) ends after all
@@ -32,7 +32,7 @@ from newsbot.simulator.page_state import (
 from newsbot.simulator.requirements import compiled, inlined
 
 _END, _ARRIVAL, _EMPTY = 0, 1, 2
-"""What a mark ``moment * 4 + what`` means, in the order at one moment."""
+"""Kinds of marks, ``moment * 4 + kind``, in their order at one moment."""
 Keys = tuple[np.uint64, np.uint64]
 
 
@@ -40,7 +40,7 @@ class Crawls(NamedTuple):
     """The crawls that sensors started."""
 
     marks: Array
-    """Moments of arrivals and ends. ``marks[0]`` is their number, they follow it."""
+    """Moments of arrivals and ends. ``marks[0]`` is their number; the marks follow."""
     arrivals: Array
     """Notices under way of the current page: when they arrive."""
     queries: Array

@@ -49,7 +49,7 @@ def _of(default: float, low: float, high: float, about: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """A number for each property of a world; the metadata have its meaning and limits."""
+    """The settings of a generated world. The metadata of each field have its meaning and limits."""
 
     feeds: int = _of(150, 0, 100_000, "feeds")
     sections: int = _of(50, 0, 100_000, "section pages")
@@ -94,21 +94,21 @@ class SiteSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteWorld:
-    """What happens whether or not anybody looks; from ``kinds`` on there is a row for each source."""
+    """All events of a world, independent of visits. Arrays from ``kinds`` on have a row for each source."""
 
     begin: float
     """When visits begin."""
     learned: float
-    """From when on results count: policies have learned until then."""
+    """The time from which results count. Policies learn before it."""
     end: float
     kinds: Rows
-    """Places in :data:`KINDS`."""
+    """Indexes in :data:`KINDS`."""
     window: Rows
-    """Items that a feed or section shows; 0: a page, which is always as it is."""
+    """Number of items that a feed or section shows; 0: a page, which shows its current state."""
     born: Array
-    """From when on a source is known."""
+    """When a source becomes known."""
     gone: Array
-    """Until when; infinite: it outlives the run."""
+    """When a source dies or its record ends; infinite: after the end of the run."""
     mortal: Flags
     """True: a visit after ``gone`` finds the page dead. False: the record of the source ends there."""
     size: Array
@@ -116,7 +116,7 @@ class SiteWorld:
     response: Array
     """Seconds that an answer takes."""
     ignores: Flags
-    """Servers that always send everything, whatever the request says."""
+    """True: the server ignores validators and always sends the whole body."""
     host: Rows
     hosts: Sequence[str]
     host_delay: float
@@ -126,9 +126,9 @@ class SiteWorld:
     moments: Array
     """Of all events, by source and time."""
     first: Rows
-    """Where the events of each source begin; one more for the end."""
+    """Index in ``moments`` of the first event of each source, with one more entry for the end."""
     keys: Array = field(repr=False)
-    """Sorts sources, then times: to find places of many sources at once."""
+    """Sort keys by source, then time, to find events of many sources in one call."""
 
     @property
     def sources(self) -> int:
@@ -146,7 +146,7 @@ class SiteWorld:
         return np.where(self.mortal, self.end, np.minimum(self.gone, self.end))
 
     def published(self, rows: Rows, at: Array) -> Rows:
-        """Return how many events those sources had had by those times."""
+        """Return how many events the sources ``rows`` had had by the times ``at``."""
         return np.searchsorted(self.keys, rows * (2 * self.end) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
@@ -155,7 +155,7 @@ class SiteWorld:
         return np.asarray(self.hourly[rows[:, None], count % WEEK_HOURS])
 
     def a_day(self) -> Array:
-        """Return how many events each source has in a day of the run, which is not known before its end.
+        """Return the events of each source per day of the run. A policy cannot know them in advance.
 
         A source without events counts as one with half an event in all that time.
         """
@@ -210,7 +210,7 @@ class Generated:
 
 
 def read_settings(text: str) -> SiteSettings:
-    """Return what ``key=value,key=value`` says, with defaults for the rest.
+    """Return the settings in ``key=value,key=value``, with defaults for the rest.
 
     Raises :class:`ArgumentError` that names the key and what is allowed.
     """
@@ -289,7 +289,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
 
 
 def _lives(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> tuple[Array, Array]:
-    """Return from when until when each source exists; feeds and sections always do."""
+    """Return birth and death of each source. Feeds and sections exist during the whole run."""
     count, end = len(page), settings.days * DAY
     later = page & (draw.uniform(size=count) < settings.born)
     born = np.where(later, draw.uniform(0, end, count), 0.0)

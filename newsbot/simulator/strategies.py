@@ -1,8 +1,8 @@
 """The strategies that can be compared, by name: :data:`STRATEGIES`.
 
-A strategy is made from a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy` or,
+A strategy is created from a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy` or,
 like push, makes all visits itself (:class:`newsbot.simulator.visits.WholeRun`). There are the crawler's
-own policies and those of other crawlers, fixed shares of the budget (most of them are told how often each
+own policies and those of other crawlers, fixed shares of the budget (most of them know how often each
 source changes), and push.
 """
 
@@ -52,9 +52,10 @@ class PushSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a strategy is made from: the world, the budget, and a random generator.
+    """The input of a strategy: the world, the budget, and a random generator.
 
-    A fair strategy uses ``sources``, ``interval`` and ``an_hour`` only; the others say what they are told.
+    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. The texts of the others say which
+    further information they get.
     """
 
     world: SiteWorld
@@ -82,7 +83,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A name, what the strategy does in one line, and what makes it."""
+    """A strategy: its name, a description in one line, and the function that creates it."""
 
     name: str
     about: str
@@ -162,7 +163,7 @@ class Newsbot:
         return found
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
-        """Hold the index to its share of the budget."""
+        """Adjust the index to its share of the budget."""
         self._index.spend(self._polls, hours)
         self._pages.spend(0, hours)
         self._polls = 0
@@ -188,11 +189,11 @@ class Shared:
 
 
 class Push:
-    """Sources report their events (WebSub, a sensor); a safety poll finds what was lost on the way.
+    """Sources report their events (WebSub, a sensor). Safety polls find events whose notices were lost.
 
     There is a visit for each notice, unless one is already waiting, with ``servers`` downloads at one time
     (0: without limit). Visits are made in the order in which they are wanted. A visit waits first for its
-    host, then for a server; a server that is reserved for a visit takes no other one in the meantime.
+    host, then for a server. A server that is reserved for a visit does not take another one in the meantime.
     """
 
     def __init__(self, task: Task, servers: int) -> None:

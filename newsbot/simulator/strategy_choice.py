@@ -1,4 +1,4 @@
-"""Strategies by name or from a user's file, as ``--policies`` gives them."""
+"""Parses ``--policies``: strategies by name or from a user's file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A strategy, and the way in which its visits ask (:mod:`newsbot.simulator.visits`)."""
+    """A strategy, and the way in which its visits send requests (:mod:`newsbot.simulator.visits`)."""
 
     label: str
     strategy: Strategy
@@ -28,7 +28,7 @@ class Choice:
 
 
 def choose(text: str, way: str) -> Sequence[Choice]:
-    """Return what ``name,name+way,file.py`` asks for.
+    """Return the strategies in ``name,name+way,file.py``.
 
     Raises :class:`ArgumentError` for an unknown name, :class:`UserError` for a file without a policy.
     """
@@ -60,10 +60,10 @@ def _choice(label: str, way: str) -> Choice:
 def from_file(path: Path) -> Strategy:
     """Return the only class of a Python file that has ``next_polls``, as a strategy.
 
-    The file is run: it is the user's own. Raises :class:`UserError` that names it and the line.
+    The file is executed. Raises :class:`UserError` with the file and the line.
     """
     if not path.is_file():
-        raise ArgumentError(f"--policies {path}: there is no such file")
+        raise ArgumentError(f"--policies {path}: the file does not exist")
     names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
     found = [
         value
@@ -81,7 +81,7 @@ def from_file(path: Path) -> Strategy:
 
 
 class Guarded:
-    """A policy of a user's file: what it raises is reported in one line."""
+    """A policy of a user's file. Its exceptions are reported in one line."""
 
     def __init__(self, path: Path, policy: Any) -> None:
         self._path, self._policy = path, policy

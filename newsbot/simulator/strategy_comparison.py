@@ -1,5 +1,4 @@
-"""Runs strategies on the same worlds: each figure with its confidence interval, and the smallest budget
-for a target."""
+"""Compares strategies on the same worlds, with confidence intervals; finds the least budget for a target."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over
 LEAST: Final = 0.25
 """Visits of a source in a day: the smallest budget that is tried."""
 PRECISION: Final = 1.05
-"""The found budget is at most this factor above the smallest one."""
+"""The returned budget is at most this factor above the smallest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Estimate:
     high: float
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return it for JSON, with None where there is no number."""
+        """Return a dict for JSON; NaN becomes None."""
         named = {"mean": self.mean, "low": self.low, "high": self.high}
         return {name: value if math.isfinite(value) else None for name, value in named.items()}
 
@@ -68,7 +67,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure and its bound: at least for freshness, at most for all others."""
+    """A figure and its bound: a minimum for freshness, a maximum for all others."""
 
     figure: str
     bound: float
@@ -76,7 +75,7 @@ class Target:
     text: str
 
     def met(self, value: float) -> bool:
-        """Return whether a value keeps the bound; NaN does not."""
+        """Return whether a value meets the bound. NaN does not."""
         over = value - self.bound if self.figure == "freshness" else self.bound - value
         return over > 0 if self.strict else over >= 0
 
@@ -90,7 +89,7 @@ def compare(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Compared]:
-    """Return the results of each strategy on the worlds of the seeds; all strategies meet the same events."""
+    """Return the results of each strategy on the worlds of the seeds. All strategies see the same events."""
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
     for seed in seeds:
         world = worlds.of_seed(seed)
@@ -182,7 +181,7 @@ def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Tabl
 
 
 def read_targets(text: str) -> list[Target]:
-    """Return what ``p95<30m,lost<1%`` says. Raises :class:`ArgumentError` that says what is allowed."""
+    """Return the targets in a text such as ``p95<30m,lost<1%``. Raises :class:`ArgumentError`."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         raise ArgumentError("--target: say what is wanted, for example p95<30m or freshness>90%")

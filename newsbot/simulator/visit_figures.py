@@ -1,5 +1,4 @@
-"""The figures of a run: freshness and age of the known state, delay of events, losses, cost, load of
-hosts."""
+"""The figures of a run: freshness and age of known states, delays and losses, cost, load of hosts."""
 
 from __future__ import annotations
 
@@ -53,8 +52,8 @@ class VisitFigures:
 def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> VisitFigures:
     """Return the figures of a run after the days of learning, of the sources of one kind only if it is given.
 
-    Events without a visit count as late as the end is, lost ones as late as the visit that missed them, so
-    that no policy looks good by leaving events out. A figure without a value is NaN.
+    The delay of an event without a visit lasts to the end of the run, that of a lost one to the visit that
+    missed it. So no policy gains by missing events. A figure without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
     visits = visits.of(chosen[visits.rows])

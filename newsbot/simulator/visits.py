@@ -1,8 +1,8 @@
-"""Runs any polling policy over a world of sources, one request at a time at each host; what the visits cost.
+"""Runs a polling policy on a world of sources, with one request at a time per host; computes the costs.
 
-A visit costs requests and bytes by the way in which it asks. ``conditional``: GET with validators; a
-server that honours them answers 304 while nothing has changed. A day after the last whole answer
-everything is asked for, as the crawler does. ``head``: HEAD first, then GET if something has changed or if
+Requests and bytes of a visit depend on its way. ``conditional``: GET with validators; a
+server that honours them answers 304 while nothing has changed. A day after the last complete answer, a GET
+without validators is sent, as the crawler does. ``head``: HEAD first, then GET if something has changed or if
 the server has no validators. ``plain``: GET.
 """
 
@@ -20,9 +20,9 @@ from newsbot.simulator.site_world import Flags, SiteWorld
 
 WAYS: Final = ("conditional", "head", "plain")
 HEADERS: Final = 400.0
-"""Bytes of an answer without a body: 304, or that to HEAD."""
+"""Bytes of an answer without a body: a 304, or an answer to HEAD."""
 NOT_FOUND: Final = 1500.0
-"""Bytes of an answer that says that a page is gone."""
+"""Bytes of the answer for a page that is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Visits:
 
 @runtime_checkable
 class WholeRun(Protocol):
-    """A strategy that does not plan one visit after another, such as push: it makes all visits itself."""
+    """A strategy that makes all visits itself instead of planning one after another, such as push."""
 
     def visits(self, world: SiteWorld) -> Visits:
         """Return all visits of a run."""
@@ -63,7 +63,7 @@ def run_policy(world: SiteWorld, policy: PollPolicy | WholeRun, first: Array) ->
         return policy.visits(world)
     run = _Run(world, policy, first)
     spent = 0
-    # No source is visited twice within SHORTEST: all in such a step are independent of each other.
+    # No source is visited twice within SHORTEST, so all visits in a step of this length are independent.
     for step in range(int(world.begin // SHORTEST), int(np.ceil(world.end / SHORTEST))):
         spent += run.step((step + 1) * SHORTEST)
         if (step + 1) % int(HOUR / SHORTEST) == 0:
@@ -133,7 +133,7 @@ class _Run:
 
 @compiled
 def take_turns(wanted: Array, hosts: Rows, response: Array, free: Array, delay: float) -> Array:
-    """Return when requests are made that are wanted at sorted times: one at a time at each host.
+    """Return when requests are made that are wanted at sorted times, with one request at a time per host.
 
     ``free``: when the host of each number may be asked again; it is updated.
     """
@@ -162,7 +162,7 @@ def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
 
 @compiled
 def _whole(rows: Rows, at: Array, changed: Flags, ignores: Flags, daily: bool) -> Flags:
-    """Return which visits bring everything; rows and times are sorted."""
+    """Return which visits get a complete answer; rows and times are sorted."""
     found = np.zeros(len(rows), np.bool_)
     row, last = -1, 0.0
     for place in range(len(rows)):

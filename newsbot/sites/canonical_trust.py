@@ -1,9 +1,9 @@
-"""Whether the canonical addresses that a site names can be believed: its last claims that could be checked.
+"""Decides whether the canonical URLs of a site can be trusted, by its last checked claims.
 
-A claim is checked when both pages were read: the one that names another as its canonical address, and the
-one that is named. Claims that show by their form (:mod:`newsbot.extraction.page.variants`) are not
-counted. A page
-that is looked at again and again counts once, with its last claim.
+A claim is a page's statement of its canonical URL. It is checked when both pages were read: the page that
+makes the claim and the page that it names. Claims that are right by the form of the URL
+(:mod:`newsbot.extraction.page.variants`) do not count. A page that is visited many times counts once, with
+its last claim.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 NOTE_KIND = "canonical"
 WINDOW = 30
-"""Checked claims of a site that are remembered."""
+"""Number of checked claims that are remembered per site."""
 ENOUGH = 3
-"""Claims that were right, by which a site is believed before its next one is checked."""
+"""Right claims after which a site is trusted without a check."""
 OUTWEIGHED = 10
-"""Claims that were right, for each that was wrong, by which a site is still believed."""
+"""Right claims per wrong one that are needed to trust a site."""
 MAX_SITES = 20_000
 MAX_SETTLED = 50_000
-"""Known addresses of which a worker remembers that nothing is to be asked; 4 MB."""
+"""Known URLs that a worker remembers as needing no check (4 MB)."""
 
 
 _KEY = 12
@@ -39,7 +39,7 @@ _Claims = dict[str, bool]
 
 
 class Word(StrEnum):
-    """What a site's word is worth."""
+    """How far the claims of a site can be trusted."""
 
     UNPROVEN = "unproven"
     GOOD = "good"
@@ -47,7 +47,7 @@ class Word(StrEnum):
 
 
 def word_of(claims: Iterable[bool]) -> Word:
-    """Return what the word of a site is worth whose last claims were right (True) or wrong."""
+    """Return the trust in a site whose last claims were right (True) or wrong (False)."""
     told = list(claims)
     wrong = told.count(False)
     if wrong:
@@ -56,23 +56,23 @@ def word_of(claims: Iterable[bool]) -> Word:
 
 
 class CanonicalTrust:
-    """The sites of one crawl. What other workers saw is known here from the next beat on."""
+    """The trust in all sites of one crawl. Results of other workers are read at the next heartbeat."""
 
     def __init__(self) -> None:
         self._sites: dict[str, _Claims] = {}
         self._new: dict[str, _Claims] = {}
-        """What was seen since the last writing."""
+        """Checked claims since the last write."""
         self._read = False
         self.settled: set[bytes] = set()
-        """Known addresses that need no second look when a list offers them."""
+        """Known URLs that need no check when a list shows them."""
 
     def word(self, storage: Notes, domain: str) -> Word:
-        """Return what a site's word is worth. Raises :class:`newsbot.errors.DataError`."""
+        """Return the trust in a site. Raises :class:`newsbot.errors.DataError`."""
         self._load(storage)
         return word_of(self._sites.get(domain, {}).values())
 
     def saw(self, storage: Notes, domain: str, page: str, *, right: bool) -> None:
-        """Take in what came of the claim of a ``page`` (its URL).
+        """Record whether the claim of ``page`` (its URL) was right.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -91,9 +91,9 @@ class CanonicalTrust:
                 )
 
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Add what was seen to what all workers saw, but of sites that ``is_out`` names: they were taken out.
+        """Merge the new claims into the notes, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; what could not be written is written next time.
+        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
@@ -113,7 +113,7 @@ class CanonicalTrust:
 
 
 def _add(claims: _Claims, new: _Claims) -> _Claims:
-    """Add claims at the end, and forget what is over."""
+    """Append claims and drop the oldest ones over :data:`WINDOW`."""
     for page, right in new.items():
         claims.pop(page, None)
         claims[page] = right
@@ -123,7 +123,7 @@ def _add(claims: _Claims, new: _Claims) -> _Claims:
 
 
 def _claims(note: dict[str, Any] | None) -> _Claims:
-    """Read a note; what cannot be read counts as nothing seen."""
+    """Read a note. An unreadable note counts as empty."""
     told = None if note is None else note.get("claims")
     try:
         return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})

@@ -1,4 +1,4 @@
-"""What is kept of each site from crawl to crawl: its counters, its last article, its last error."""
+"""What is stored of each site across crawls: its counters, its last article, its last error."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from newsbot.storage.sources import SiteRecord
 
 @dataclass(slots=True)
 class SiteCounters:
-    """Collects in memory; :meth:`write` adds what has come since to storage."""
+    """Collects in memory. :meth:`write` adds what is new to the storage."""
 
     last_article: dict[str, float] = field(default_factory=dict)
     last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
     _written: dict[str, Any] = field(default_factory=dict)
     _in_hours: dict[str, Any] = field(default_factory=dict)
-    """What was added to the hours of sites."""
+    """What was already added to the hours of sites."""
 
     def write(
         self,
@@ -28,7 +28,7 @@ class SiteCounters:
         now: float,
         is_out: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Add to storage; ``now`` in POSIX seconds. Sites that ``is_out`` names were taken out.
+        """Add to the storage, except for removed sites (``is_out``). ``now`` is in POSIX seconds.
 
         Raises :class:`newsbot.errors.DataError`; the rest is then written next time.
         """

@@ -1,13 +1,14 @@
-"""Whether a site still gives articles as it used to: its last pages compared with all before them."""
+"""Decides whether a site still gives articles, by comparing its last pages with all earlier ones."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from newsbot.cli.terminal import when
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.notes import Notes
 from newsbot.storage.shared_notes import SharedNotes
@@ -15,13 +16,13 @@ from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"
 WINDOW = 40
-"""Pages that "lately" means."""
+"""Number of recent pages."""
 ENOUGH = 20
-"""Pages lately, and before, without which nothing is said."""
+"""Minimum number of recent pages, and of earlier ones, for an alarm."""
 CLIFF = 0.5
-"""A share is alarming when it fell below so much of what it was."""
+"""An alarm is raised if the share of articles fell below this part of the earlier share."""
 USUAL = 0.4
-"""Sites with a smaller share never were good: that is no fall."""
+"""Minimum earlier share of articles. Sites below it were never good, so that there is no fall."""
 MAX_REASON = 40
 MAX_SITES = 5000
 
@@ -32,7 +33,9 @@ _CAUSES = (
         "the site refuses the crawler (NEWSBOT_CONTACT, delay)",
     ),
     (("robots", "robots_unreachable"), "robots.txt forbids what it allowed"),
-    (("http_5xx", "timeout", "dns", "connection", "refused", "tls"), "the site is down or moved"),
+    (("http_5xx", "timeout", "dns", "connection", "refused"), "the site is down or moved"),
+    (("render",), "the browser fails (docs/render.md)"),
+    (("tls",), "the certificate of the site is not valid (rule key tls)"),
     (("too_large", "not_html", "binary"), "addresses lead to files: a deny pattern"),
 )
 _LAYOUT = "the layout changed, or pages are walls: scrapy rules test, extract, layouts"
@@ -40,13 +43,13 @@ _LAYOUT = "the layout changed, or pages are walls: scrapy rules test, extract, l
 
 @dataclass(slots=True)
 class Pages:
-    """What pages of one site were that were fetched as articles: "" for an article, else why none."""
+    """The results of a site's pages that were fetched as articles: "" for an article, else the reason."""
 
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
     pages: int = 0
-    """Pages before those."""
+    """Number of earlier pages."""
     articles: int = 0
-    """Articles among them."""
+    """Number of articles among the earlier pages."""
 
     def saw(self, reason: str) -> None:
         """Add a page."""
@@ -56,7 +59,7 @@ class Pages:
         self.lately.append(reason[:MAX_REASON])
 
     def alarm(self) -> str | None:
-        """Return what happened and the likely cause, in one line; None if all is as it was."""
+        """Return what happened and the likely cause in one line, or None if there is no alarm."""
         if len(self.lately) < ENOUGH or self.pages < ENOUGH:
             return None
         before = self.articles / self.pages
@@ -71,17 +74,31 @@ class Pages:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the record as a JSON-able mapping."""
         return {"lately": list(self.lately), "pages": self.pages, "articles": self.articles}
 
 
 def pages_from(plain: Mapping[str, Any]) -> Pages:
-    """Return what :meth:`Pages.plain` gave; what cannot be read counts as nothing seen."""
+    """Return the record from the mapping of :meth:`Pages.plain`. Unreadable values count as empty."""
     try:
         lately = deque((str(one)[:MAX_REASON] for one in plain["lately"]), maxlen=WINDOW)
         return Pages(lately, int(plain["pages"]), int(plain["articles"]))
     except (KeyError, TypeError, ValueError):
         return Pages()
+
+
+def next_due(sources: Iterable[SourceRecord], now: float) -> str | None:
+    """Return in one line which source is due next and how many are due within the hour.
+
+    Return None if there is no source. ``now`` is in POSIX seconds.
+    """
+    planned = sorted((one.next_due, one.url) for one in sources if one.next_due is not None)
+    if not planned:
+        return None
+    at, url = planned[0]
+    due = "now" if at <= now else when(at, now)
+    soon = sum(one <= now + 3600 for one, _ in planned)
+    return f"next source due: {due} ({url}), {soon} of {len(planned)} within the hour"
 
 
 def alarms(storage: Notes) -> dict[str, str]:
@@ -91,16 +108,16 @@ def alarms(storage: Notes) -> dict[str, str]:
 
 
 class SiteHealth:
-    """The sites of one crawl."""
+    """The health of all sites of one crawl."""
 
     def __init__(self) -> None:
         self._sites: dict[str, Pages] = {}
         self._new: dict[str, list[str]] = {}
-        """What pages were since the last writing."""
+        """By site, the results of pages since the last write."""
         self._kept: dict[str, dict[str, Any]] | None = None
 
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
-        """Add a page of a site. Raises :class:`newsbot.errors.DataError` when what is kept cannot be read."""
+        """Add a page of a site. Raises :class:`newsbot.errors.DataError` if the notes cannot be read."""
         if self._kept is None:
             self._kept = storage.all(NOTE_KIND)
         if domain not in self._sites and len(self._sites) < MAX_SITES:
@@ -110,9 +127,9 @@ class SiteHealth:
             self._new.setdefault(domain, []).append(reason)
 
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Add what has come to what all workers saw, but of sites that ``is_out`` names: they were taken out.
+        """Merge the new pages into the notes, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; what could not be written is written next time.
+        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
@@ -132,11 +149,11 @@ _SHARED = SharedNotes(NOTE_KIND, _with_pages)
 
 
 QUIET_SECONDS = 7 * 86400.0
-"""Without a new link for so long a source is quiet: it may be dead, or only slow."""
+"""Seconds without a new link after which a source is quiet. It may be dead, or only slow."""
 
 
 class Health(StrEnum):
-    """The verdict."""
+    """The state of a source."""
 
     OK = "ok"
     QUIET = "quiet"
@@ -146,13 +163,13 @@ class Health(StrEnum):
 
 
 def health(record: SourceRecord, now: float) -> Health:
-    """Return how the source does at ``now`` (POSIX seconds)."""
+    """Return the state of a source at ``now`` (POSIX seconds)."""
     if record.failures:
         return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
-    # A source without any new link yet is quiet only if it is older than that; its age is not known,
-    # but one poll an interval is, so a second poll is asked for.
+    # A source that has shown no new link yet is quiet only if it is older than that. Its age is not known,
+    # but it is polled once per interval, so a second poll is required.
     if record.last_new is None:
         return Health.QUIET if record.polls > 1 else Health.OK
     return Health.QUIET if now - record.last_new > QUIET_SECONDS else Health.OK

@@ -1,7 +1,7 @@
 """Sites that a person has paused: their URLs are not leased until they are resumed.
 
-A pause is a note in the storage, so that it holds for all workers and over restarts. What is being fetched
-when it begins is still finished; what waits stays where it is.
+A pause is a note in the storage, so that it holds for all workers and across restarts. Requests in flight are
+completed. Queued URLs stay in the queue.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from newsbot.storage.notes import Notes
 
 NOTE_KIND: Final = "paused"
-"""Kind of the notes; the key is the domain."""
+"""The kind of the notes. The key is the domain."""
 
 
 def paused(storage: Notes) -> dict[str, float]:
@@ -20,13 +20,13 @@ def paused(storage: Notes) -> dict[str, float]:
 
 
 def pause(storage: Notes, domain: str, now: float) -> None:
-    """Pause a site; one that is paused stays so."""
+    """Pause a site. If it is paused already, nothing changes."""
     if domain not in storage.all(NOTE_KIND):
         storage.save(NOTE_KIND, domain, {"at": now})
 
 
 def go_on(storage: Notes, domain: str) -> bool:
-    """Let a site go on; False if it was not paused."""
+    """Resume a site. Return False if it was not paused."""
     return storage.forget(NOTE_KIND, domain)
 
 

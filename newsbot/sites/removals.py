@@ -1,7 +1,7 @@
-"""What was taken out and must stay out: one note for each URL or domain (``scrapy remove``).
+"""Removed URLs and domains, which must not be collected again (``scrapy remove``). Each has one note.
 
-A crawl reads them every few seconds: a link to such a page is rejected, one that is queued is not fetched,
-and an article that comes all the same, under another address or from a file, is not stored.
+A crawl reads the notes every few seconds. Links to removed pages are rejected, and queued ones are not
+fetched. A removed article that appears under another URL or in an import is not stored.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 REMOVED = "removed"
-"""The kind of the notes, and the reason why something was not collected."""
+"""The kind of the notes, and the reason for pages that were not collected."""
 REFRESH = 10.0
-"""Seconds after which a crawl that runs knows what was taken out."""
+"""Seconds after which a running crawl reads the notes again."""
 _DOMAIN = "domain:"
 
 
 class RemovalNotes:
-    """The notes as a crawl needs them."""
+    """The notes in memory, for fast checks during a crawl."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -37,34 +37,34 @@ class RemovalNotes:
         self._next = 0.0
 
     def read(self, notes: Notes) -> None:
-        """Read them all. Raises :class:`DataError`."""
+        """Read all notes. Raises :class:`DataError`."""
         kept = notes.all(REMOVED)
         self._domains = frozenset(key.removeprefix(_DOMAIN) for key in kept if key.startswith(_DOMAIN))
         self._urls = frozenset(fingerprint(key) for key in kept if not key.startswith(_DOMAIN))
         self._next = self._clock() + REFRESH
 
     def refresh(self, notes: Notes) -> None:
-        """Read them if it is time; while the data are away the last ones hold."""
+        """Read the notes if it is time. While the storage is unavailable, the last ones hold."""
         if self._clock() >= self._next:
             self._next = self._clock() + REFRESH
             try:
                 self.read(notes)
-            except DataError:  # the outage tells it
+            except DataError:  # the outage is logged already
                 return
 
     def covers_site(self, domain: str) -> bool:
-        """Return True for a site of which nothing is to be kept."""
+        """Return True for a site that was removed as a whole."""
         return bool(self._domains) and within(domain, self._domains)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True for a URL, given by its fingerprint and host, that is to stay out."""
+        """Return True for a removed URL, given by its fingerprint and host."""
         if not self._urls and not self._domains:
             return False
         return key in self._urls or within(host, self._domains)
 
 
 def within(host: str, domains: frozenset[str]) -> bool:
-    """Return True if the host is one of the domains, or below one."""
+    """Return True if the host is one of the domains or a subdomain of one."""
     name = host.partition(":")[0].lower()
     while name:
         if name in domains:
@@ -74,23 +74,23 @@ def within(host: str, domains: frozenset[str]) -> bool:
 
 
 def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
-    """Note that these (canonical URLs, or one domain) are to stay out."""
+    """Write a note for each of ``urls`` (canonical) or for one domain: they must not be collected again."""
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
         notes.save(REMOVED, key, note)
 
 
 def allow_again(notes: Notes, what: str) -> bool:
-    """Let a URL or a domain be collected again; False if it was not kept out."""
+    """Delete the note of a URL or domain. Return False if it had none."""
     keys = [_DOMAIN + what.lower(), what]
-    with suppress(ValueError):  # a domain is no URL
+    with suppress(ValueError):  # a domain is not a URL
         keys.append(canonicalize(what))
     told = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
     return any(told)
 
 
 def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
-    """Return what keeps a URL out (the URL or a domain) with its note, None if nothing does."""
+    """Return the URL or domain whose note covers a URL, with the note; None if there is none."""
     for what, note in buried(notes):
         is_url = "://" in what
         if (is_url and fingerprint(what) == key) or (not is_url and within(host, frozenset((what,)))):
@@ -99,7 +99,7 @@ def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]
 
 
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is kept out, domains and URLs, the latest first, each with its note."""
+    """Return all removed domains and URLs with their notes, the latest first."""
     kept = notes.all(REMOVED).items()
     return sorted(
         ((key.removeprefix(_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
@@ -107,44 +107,44 @@ def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
 
 
 MOST = 20_000
-"""Articles that are remembered: a worker stores fewer between two readings of the notes."""
+"""Articles that are remembered. A worker stores fewer between two reads of the notes."""
 IsOut = Callable[[bytes, str], bool]
-"""Tells of a URL, by its fingerprint and its host, whether it is to stay out."""
+"""Takes a URL's fingerprint and host; returns True if the URL was removed."""
 
 
 def addresses_of(article: Article) -> list[str]:
-    """Return the canonical addresses of an article, first the one that it is kept under."""
+    """Return the canonical URLs of an article. The first is the one under which it is stored."""
     return list(dict.fromkeys((article.canonical_url, canonicalize(article.url))))
 
 
 def is_out(article: Article, covers: IsOut) -> bool:
-    """Return True for an article that is to stay out, under the fetched address or the canonical one."""
+    """Return True if an article was removed, by its fetched or its canonical URL."""
     return any(covers(fingerprint(url), host_key(url)) for url in addresses_of(article))
 
 
 def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> None:
-    """Take texts out of the near-duplicate index.
+    """Remove texts from the near-duplicate index.
 
-    A text that is not comparable takes the place of the one under the same id, and is not kept.
+    An incomparable text is inserted under the same id. It replaces the old one and is not stored itself.
     """
     for url in canonical_urls:
         index.check_and_insert(url, "", signature(""), at)
 
 
 class LateArrivals:
-    """What one worker has stored lately."""
+    """The articles that one worker has stored recently."""
 
     def __init__(self) -> None:
         self._stored: deque[list[str]] = deque(maxlen=MOST)
 
     def stored(self, article: Article) -> None:
-        """Remember an article that was stored, or whose address was."""
+        """Remember an article whose content or address was stored."""
         self._stored.append(addresses_of(article))
 
     def take_out(self, covers: IsOut, storage: Storage, index: NearIndex, at: float) -> int:
-        """Delete those that are to stay out, by notes that were read just now; return how many addresses.
+        """Delete the removed ones, by notes that were read just now. Return the number of addresses.
 
-        Raises :class:`newsbot.errors.DataError`; nothing is forgotten then.
+        Raises :class:`newsbot.errors.DataError`; the articles are then still remembered.
         """
         gone = [
             url

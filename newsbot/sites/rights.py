@@ -1,4 +1,4 @@
-"""What the sites of a crawl say about AI for all their pages: robots.txt and tdmrep.json, by origin."""
+"""Reservations on AI that hold for all pages of a host, from robots.txt and tdmrep.json."""
 
 from __future__ import annotations
 
@@ -8,46 +8,47 @@ from urllib.parse import urlsplit
 from scrapy.http import Response
 
 from newsbot.rights import Reservations, RobotsSignals
+from newsbot.urls import host_key
 
 MAX_KNOWN = 20_000
-"""Origins that are remembered; then all are asked again as they come."""
+"""Hosts that are remembered. When the limit is reached, all are forgotten."""
 
 CanFetch = Callable[[str, str], bool]
 
 
 class SiteRights:
-    """Filled by the middlewares that ask for the files, read when a page is."""
+    """The reservations by host. Middlewares fill it; it is read for each page."""
 
     def __init__(self) -> None:
         self._robots: dict[str, tuple[RobotsSignals, CanFetch]] = {}
         self._reservations: dict[str, Reservations] = {}
 
     def heard_robots(self, origin: str, told: RobotsSignals, can_fetch: CanFetch) -> None:
-        """Keep what robots.txt of an origin says; ``can_fetch(url, agent)`` judges by the whole file."""
+        """Keep the signals of a host's robots.txt. ``can_fetch(url, agent)`` decides by the whole file."""
         if len(self._robots) >= MAX_KNOWN:
             self._robots.clear()
-        self._robots[origin] = (told, can_fetch)
+        self._robots[host_key(origin)] = (told, can_fetch)
 
     def heard_tdmrep(self, origin: str, told: Reservations) -> None:
-        """Keep what tdmrep.json of an origin says."""
+        """Keep the reservations of a host's tdmrep.json."""
         if len(self._reservations) >= MAX_KNOWN:
             self._reservations.clear()
-        self._reservations[origin] = told
+        self._reservations[host_key(origin)] = told
 
     def signals(self, url: str) -> dict[str, str]:
-        """Return the signals for an address, with the place of each."""
-        origin = origin_of(url)
+        """Return the signals for a URL, each with the place where it was found."""
+        host = host_key(url)
         signals: dict[str, str] = {}
-        if origin in self._robots:
-            told, can_fetch = self._robots[origin]
+        if host in self._robots:
+            told, can_fetch = self._robots[host]
             signals |= told.signals(url, can_fetch)
-        if origin in self._reservations:
-            signals |= self._reservations[origin].signals(url)
+        if host in self._reservations:
+            signals |= self._reservations[host].signals(url)
         return signals
 
 
 def headers_of(response: Response) -> dict[str, list[str]]:
-    """Return the headers of an answer by lower-case name."""
+    """Return the headers of a response by lower-case name."""
     told: dict[bytes, list[bytes]] = dict(response.headers)
     return {
         name.decode("latin-1").lower(): [one.decode("latin-1") for one in values]
@@ -56,6 +57,6 @@ def headers_of(response: Response) -> dict[str, list[str]]:
 
 
 def origin_of(url: str) -> str:
-    """Return scheme and authority of an address."""
+    """Return the scheme and authority of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"

@@ -1,8 +1,7 @@
-"""Lines that the articles of a site have in common, kept for the next crawl and shared by all workers.
+"""Lines that the recent articles of a site have in common. They are stored and shared by all workers.
 
-What is remembered is :class:`newsbot.extraction.SiteMemory`; here it is read from the storage when a site is
-met, and written at each beat, joined with what other workers have written. What no note has room for stays
-in this worker's memory.
+The :class:`newsbot.extraction.SiteMemory` of a site is read from the storage when it is needed first. At each
+heartbeat it is merged with what other workers have written.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ from newsbot.storage.shared_notes import SharedNotes
 logger = logging.getLogger(__name__)
 
 NOTE_KIND = "lines:"
-"""With a domain: the kind of its note."""
+"""The kind of a site's note is this prefix and the domain."""
 KEY = "lines"
 
 
 class SharedLines:
-    """The memories of one crawl. ``storage`` keeps them; None: for this crawl alone."""
+    """The memories of one crawl. If ``storage`` is None, they are for this crawl only."""
 
     def __init__(self) -> None:
         self._memories = SiteMemories()
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site: what is kept of it; while that is away, what this worker saw."""
+        """Return the stored memory of a site. While the storage is unavailable, return this worker's own."""
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
             told = self.storage.all(NOTE_KIND + domain).get(KEY)
         except DataError:
-            # A page that came is not fetched again for this: it waits with its article, and the next beat
-            # joins both memories.
+            # This is no reason to fetch the page again: its article waits for the storage anyway, and the
+            # next heartbeat merges both memories.
             return self._memories.of(domain)
         memory = self._memories.of(domain)
         _take(memory, domain, told)
         return memory
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Keep what has come, but of sites that ``is_out`` names: they were taken out.
+        """Write what is new, except for removed sites (``is_out``).
 
         Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """
@@ -53,11 +52,11 @@ class SharedLines:
             return
         for domain, memory in self._memories.items():
             if memory.changed and not is_out(domain) and _write(self.storage, domain, memory):
-                memory.changed = False
+                memory.written()
 
 
 def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
-    """Merge a memory with what other workers have written; False if they were faster too often."""
+    """Merge a memory into the note. Return False if other workers changed the note too often meanwhile."""
 
     def merged(note: dict[str, Any] | None, memory: SiteMemory) -> dict[str, Any]:
         _take(memory, domain, note)
@@ -67,9 +66,9 @@ def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
 
 
 def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:
-    if told is None:
+    if told is None or told.get("format") == 1:  # an older format, which is replaced
         return
     try:
         memory.take(told)
     except ValueError as error:
-        logger.warning("lines damaged domain=%s fault=%s; they are learned anew", domain, error)
+        logger.warning("shared lines damaged domain=%s fault=%s; learning starts again", domain, error)

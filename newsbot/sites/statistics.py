@@ -1,7 +1,7 @@
 """Figures from the stats of a crawl: totals, rates, one row for each site.
 
-Pure functions over the stats dict (``newsbot/<area>/<what>[/<detail>]``). A stat that is missing or
-is no number counts as nothing: figures never stop a crawl.
+Pure functions over the stats dict (``newsbot/<area>/<what>[/<detail>]``). A stat that is missing or is not a
+number counts as 0, so that figures never stop a crawl.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 RATE_WINDOW = 60.0
-"""Seconds over which "per minute" is taken."""
+"""Seconds over which rates per minute are computed."""
 SHOWN_CAUSES = 5
 
 
@@ -25,20 +25,27 @@ class Figures:
     new: int = 0
     updated: int = 0
     duplicates: int = 0
-    """Articles not stored, because the site already has the text under another URL."""
+    """Articles that were not stored, because the site already has the text under another URL."""
     similar: int = 0
     """Articles stored as members of a story."""
     unchanged: int = 0
     skipped: int = 0
     """Pages not fetched: too young."""
-    not_articles: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     """By cause, the most frequent first."""
     queue: int | None = None
+    waits_for: str = ""
+    """What the crawl waits for, as text. Empty while there are requests."""
     aside: int = 0
     """URLs set aside, by this crawl or an earlier one."""
     useful_share: float | None = None
     """The share of pages outside feeds, sitemaps and sections that held an article; None before the first."""
+    pages: int = 0
+    """Fetched outside feeds, sitemaps and sections."""
+    known: int = 0
+    """Links that were known."""
+    left: Mapping[str, int] = field(default_factory=dict)
+    """Links that were not followed, by reason, the most frequent first."""
     saved: Mapping[str, int] = field(default_factory=dict)
     """Bytes that were not sent: ``unchanged`` (answers of 304), ``head``, ``compression``; most first."""
 
@@ -99,11 +106,18 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         similar=areas["duplicates"]["near"],
         unchanged=areas["unchanged"][""] + areas["articles"]["unchanged"],
         skipped=areas["gated"][""],
-        not_articles=areas["not_article"].total(),
         errors=dict(areas["errors"].most_common()),
         aside=areas["queue"]["aside"],
         queue=areas["queue"]["pending"] if "newsbot/queue/pending" in stats else None,
+        waits_for=str(stats.get("newsbot/queue/waits_for") or ""),
         useful_share=total(sites).useful_share,
+        pages=areas["pages"][""],
+        known=areas["links"]["known"],
+        left={
+            name.removeprefix("rejected/"): count
+            for name, count in areas["links"].most_common()
+            if name.startswith("rejected/")
+        },
         saved=dict(areas["bytes_saved"].most_common()),
     )
 
@@ -143,7 +157,7 @@ _COUNTED = frozenset(
 def site_counters(
     stats: Mapping[str, Any], since: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return what ``newsbot/site/<domain>/<what>`` grew by since an earlier copy of the stats.
+    """Return by how much ``newsbot/site/<domain>/<what>`` has grown since an earlier copy of the stats.
 
     This is what :meth:`newsbot.storage.sources.Sites.add` adds up; sites without growth are left out.
     """
@@ -175,7 +189,7 @@ class Rates:
         self._seen: deque[tuple[float, Figures]] = deque()
 
     def per_minute(self, now: float, current: Figures) -> tuple[float, float]:
-        """Take the totals at ``now`` (seconds of any steady clock); return pages and articles a minute."""
+        """Add the totals at ``now`` (seconds of a monotonic clock). Return pages and articles per minute."""
         self._seen.append((now, current))
         while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW:
             self._seen.popleft()
@@ -213,7 +227,7 @@ def duration(seconds: float) -> str:
 
 
 def number(value: Any) -> int:
-    """Return the value of a stat as a whole number, 0 if it is none."""
+    """Return the value of a stat as a whole number, or 0 if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return 0
     return int(min(max(value, -(2.0**62)), 2.0**62))

@@ -1,4 +1,4 @@
-"""``scrapy crawl monitor``: requests every known page of sites, politely, and keeps what it answers."""
+"""``scrapy crawl monitor``: requests every known page of sites, politely, and stores the responses' data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import parse_html
-from newsbot.items import PageRecord, Reason
+from newsbot.items import Link, PageRecord, Reason
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.rendering import write_reports
@@ -46,12 +46,15 @@ logger = logging.getLogger(__name__)
 
 HEADERS_ONLY = "headers_only"
 AHEAD = 500
-"""Pages of a site that wait at once; the others are still in the crawl database."""
+"""Maximum number of waiting pages per site. The others are read from the crawl database later."""
 _TRIES = 3
 
 
 class MonitorSpider(auxiliary.SideSpider):
-    """The arguments are in :mod:`newsbot.spiders.monitor_arguments`; wrong ones raise ``ArgumentError``."""
+    """Checks pages. Its arguments are in :mod:`newsbot.spiders.monitor_arguments`.
+
+    Wrong arguments raise ``ArgumentError``.
+    """
 
     name = "monitor"
     custom_settings = auxiliary.SETTINGS
@@ -62,7 +65,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.arguments = self.asked.scope
         self.max_pages = self.asked.max_pages
         self.counted: dict[str, dict[str, int]] = {}
-        """By site and verdict."""
+        """By site and verdict, the number of checks."""
         self._no_head: set[str] = set()
         """Hosts that refuse HEAD."""
 
@@ -91,9 +94,9 @@ class MonitorSpider(auxiliary.SideSpider):
         """The storage of the crawl."""
         return self._context.storage
 
-    # --- what is asked for
+    # --- requests
     async def start(self) -> AsyncIterator[Any]:
-        """Yield the pages of all sites in turn, few ahead of what is asked."""
+        """Yield requests for the pages of all sites in turn, at most :data:`AHEAD` per site in advance."""
         rules = {rule.domain: rule for rule in self._crawl.scope.selected_rules()}
         self.counted = {domain: {} for domain in rules}
         left = {domain: self._requests(rule) for domain, rule in rules.items()}
@@ -104,7 +107,7 @@ class MonitorSpider(auxiliary.SideSpider):
                     continue
                 try:
                     some = list(islice(left[domain], AHEAD))
-                except DataError:  # the outage has told it; what was asked for is known to the scheduler
+                except DataError:  # the outage is logged already; the scheduler knows what was requested
                     left[domain] = self._requests(rules[domain])
                     continue
                 if not some:
@@ -116,7 +119,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 await asyncio.sleep(max(0.2, self._context.outage.wait))
 
     def _requests(self, rule: Rule) -> Iterator[Request]:
-        """Yield the requests for the known pages of a site; before them, if links are followed, its seeds."""
+        """Yield the requests for the known pages of a site. If links are followed, its seeds come first."""
         if self.asked.follow == "links":
             for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                 yield self.request_for(url, rule)
@@ -144,7 +147,7 @@ class MonitorSpider(auxiliary.SideSpider):
         found_on: str | None = None,
         depth: int = 0,
     ) -> Request:
-        """Return the first request for a page; ``depth`` counts where there is no record of it."""
+        """Return the first request for a page. ``depth`` is used if the page has no record."""
         reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
         target = Target(
             url=canonicalize(url, rule.drop_query),
@@ -173,19 +176,19 @@ class MonitorSpider(auxiliary.SideSpider):
         )
 
     def going(self, request: Request) -> Request:
-        """Ask by GET where the host has refused HEAD meanwhile."""
+        """Replace HEAD by GET if the host has refused HEAD meanwhile."""
         if request.method != "HEAD" or host_key(request.url) not in self._no_head:
             return request
         return self._request(request.url, request.cb_kwargs["target"], "GET", int(request.meta[ASIDE_KEY]))
 
-    # --- what came
+    # --- responses
     def headers_received(self, request: Request, **more: Any) -> None:
-        """Read no body that nobody wants: raises ``StopDownload``."""
+        """Raise ``StopDownload`` if the body is not needed."""
         if request.meta.get(HEADERS_ONLY) and request.method == "GET":
             raise StopDownload(fail=False)
 
     async def parse(self, response: Response, target: Target) -> AsyncIterator[Any]:
-        """Read one answer: ask again in another way, follow a redirect, or keep what it says."""
+        """Read one response: request the page in another way, follow a redirect, or store the check."""
         request = response.request
         assert request is not None
         tries = int(request.meta[ASIDE_KEY])
@@ -204,11 +207,12 @@ class MonitorSpider(auxiliary.SideSpider):
         answer = _answer(response, None if step is None else step.fault)
         yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
-            for found in self._links_of(response, target):
+            links = await asyncio.to_thread(_links_on, response)
+            for found in self._links_of(links, response, target):
                 yield found
 
     def failed(self, failure: Failure) -> Iterator[Any]:
-        """Keep why there was no answer, after another try if that may pass."""
+        """Store why there was no response. If the error may pass, the page is tried again first."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_of(failure.value)
@@ -221,7 +225,7 @@ class MonitorSpider(auxiliary.SideSpider):
         target: Target = request.cb_kwargs["target"]
         answer = Answer(method=str(request.method), fault=cause)
         check = to_check(target, answer, self._context.clock())
-        with suppress(DataError):  # the outage has told it; the page is asked again in the next run
+        with suppress(DataError):  # the outage is logged already; the next run requests the page again
             self._save(check)
         self._count(check)
         yield _item(check)
@@ -233,7 +237,7 @@ class MonitorSpider(auxiliary.SideSpider):
         return request.replace(meta={**request.meta, ASIDE_KEY: tries})
 
     def _is_ours(self, url: str, target: Target) -> bool:
-        """Return True where the redirect stays on the site: others were not asked for."""
+        """Return True if the redirect stays on the site. Other sites are not checked."""
         return self._context.rule_for(url).domain == target.source
 
     async def _keep(self, check: PageCheck) -> dict[str, Any]:
@@ -242,7 +246,7 @@ class MonitorSpider(auxiliary.SideSpider):
         return _item(check)
 
     def _save(self, check: PageCheck) -> None:
-        """Keep a check, but of a page that was taken out while it was asked for."""
+        """Store a check, unless the page was removed meanwhile."""
         if not self._crawl.removals.covers(fingerprint(check.url), host_key(check.url)):
             self.storage.checks.save([check])
 
@@ -252,15 +256,15 @@ class MonitorSpider(auxiliary.SideSpider):
             of_site[name] = of_site.get(name, 0) + 1
             self._context.count(f"monitor/{name}")
 
-    def _links_of(self, response: Response, target: Target) -> Iterator[Request]:
-        """Keep who links to what; yield requests for pages of the site that have no record."""
+    def _links_of(self, links: list[Link], response: Response, target: Target) -> Iterator[Request]:
+        """Store the links of a page. Yield requests for linked pages of the site that have no record."""
         rule = self._context.rules.get(target.source)
-        found = {} if rule is None else self._on_site(response, rule)
+        found = {} if rule is None else self._on_site(links, rule)
         try:
             known = self.storage.pages.get(list(found))
             linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
             self.storage.pages.discover(linked)
-        except DataError:  # the outage has told it; the links are read again in the next run
+        except DataError:  # the outage is logged already; the next run reads the links again
             return
         if rule is None or target.depth + 1 > rule.max_depth:
             return
@@ -268,18 +272,10 @@ class MonitorSpider(auxiliary.SideSpider):
             if key not in known:
                 yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
 
-    def _on_site(self, response: Response, rule: Rule) -> dict[bytes, str]:
-        """Return the links of a page to pages of its site, by fingerprint."""
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        media = content_type.partition(";")[0].strip().lower()
-        if media and "html" not in media:
-            return {}
-        try:
-            tree = parse_html(response.body, http_content_type_encoding(content_type))
-        except NotAnArticle:  # empty, or a picture that says it is a page
-            return {}
+    def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
+        """Return the links to pages of the rule's site, by fingerprint."""
         found: dict[bytes, str] = {}
-        for link in find_links(tree, response.url):
+        for link in links:
             try:
                 canonical = canonicalize(link.url, rule.drop_query)
             except ValueError:
@@ -293,7 +289,7 @@ class MonitorSpider(auxiliary.SideSpider):
 
     # --- the end
     def finish(self, reason: str) -> None:
-        """Make and keep the report on each site, and say what it says."""
+        """Make, store and log the report on each site."""
         reports = []
         for domain, counted in self.counted.items():
             run = {"began": self._crawl.started, "ended": self._context.clock(), "reason": reason, **counted}
@@ -333,15 +329,28 @@ def _answer(response: Response, fault: str | None) -> Answer:
     )
 
 
+def _links_on(response: Response) -> list[Link]:
+    """Return the links of a page. For any thread."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    media = content_type.partition(";")[0].strip().lower()
+    if media and "html" not in media:
+        return []
+    try:
+        tree = parse_html(response.body, http_content_type_encoding(content_type))
+    except NotAnArticle:  # empty, or an image with an HTML content type
+        return []
+    return find_links(tree, response.url)
+
+
 def _item(check: PageCheck) -> dict[str, Any]:
-    """Return a check as an item: for ``-O checks.jsonl``."""
+    """Return a check as an item, for ``-O checks.jsonl``."""
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
 
 
 def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
-    """Return what is told of a known page: that another one links to it."""
+    """Return a page record that adds ``referrer`` to a known page."""
     return PageRecord(
         url=page.url,
         fingerprint=page.fingerprint,

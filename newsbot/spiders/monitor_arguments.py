@@ -1,4 +1,4 @@
-"""The arguments of ``scrapy crawl monitor -a name=value``: read, checked, explained."""
+"""Parses and checks the arguments of ``scrapy crawl monitor -a name=value``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.errors import ArgumentError
 
 MAX_PAGES = 10_000
-"""With ``follow=links``, where no number is given: a site may have no end."""
+"""Default limit of pages with ``follow=links``, since a site may have endless pages."""
 
 Follow = Literal["known", "links"]
 Method = Literal["HEAD", "GET"]
@@ -26,12 +26,12 @@ HELP = {
     "min_age": "leave out pages that were checked within this time: min_age=12h",
     "report": "write the report on each site to this file: report.html or report.json",
 }
-"""Every argument with what it means; shown when an argument is wrong."""
+"""The meaning of each argument. Error messages show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitoring:
-    """What one run was asked to do."""
+    """The arguments of one run."""
 
     method: Method = "HEAD"
     follow: Follow = "known"
@@ -40,11 +40,11 @@ class Monitoring:
     """Seconds."""
     report: Path | None = None
     scope: Arguments
-    """Where: the part that all spiders share."""
+    """The arguments that all spiders share; they name the sites."""
 
 
 def parse_monitoring(given: Mapping[str, Any]) -> Monitoring:
-    """Return checked arguments. Raises :class:`ArgumentError` whose line says what is allowed."""
+    """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
     values = given_values(given, HELP)
     follow = _one_of("follow", values, ("known", "links"))
     most = count("max_pages", values.get("max_pages"), HELP)

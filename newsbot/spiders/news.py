@@ -1,4 +1,4 @@
-"""``scrapy crawl news``: reads the sources of all sites, follows what looks like news, yields articles."""
+"""``scrapy crawl news``: reads the sources of sites, follows links to articles, and yields articles."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from newsbot.clock import system_clock, utc
 from newsbot.crawl import address_guard
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import cause_of
+from newsbot.crawl.failures import cause_of, text_of
 from newsbot.crawl.seeds import seeds
+from newsbot.crawl.source_state import make_due
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError
 from newsbot.items import Article, EventKind, Reason
@@ -27,11 +28,14 @@ from newsbot.spiders.reading import Reader
 from newsbot.urls import host_key
 
 _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KNOWN_PAGE)
-"""Why a page was not asked for without a fault of the site."""
+"""Reasons for not fetching a page that are not errors of the site."""
 
 
 class NewsSpider(Spider):
-    """The arguments are in :mod:`newsbot.crawl.arguments`; wrong ones raise ``ArgumentError``."""
+    """Crawls news.
+
+    Its arguments are in :mod:`newsbot.crawl.arguments`; wrong ones raise ``ArgumentError``.
+    """
 
     name = "news"
 
@@ -63,13 +67,19 @@ class NewsSpider(Spider):
         return Paging(self._crawl, self.crawler.engine)
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield the sources to begin with; the links middleware queues them."""
-        for found in seeds(self._crawl.context, self._crawl.scope):
+        """Yield the seeds of the crawl. The links middleware queues them."""
+        context, scope = self._crawl.context, self._crawl.scope
+        if self.arguments.now:
+            domains = scope.limited_to or {rule.domain for rule in context.rules}
+            make_due(context.storage, context.frontier, context.rules, domains, context.clock())
+        for found in seeds(context, scope):
             yield found
+        self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
-        """Read one answer: links, and at most one article, of all its pages."""
+        """Read one response. Yield its links, and at most one article with the text of all its pages."""
         visit: Visit = response.meta[META_KEY]
+        await self._reader.parse_ahead(response, visit)
         for result in self._reader.read(response, visit):
             article: Found | Article | None = result
             if isinstance(result, Article) and visit.next_page is not None:
@@ -78,7 +88,7 @@ class NewsSpider(Spider):
                 yield article
 
     def failed(self, failure: Failure) -> None:
-        """Note why there was no answer; the scheduler decides what follows."""
+        """Note in the visit why there was no response. The scheduler decides what follows."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         visit: Visit | None = request.meta.get(META_KEY)
@@ -92,6 +102,6 @@ class NewsSpider(Spider):
         if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
             cause = Reason.PRIVATE_ADDRESS.value
         visit.outcome.error = cause
-        visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=str(failure.value)[:200])
+        visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=text_of(failure.value))
         if cause not in _NO_ERROR and not visit.guessed:
             context.count_error(visit.rule.domain, cause)

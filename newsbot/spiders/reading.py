@@ -1,12 +1,19 @@
-"""Reads one response: finds its kind, and gives its links or its article."""
+"""Reads one response: determines its kind and yields its links or its article."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Iterator, Sequence
-from datetime import UTC, tzinfo
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from functools import cache, partial
+from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from lxml.html import HtmlElement
@@ -18,40 +25,88 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of_status
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
-from newsbot.discovery.feed_types import FeedError
+from newsbot.discovery.feed_types import Feed, FeedError
 from newsbot.discovery.feeds import parse_feed
-from newsbot.discovery.sections import MAX_LINKS, find_links
+from newsbot.discovery.list_pages import split_pages, stated_next
+from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemap_types import SitemapError
-from newsbot.discovery.sitemaps import parse_sitemap
+from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import first_page, next_page, parse_html, read_page
-from newsbot.items import Article, EventKind, Kind, Link, Where
+from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, parse_html, read_page
+from newsbot.extraction.page.parse import MAX_MARKUP
+from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
+from newsbot.middlewares.rendering import RENDERED
 from newsbot.push.websub import hubs_in
-from newsbot.rights import page_rights
+from newsbot.rights import PageRights, page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
 logger = logging.getLogger(__name__)
 
 FEEDS_OF_SECTION = 3
-"""Feeds taken from a section that was found: its own, and the site's."""
+"""Maximum number of feeds taken from a found section: its own and those of the site."""
 
 
 class Reader:
-    """Reads the answers of one crawl."""
+    """Reads the responses of one crawl."""
 
     def __init__(self, crawl: Crawl, *, obeys_noindex: bool) -> None:
-        """``obeys_noindex``: keep no page whose owner wants it in no index."""
+        """``obeys_noindex``: store no page that says ``noindex``."""
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
+        self._learning = crawl.sites.url_learning
         self._indexes, self._obeys_noindex = SitemapIndexes(crawl), obeys_noindex
+        self._one_page = asyncio.Lock()
+
+    async def parse_ahead(self, response: Response, visit: Visit) -> None:
+        """Read a page, or parse a large feed or sitemap, in a thread, so that the event loop is free.
+
+        :meth:`read` uses the result. Pages of any size are read there, because a small page may be slow too:
+        one of 16 kB took 170 ms. They are read one at a time, because a tree may take 50 MB.
+        """
+        if response.status >= 300:
+            return
+        if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
+            return
+        if visit.kind not in (Kind.FEED, Kind.SITEMAP):
+            async with self._one_page:
+                await _in_thread(self._work(response, visit), visit)
+        elif len(response.body) > LARGE or response.body.startswith(_GZIP):
+            await _in_thread(self._work(response, visit), visit)
+
+    def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
+        """Return the part of the reading that needs nothing but its arguments, and changes nothing."""
+        if visit.kind in (Kind.FEED, Kind.SITEMAP):
+            return partial(_parse_source, response, visit)
+        known = Known(self._rights.signals(response.url))
+        if visit.kind is not Kind.SECTION:
+            asked = visit.data.get("where") == Where.ARGUMENT
+            known = replace(
+                known,
+                now=self._context.now(),
+                memory=self._lines.of(visit.rule.domain),
+                vouched=asked or self._learning.vouches(visit.rule, response.url),
+                follows=self._judge.follows(Kind.ARTICLE, visit.rule, visit),
+                obeys_noindex=self._obeys_noindex,
+            )
+        return partial(read_html, response, visit, known)
+
+    def _result(self, response: Response, visit: Visit) -> Any:
+        """Return the result of :meth:`_work`, or raise its error."""
+        return self._work(response, visit)() if visit.parsed is None else visit.parsed.result()
 
     def read(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        """Yield what the answer gives; what it says of the page goes into ``visit``."""
+        """Yield the links or the article of a response. Data on the page are written into ``visit``."""
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
         self._context.count_site(domain, "fetched")
-        visit.note(self._context.clock(), EventKind.FETCHED, status=response.status, bytes=len(response.body))
+        came: Details = {"status": response.status, "bytes": len(response.body)}
+        host = urlsplit(response.url)
+        if host.scheme == "https" and self._context.ignores_certificate(host.hostname or ""):
+            came["tls"] = "not verified"
+        if RENDERED in response.flags:
+            came["rendered"] = True
+        visit.note(self._context.clock(), EventKind.FETCHED, **came)
         if response.status == 304:
             self._unchanged(visit)
             return
@@ -62,14 +117,15 @@ class Reader:
             if not visit.kind.is_source:
                 self._context.count_site(domain, "pages")
             return
-        digest = hashlib.blake2b(response.body, digest_size=16).hexdigest()
+        digest = _digest(response)
         visit.page["content_hash"] = digest
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == digest:
             visit.outcome.changed = False
             self._unchanged(visit)
             return
         if visit.kind.is_source and self._scope.arguments.narrows:
-            # what this crawl leaves out is still new to the next one: it must not find the source unchanged
+            # This crawl leaves out some of the links. The next one must read the source again, so the
+            # validators are cleared.
             visit.page.update(content_hash=None, etag=None, last_modified=None)
         visit.outcome.changed = _hash_before(visit) != digest
         readers = {
@@ -93,12 +149,13 @@ class Reader:
     def _read_feed(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
         try:
             with self._context.timed("feed"):
-                feed = parse_feed(response.body, response.url, _content_type(response), zone=_zone(visit))
+                feed: Feed = self._result(response, visit)
         except FeedError as error:
             self._fault(visit, f"feed_{error.reason}", str(error))
             return
         visit.page["links_count"] = len(feed.links)
         visit.outcome.ttl, visit.outcome.skip_hours = feed.ttl, feed.skip_hours
+        visit.outcome.update_period = feed.update_period
         self._note_window(visit, feed.links)
         if feed.problems:
             self._context.count("feeds/problems", len(feed.problems))
@@ -108,7 +165,7 @@ class Reader:
         yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
 
     def _note_window(self, visit: Visit, links: Sequence[Link]) -> None:
-        """Note how much the source shows at once, and how far that goes back by its dates."""
+        """Note the number of links that the source shows at once, and how far back their dates go."""
         dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
         visit.outcome.shown = len(links)
         if len(dates) > 1 and min(dates) < self._context.clock():
@@ -117,7 +174,7 @@ class Reader:
     def _read_sitemap(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
         try:
             with self._context.timed("sitemap"):
-                sitemap = parse_sitemap(response.body, response.url, zone=_zone(visit))
+                sitemap: Sitemap = self._result(response, visit)
         except SitemapError as error:
             self._fault(visit, f"sitemap_{error.reason}", str(error))
             return
@@ -130,48 +187,50 @@ class Reader:
         if depth < visit.rule.max_depth:
             yield from self._indexes.files(sitemap.children, response.url, visit)
 
-    def _parse(self, response: Response, visit: Visit) -> HtmlElement | None:
-        charset = http_content_type_encoding(_content_type(response))
-        try:
-            with self._context.timed("parse"):
-                tree = parse_html(response.body, charset)
-        except NotAnArticle as error:
-            self._fault(visit, error.reason)
+    def _read_html(self, response: Response, visit: Visit) -> HtmlPage | None:
+        """Return what the page says, or None after a note that it cannot be read."""
+        page: HtmlPage = self._result(response, visit)
+        for step, seconds in page.seconds.items():
+            self._context.spent(step, seconds)
+        if page.fault is not None:
+            self._fault(visit, page.fault)
             return None
-        visit.rights = page_rights(headers_of(response), tree, self._rights.signals(response.url))
-        return tree
+        visit.rights = page.rights
+        return page
 
-    def _links(self, tree: HtmlElement, response: Response, visit: Visit) -> Found:
-        """Return the links of a page; none if it says ``nofollow``."""
+    def _links(self, page: HtmlPage, response: Response, visit: Visit) -> Found:
+        """Return the links of a page, or none if it says ``nofollow``."""
         if not visit.rights.follow:
             visit.note(self._context.clock(), EventKind.NOFOLLOW)
             self._context.count("links/nofollow_pages")
-            return Found(links=(), referrer=response.url, depth=visit.lease.entry.depth + 1)
-        with self._context.timed("links"):
-            links = tuple(find_links(tree, response.url, zone=_zone(visit)))
-        visit.page["links_count"] = len(links)
-        if len(links) >= MAX_LINKS:
+        else:
+            visit.page["links_count"] = page.links_count
+        if page.links_count >= MAX_LINKS:
             self._context.count("links/cut")
             visit.note(self._context.clock(), EventKind.LINKS_CUT, kept=MAX_LINKS)
             logger.info("links cut domain=%s url=%s kept=%d", visit.rule.domain, response.url, MAX_LINKS)
-        return Found(links=links, referrer=response.url, depth=visit.lease.entry.depth + 1)
+        return Found(links=page.links, referrer=response.url, depth=visit.lease.entry.depth + 1)
 
     def _read_section(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        tree = self._parse(response, visit)
-        if tree is None:
+        page = self._read_html(response, visit)
+        if page is None:
             return
         if visit.data.get("where") == Where.SEED and visit.hops:
             self._tell_move(response, visit)
-        if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
-            yield _named(tree, response, visit)
-        elif visit.data.get("where") == Where.AUTODISCOVERY and not visit.rule.has_sources:
-            feeds = find_sources(tree, response.url)[:FEEDS_OF_SECTION]
-            yield Found(links=tuple(feeds), referrer=response.url, depth=visit.lease.entry.depth + 1)
-        self._hubs.offer(response, visit, *hubs_in(tree, response.url))
-        yield self._links(tree, response, visit)
+        if page.named is not None:
+            yield page.named
+        self._hubs.offer(response, visit, *page.hubs)
+        if page.scripts:
+            visit.note(self._context.clock(), EventKind.UNREADABLE, cause=Reason.SCRIPTS)
+            self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
+        yield self._links(page, response, visit)
+        if page.following and visit.rights.follow:
+            # Yielded after the other links: these show whether the next page is worth reading.
+            depth = visit.lease.entry.depth
+            yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
-        """Log that what a rule names has moved to another site: what is found there belongs to that one."""
+        """Log that a source named by a rule has moved to another site. Its links belong to that site."""
         there = self._context.rule_for(response.url).domain
         if there != visit.rule.domain:
             visit.note(self._context.clock(), EventKind.MOVED, to=there)
@@ -187,37 +246,20 @@ class Reader:
         domain = visit.rule.domain
         self._context.count("pages")
         self._context.count_site(domain, "pages")
-        if not looks_like_html(response.body, _content_type(response)):
-            self._no_article(visit, "not_html")
+        page = self._read_html(response, visit)
+        if page is None:
             return
-        tree = self._parse(response, visit)
-        if tree is None:
-            return
-        if first := first_page(tree, response.url):  # its visit fetches this page too, and joins them
+        if page.first is not None:  # the visit of the first page fetches and joins this one
             self._no_article(visit, "continuation")
-            page = Link(url=first, where=Where.REDIRECT, kind=Kind.ARTICLE)
-            yield Found(links=(page,), referrer=response.url, depth=visit.lease.entry.depth)
+            first = Link(url=page.first, where=Where.REDIRECT, kind=Kind.ARTICLE)
+            yield Found(links=(first,), referrer=response.url, depth=visit.lease.entry.depth)
             return
-        links = None
-        if self._judge.follows(Kind.ARTICLE, visit.rule, visit):
-            links = self._links(tree, response, visit)
-        try:
-            with self._context.timed("extract"):
-                memory = self._lines.of(domain)
-                self._refuse_noindex(visit)
-                article = read_page(
-                    response.body,
-                    response.url,
-                    rule=visit.rule,
-                    hint=visit.hint(),
-                    tree=tree,
-                    now=self._context.now(),
-                    memory=memory,
-                )
-        except NotAnArticle as error:
-            self._no_article(visit, error.reason)
-            if visit.data.get("where") == Where.ARGUMENT and not visit.rule.has_sources:
-                yield _named(tree, response, visit)  # its address did not say that it is a front
+        links = self._links(page, response, visit) if page.follows else None
+        article = page.article
+        if article is None:
+            self._no_article(visit, page.refusal, scripts=page.scripts)
+            if page.named is not None:
+                yield page.named  # a front page that its URL did not show
         else:
             visit.outcome.is_article = True
             visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
@@ -227,21 +269,18 @@ class Reader:
             article.discovered_at = utc(visit.discovered_at())
             article.fetched_at = self._context.now()
             article.rights = dict(visit.rights.signals)
-            memory.learn(article.url, article.text.splitlines())
-            if _NEXT.search(response.body) or any("next_page" in one.extract for one in visit.rule.layouts):
-                visit.next_page = next_page(tree, response.url, visit.rule, self._context.now())
+            self._lines.of(domain).learn(article.url, article.shown.splitlines())
+            visit.next_page = page.next_page
             yield article
         if links is not None:
             yield links
 
-    def _refuse_noindex(self, visit: Visit) -> None:
-        """Raise ``NotAnArticle`` for a page whose owner wants it in no index: ours is one."""
-        if not visit.rights.index and self._obeys_noindex:
-            raise NotAnArticle("noindex")
-
-    def _no_article(self, visit: Visit, reason: str) -> None:
+    def _no_article(self, visit: Visit, reason: str, *, scripts: bool = False) -> None:
+        details: Details = {"reason": reason}
+        if scripts:
+            details["scripts"] = True
         visit.outcome.is_article, visit.no_article = False, reason
-        visit.note(self._context.clock(), EventKind.NOT_AN_ARTICLE, reason=reason)
+        visit.note(self._context.clock(), EventKind.NOT_AN_ARTICLE, **details)
         self._context.count(f"not_article/{reason}")
 
 
@@ -257,22 +296,169 @@ def _content_type(response: Response) -> str:
     return (response.headers.get("Content-Type") or b"").decode("latin-1")
 
 
+async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
+    visit.parsed = asyncio.ensure_future(asyncio.to_thread(work))
+    await asyncio.wait([visit.parsed])
+
+
 # --- sources
+LARGE = 1 << 17
+"""Bytes from which a feed or sitemap is parsed in a thread. Parsing so many takes about 50 ms."""
+_GZIP = b"\x1f\x8b"
+
+
+def _parse_source(response: Response, visit: Visit) -> Any:
+    """Return the :class:`Feed` or :class:`Sitemap`. Raises ``FeedError`` or ``SitemapError``."""
+    if visit.kind is Kind.FEED:
+        return parse_feed(response.body, response.url, _content_type(response), zone=_zone(visit))
+    return parse_sitemap(response.body, response.url, zone=_zone(visit))
+
+
+def _digest(response: Response) -> str:
+    return hashlib.blake2b(response.body, digest_size=16).hexdigest()
 
 
 # --- pages
 
 
-def _named(tree: HtmlElement, response: Response, visit: Visit) -> Found:
-    """Return the feeds and sections that a page names which a person began with."""
-    named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
-    return Found(links=named, referrer=response.url, depth=1)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the crawl knows of a page that it has fetched. A section needs the first field only."""
+
+    signals: Mapping[str, str]
+    """The reservations of its host."""
+    now: datetime | None = None
+    memory: SiteMemory | None = None
+    vouched: bool = False
+    """True if the site's articles have URLs like this one."""
+    follows: bool = False
+    """True if the links of an article are wanted."""
+    obeys_noindex: bool = False
+
+
+@dataclass(slots=True)
+class HtmlPage:
+    """What a page says."""
+
+    fault: str | None = None
+    """Why there is no tree."""
+    rights: PageRights = field(default_factory=PageRights)
+    follows: bool = False
+    """True if the links were looked for."""
+    links: tuple[Link, ...] = ()
+    links_count: int = 0
+    following: tuple[Link, ...] = ()
+    """The next pages of a list."""
+    named: Found | None = None
+    """The feeds and sections of a home page."""
+    hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
+    first: str | None = None
+    """The page that this one continues."""
+    article: Article | None = None
+    refusal: str = ""
+    """Why there is no article."""
+    scripts: bool = False
+    """True if there is no article, or no link of a list, because scripts make it."""
+    next_page: str | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    """The duration of each step."""
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Note the duration of the block."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = time.perf_counter() - began
+
+
+def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
+    """Read a page as a section or an article. For any thread; nothing is changed."""
+    page = HtmlPage()
+    content_type = _content_type(response)
+    if visit.kind is not Kind.SECTION and not looks_like_html(response.body, content_type):
+        page.refusal = "not_html"
+        return page
+    try:
+        with page.timed("parse"):
+            tree = parse_html(response.body, http_content_type_encoding(content_type))
+    except NotAnArticle as error:
+        page.fault = error.reason
+        return page
+    page.rights = page_rights(headers_of(response), tree, known.signals)
+    if visit.kind is Kind.SECTION:
+        _read_section(page, tree, response, visit)
+    else:
+        _read_article(page, tree, response, visit, known)
+    return page
+
+
+def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: Visit) -> None:
+    url = response.url
+    where = visit.data.get("where")
+    with page.timed("links"):
+        links = PageLinks(tree, url)
+        if where in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
+            page.named = _named(tree, links, url, visit)
+        elif where == Where.AUTODISCOVERY and not visit.rule.has_sources:
+            feeds = find_sources(tree, url)[:FEEDS_OF_SECTION]
+            page.named = Found(links=tuple(feeds), referrer=url, depth=visit.lease.entry.depth + 1)
+        page.hubs = hubs_in(tree, url)
+        found = links.find(zone=_zone(visit)) if page.rights.follow else []
+        others, following = split_pages(found, url, stated_next(tree, url))
+    page.links, page.following, page.links_count = tuple(others), tuple(following), len(found)
+    if not found and RENDERED not in response.flags:
+        page.scripts = made_by_scripts(tree, of_list=True)
+
+
+def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: Visit, known: Known) -> None:
+    url, rule = response.url, visit.rule
+    page.first = first_page(tree, url)
+    if page.first is not None:
+        return
+    links = cache(partial(PageLinks, tree, url))
+    page.follows = known.follows
+    if known.follows and page.rights.follow:
+        with page.timed("links"):
+            page.links = tuple(links().find(zone=_zone(visit)))
+        page.links_count = len(page.links)
+    try:
+        with page.timed("extract"):
+            if not page.rights.index and known.obeys_noindex:
+                raise NotAnArticle("noindex")  # our search is an index
+            page.article = read_page(
+                response.body,
+                url,
+                rule=rule,
+                hint=visit.hint(),
+                tree=tree,
+                now=known.now,
+                memory=known.memory,
+                vouched=known.vouched,
+            )
+    except NotAnArticle as error:
+        page.refusal = error.reason
+        page.scripts = RENDERED not in response.flags and made_by_scripts(tree)
+        if visit.data.get("where") == Where.ARGUMENT and not rule.has_sources:
+            page.named = _named(tree, links(), url, visit)
+    else:
+        if _NEXT.search(response.body, 0, MAX_MARKUP) or any(
+            "next_page" in one.extract for one in rule.layouts
+        ):
+            page.next_page = next_page(tree, url, rule, known.now)
+
+
+def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found:
+    """Return the feeds and sections that a page names. The page was given by a person."""
+    named = (*find_sources(tree, url), *find_sections(links, url, visit.rule))
+    return Found(links=named, referrer=url, depth=1)
 
 
 def looks_like_html(body: bytes, content_type: str) -> bool:
-    """Return False for JSON, feeds, sitemaps and plain text: parsed as HTML they would look like prose.
+    """Return False for JSON, feeds, sitemaps and plain text. Parsed as HTML they would look like prose.
 
-    What the server calls it counts only where the first bytes say nothing.
+    The content type counts only if the first bytes do not decide.
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):

@@ -1,7 +1,8 @@
-"""``scrapy crawl search``: finds texts on the pages of sites, and keeps where each of them is."""
+"""``scrapy crawl search``: searches the pages of sites for texts and stores where each text was found."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
@@ -17,9 +18,8 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.completion import NO_TLS
 from newsbot.crawl.context import Context
-from newsbot.crawl.failures import cause_of, cause_of_status
+from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.discovery.traps import trap
@@ -27,6 +27,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html
 from newsbot.extraction.page.charset import decode
 from newsbot.extraction.page.visible import plain_lines, visible_text
+from newsbot.items import Link
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
@@ -41,7 +42,10 @@ DEPTH = "depth_from_start"
 
 
 class SearchSpider(Spider):
-    """The arguments are in :mod:`newsbot.spiders.search_arguments`; wrong ones raise ``ArgumentError``."""
+    """Searches pages. Its arguments are in :mod:`newsbot.spiders.search_arguments`.
+
+    Wrong arguments raise ``ArgumentError``.
+    """
 
     name = "search"
     custom_settings = auxiliary.SETTINGS
@@ -67,7 +71,7 @@ class SearchSpider(Spider):
         return self._crawl.context
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield the places to begin with, then all pages of the sites that are known."""
+        """Yield requests for the seeds, then for all known pages of the sites."""
         context = self._context
         domains = {rule.domain: rule for rule in self._crawl.scope.selected_rules()}
         for rule in domains.values():
@@ -94,29 +98,30 @@ class SearchSpider(Spider):
         )
 
     async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
-        """Read one page: keep what is found, go on to its links."""
+        """Read one page: store the texts that were found, and follow its links."""
         if response.status >= 300:
             for again in self._again(response.request, cause_of_status(response.status)):
                 yield again
             return
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        tree, text = _read(response, content_type)
+        tree, text = await asyncio.to_thread(_read, response, content_type)
         if text is None:
             self._context.count("search/no_text")
             return
-        found, whole = self.search.finder.find(text)
+        found, whole = await asyncio.to_thread(self.search.finder.find, text)
         if not whole:
             self._context.count("search/cut_short")
             logger.warning("search cut short url=%s; the expressions took too long", response.url)
         await self._keep(response, rule, found)
         if tree is not None and self.search.follow == "links":
-            for request in self._links(tree, response, rule):
+            links = await asyncio.to_thread(find_links, tree, response.url)
+            for request in self._requests(links, response, rule):
                 yield request
 
     async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
         context, url = self._context, canonicalize(response.url, rule.drop_query)
         if self._crawl.removals.covers(fingerprint(url), host_key(url)):
-            return  # it was taken out while it was read
+            return  # the page was removed while it was read
         results = [
             SearchResult(
                 search=self.search.name,
@@ -136,11 +141,11 @@ class SearchSpider(Spider):
             self.counted[name] += amount
             context.count(f"search/{name}", amount)
 
-    def _links(self, tree: HtmlElement, response: Response, rule: Rule) -> Iterator[Request]:
+    def _requests(self, links: list[Link], response: Response, rule: Rule) -> Iterator[Request]:
         depth, now = response.meta[DEPTH] + 1, self._context.now()
         if depth > rule.max_depth:
             return
-        for link in find_links(tree, response.url):
+        for link in links:
             try:
                 canonical = canonicalize(link.url, rule.drop_query)
             except ValueError:
@@ -153,7 +158,7 @@ class SearchSpider(Spider):
             yield self._request(link.url, rule, depth)
 
     def failed(self, failure: Failure) -> Iterator[Request]:
-        """Count why there was no answer; what may pass is tried again."""
+        """Count why there was no response. If the error may pass, the page is tried again."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         yield from self._again(request, cause_of(failure.value))
@@ -163,7 +168,7 @@ class SearchSpider(Spider):
         if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
             yield request.replace(
                 url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries}
-            )  # many sites answer in one of both ways only
+            )  # many sites answer only over http or only over https
             return
         if request is not None and tries < 3 and may_retry(cause, tries):
             yield request.replace(meta={**request.meta, ASIDE_KEY: tries})
@@ -172,7 +177,7 @@ class SearchSpider(Spider):
         self._context.count(f"errors/{cause}")
 
     def closed(self, reason: str) -> None:
-        """Say what was found, and how to read it."""
+        """Log what was found and how to read it."""
         said = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
         logger.info(
             "search ended reason=%s %s; see: scrapy searches show '%s'", reason, said, self.search.name
@@ -180,7 +185,7 @@ class SearchSpider(Spider):
 
 
 def _read(response: Response, content_type: str) -> tuple[HtmlElement | None, str | None]:
-    """Return the page as a tree and as its visible text; None for what it has not."""
+    """Return the page's tree and its visible text. Either is None if the page has none."""
     charset = http_content_type_encoding(content_type)
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "text/plain":
@@ -189,6 +194,6 @@ def _read(response: Response, content_type: str) -> tuple[HtmlElement | None, st
         return None, None
     try:
         tree = parse_html(response.body, charset)
-    except NotAnArticle:  # empty, or a picture that says it is a page
+    except NotAnArticle:  # empty, or an image with an HTML content type
         return None, None
     return tree, visible_text(tree)

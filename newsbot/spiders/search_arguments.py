@@ -1,4 +1,4 @@
-"""The arguments of ``scrapy crawl search -a name=value``: read, checked, explained."""
+"""Parses and checks the arguments of ``scrapy crawl search -a name=value``."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ HELP = {
     "follow": "links (known pages, and what they link to; the default) or known (known pages only)",
     "max_pages": f"ask for so many pages at most (default: {MAX_PAGES})",
 }
-"""Every argument with what it means; shown when an argument is wrong."""
+"""The meaning of each argument. Error messages show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
-    """What one search was asked to do."""
+    """The arguments of one search."""
 
     name: str
     finder: Finder
     follow: Follow = "links"
     max_pages: int = MAX_PAGES
     scope: Arguments
-    """Where: the part that all spiders share."""
+    """The arguments that all spiders share; they name the sites."""
 
 
 def parse_searching(given: Mapping[str, Any]) -> Searching:
-    """Return checked arguments. Raises :class:`ArgumentError` whose line says what is allowed."""
+    """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
     values = given_values(given, HELP)
     texts = [text.strip() for text in values.get("text", "").split("|")] if values.get("text") else []
     texts += lines_of("texts_file", values.get("texts_file"))

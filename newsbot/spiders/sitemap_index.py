@@ -1,12 +1,16 @@
-"""Sitemap indexes: which of their files are read, in which order, and when again.
+"""Sitemap indexes: decides which of their files are read, in which order, and when again.
 
-An index may name a hundred thousand files. Read are those whose ``lastmod`` is new enough and newer than our
-last look, the newest first; what says no date is tried from both ends of the list, what calls itself news
-before it. The files of a site take a share of its requests only (:data:`SHARE`, :data:`AT_ONCE` to begin
-with) and, but for the freshest, come behind articles; what is left over comes with the next look at the
-index. A file that does not change, or holds old pages only, rests longer and longer; the index brings it back
-when it calls it newer. Of the freshest files news sitemaps, and those that have changed once, rest no longer
-than other sources.
+An index may name a hundred thousand files. A file is read if its ``lastmod`` is new enough and newer than our
+last visit. The newest come first. Files without a date are tried from both ends of the list, after the files
+that are news sitemaps by name.
+
+The files of a site get only a share of its requests: :data:`AT_ONCE` at the beginning, then :data:`SHARE`.
+Except for the freshest, their priority is lower than that of articles. The remaining files are read with
+later visits of the index.
+
+The interval of a file grows as long as it does not change or holds only old pages. The file is due again when
+the index gives it a newer date. Among the freshest files, news sitemaps and files that have changed once have
+intervals no longer than those of other sources.
 """
 
 from __future__ import annotations
@@ -29,18 +33,18 @@ from newsbot.urls import canonicalize, fingerprint
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Files of the indexes of one site that a crawl queues whatever else it fetches there."""
+"""Files that a crawl may queue per site, independent of the pages that it fetches there."""
 SHARE = 0.25
-"""Further ones, for each page that was fetched of the site."""
+"""Further files that it may queue for each page fetched from the site."""
 FRESH = 2 * DAY
-"""Files that changed so lately come before articles."""
+"""Files that have changed within this time (seconds) come before articles."""
 UNDATED = 10
-"""Files without a date that come before articles: the first and the last of the list."""
+"""Number of files without a date that come before articles, from both ends of the list."""
 CHECKS = 3
-"""Looks after which a file that never changed is believed less."""
+"""Visits without a change after which a newer date of a file is doubted."""
 LONGEST_REST = 30 * DAY
 _OLD_BY = 0.1
-"""A file whose newest page is so old rests for this part of its age."""
+"""The interval of a file with old pages only, as a share of the age of its newest page."""
 _CHUNK = 1000
 _NEWS = re.compile(r"//[^/]+/.*(?:news|latest|recent|today)", re.IGNORECASE)
 
@@ -51,26 +55,35 @@ class _Choice:
     patient: list[Child] = field(default_factory=list)
     newer: list[Child] = field(default_factory=list)
     doubtful: list[Child] = field(default_factory=list)
-    """Called newer, but they never had changed when they were looked at again: some sites say so of all."""
+    """Files with a newer date that never had changed when they were visited.
+
+    Some sites date all files anew.
+    """
     old: int = 0
     left: int = 0
 
 
 class SitemapIndexes:
-    """Chooses files of sitemap indexes, and how long each rests; counts them in ``sources``."""
+    """Chooses the files of sitemap indexes and their intervals.
+
+    Counts queued files in the source registry.
+    """
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._scope, self._sources = crawl.context, crawl.scope, crawl.sources
 
     def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
-        """Yield the files of the index at ``url`` to be read now; note how many are left for later."""
+        """Yield the files of the index at ``url`` that are to be read now.
+
+        Note how many are left for later.
+        """
         choice = self._choose(children, visit)
         room = self._room(visit.rule.domain)
         depth = visit.lease.entry.depth + 1
         for chosen in (choice.newer, choice.urgent, choice.doubtful, choice.patient):
             patient = chosen is choice.doubtful or chosen is choice.patient
             if chosen is choice.doubtful and self._scope.arguments.since is None:
-                room //= 2  # something stays for the fresh files of other indexes
+                room //= 2  # leave room for the fresh files of other indexes
             taken = chosen[: max(0, room)]
             room -= len(taken)
             choice.left += len(chosen) - len(taken)
@@ -86,7 +99,8 @@ class SitemapIndexes:
         self._tell(visit, choice, len(children))
 
     def rest(self, visit: Visit, newest: datetime | None = None) -> None:
-        """Let a file of an index rest: twice as long as before if it is unchanged, by its age if it is old.
+        """Set the interval of a file: double it if the file is unchanged; derive it from the age of old
+        files.
 
         ``newest`` is the latest date in it, if it was read and says any.
         """
@@ -126,7 +140,7 @@ class SitemapIndexes:
         return choice
 
     def _looks(self, children: Sequence[Child], visit: Visit) -> Iterator[tuple[Child, PageRecord | None]]:
-        """Yield the files that are not queued already, with what is known of them."""
+        """Yield the files that are not queued already, each with its page record."""
         for start in range(0, len(children), _CHUNK):
             part = children[start : start + _CHUNK]
             keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
@@ -137,13 +151,13 @@ class SitemapIndexes:
                     yield child, page
 
     def _may_look_again(self, seen: float, visit: Visit) -> bool:
-        """Return True if a changed file may be read again: two indexes may name each other for ever."""
+        """Return True if a changed file may be read again. The limit stops indexes that name each other."""
         return self._context.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
 
     def _room(self, domain: str) -> int:
         """Return how many more files of a site may be queued."""
         if self._scope.arguments.since is not None:
-            return MAX_URLS  # a person wants the past
+            return MAX_URLS  # a person asked for older articles
         fetched = int(self._context.stats.get_value(f"newsbot/site/{domain}/fetched", 0))
         return AT_ONCE + int(SHARE * fetched) - self._sources.sitemap_files[domain]
 
@@ -152,7 +166,7 @@ class SitemapIndexes:
         self._context.count("sitemaps/left", choice.left)
         if not choice.left:
             return
-        # the rest is for the next look: it must not find the index unchanged
+        # The next visit reads the remaining files, so it must not find the index unchanged.
         visit.page.update(content_hash=None, etag=None, last_modified=None)
         visit.note(
             self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number
@@ -168,9 +182,9 @@ class SitemapIndexes:
 
 
 def _is_live(visit: Visit) -> bool:
-    """Tell the files into which new articles go: none of them may rest longer than other sources do.
+    """Return True for a file to which new articles are added. Its interval is that of other sources.
 
-    Many indexes say no dates, so that nothing else would bring them back.
+    Many indexes give no dates, so that nothing else would make these files due again.
     """
     entry, before = visit.lease.entry, visit.record
     changed = before is not None and before.changes > 0

@@ -18,6 +18,7 @@ with :func:`newsbot.backends.open_storage`. In reading order:
 * ``mongo``: all of it in MongoDB
 
 Each of the two packages has ``connection`` (transactions, faults), ``schema`` (tables or collections and why
-each index is there), ``rows`` or ``documents`` (an article as it is written), ``words`` (the word index and
-full-text search), and one file for each of the modules above (``removal`` and ``copying`` for ``upkeep``).
+each index is there), ``rows`` or ``documents`` (an article as it is written), and one file for each of the
+modules above (``removal`` and ``copying`` for ``upkeep``). ``mongo`` also has ``changes``: their numbers,
+which triggers give in the data file.
 """

@@ -1,7 +1,7 @@
-"""What happens to an article that comes: new, new version, unchanged, same text or taken.
+"""Decides how a fetched article is stored: new, new version, unchanged, same text or taken.
 
-Pure: a backend looks up what is there, :func:`decide` says what to do, and the backend does it in the same
-transaction.
+Pure functions: a backend reads the existing records, :func:`decide` returns the decision, and the backend
+carries it out in the same transaction.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any, Protocol
 from newsbot.urls import canonicalize, fingerprint
 
 KEPT = ("story", "duplicate_of")
-"""Fields that a new version takes over from the version before, beside the first ``discovered_at``."""
+"""Fields that a new version takes from the previous one, in addition to the first ``discovered_at``."""
 
 
 class Verdict(StrEnum):
-    """What :meth:`Articles.store` did with an article."""
+    """The result of :meth:`Articles.store` for an article."""
 
     NEW = "new"
     UPDATED = "updated"
-    """Same URL, other text or title: kept as a new version."""
+    """Same URL, different text or title: stored as a new version."""
     UNCHANGED = "unchanged"
     """Same URL, same text and title."""
     SAME_TEXT = "same_text"
-    """Another article of the source has this text: not stored, its URL is recorded."""
+    """Another article of the source has this text: not stored, but its URL is recorded."""
     TAKEN = "taken"
-    """Another page's article is kept under this URL, or the URL leads to it: nothing was changed."""
+    """The URL belongs to the article of another page, or is an alias of it: nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The verdict and the canonical URL under which the text is kept."""
+    """The verdict, and the canonical URL that the text is stored under."""
 
     verdict: Verdict
     canonical_url: str
@@ -40,7 +40,7 @@ class Stored:
 
 
 class Record(Protocol):
-    """An article as a backend keeps it: a row or a document."""
+    """An article in a backend's own form: a row or a document."""
 
     def __getitem__(self, name: str, /) -> Any:
         """Return a field."""
@@ -48,31 +48,31 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to an article that comes."""
+    """How an article is to be stored."""
 
     verdict: Verdict
     of: Record
-    """The article that the answer is about: the given one, the one under its URL, or the one that has its
+    """The article that the verdict refers to: the given one, the one under its URL, or the one with its
     text."""
     version: int
     addresses: tuple[str, ...] = ()
-    """URLs that lead to ``of`` from now on, unless they are articles themselves."""
+    """URLs that become aliases of ``of``, unless they are articles themselves."""
 
     @property
     def stored(self) -> Stored:
-        """The answer of :meth:`Articles.store`."""
+        """The return value of :meth:`Articles.store`."""
         return Stored(self.verdict, self.of["canonical_url"], self.version)
 
 
 def decide(
     given: Record, own: Record | None, owner: Record | None, led_to: Record | None, over: str | None = None
 ) -> Decision:
-    """Decide what happens to the article ``given``; this is pure, the backends look up and execute.
+    """Decide how the article ``given`` is stored.
 
-    ``own`` is the article kept under the same canonical URL, ``owner`` another article of the source that
-    has, or once had, the same text, ``led_to`` the article to which the canonical URL leads so far.
-    ``led_to`` counts only for a new article that :func:`names_another_page`, so that backends look it up only
-    then. ``over``: see :meth:`Articles.store`.
+    ``own`` is the article stored under the same canonical URL. ``owner`` is another article of the source
+    that has, or once had, the same text. ``led_to`` is the article that the canonical URL is an alias of. It
+    matters only for a new article that :func:`names_another_page`; backends look it up only in that case.
+    :meth:`Articles.store` documents ``over``.
     """
     if own is None and owner is None:
         if led_to is not None and names_another_page(given):
@@ -97,8 +97,7 @@ def names_another_page(given: Record) -> bool:
 
 
 def of_one_page(one: str, other: str) -> bool:
-    """Return True if two addresses that were fetched belong to one page, or if one of them is not an
-    address."""
+    """Return True if two fetched URLs belong to one page, or if one of them is not a URL."""
     try:
         return fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))
     except ValueError:

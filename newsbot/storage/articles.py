@@ -1,78 +1,136 @@
-"""Articles: what happens to one that comes, its versions, its texts, and full-text search."""
+"""Interfaces for articles, their versions, their texts and the sequence of their changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from newsbot.items import Article
-from newsbot.search.query import ArticleFilter, Hit
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import Stored
 
 MAX_VERSIONS = 30
-"""Versions of an article that are kept beside the present one: the first one and the latest."""
+"""Maximum number of earlier versions kept for an article: the first one and the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedText:
-    """A text that many URLs of a site gave: a wall before the articles, or one page under many addresses."""
+    """A text that many URLs of a site returned, such as a paywall notice or one page under many URLs."""
 
     source: str
     canonical_url: str
-    """Where it is kept."""
+    """The URL that the text is stored under."""
     urls: int
-    """Under how many URLs it came, this one included."""
+    """Number of URLs that returned the text, including this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An article that was stored, was removed, or got other rights or another URL."""
+
+    fingerprint: bytes
+    """Fingerprint of the canonical URL."""
+    article: Article | None
+    """The current article; None if there is no article under this URL any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes since a cursor, in the order of their numbers."""
+
+    found: list[Change]
+    cursor: str
+    """Cursor after the last change of ``found``."""
+    restarted: bool
+    """True if the changes begin with the first one, because the given cursor was empty, belongs to another
+    storage, or is beyond the end of this one (a backup was restored)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The sequence of change numbers of one storage, and its cursors."""
+
+    id: str
+    last: int
+
+    def cursor(self, number: int) -> str:
+        """Return the cursor after the change with this number."""
+        return f"{self.id}-{number}"
+
+    def read(self, cursor: str) -> tuple[int, bool]:
+        """Return the number of the last change before a cursor, and whether reading restarts.
+
+        A cursor of another sequence gives (0, True).
+        """
+        id_, _, number = cursor.partition("-")
+        known = id_ == self.id and number.isdecimal() and int(number) <= self.last
+        return (int(number), False) if known else (0, True)
 
 
 class Articles(Protocol):
-    """Articles by canonical URL."""
+    """Stores articles by canonical URL."""
 
     def store(self, article: Article, over: str | None = None) -> Stored:
-        """Keep an article; :func:`decide` says what happens to it.
+        """Store an article. :func:`decide` determines the result.
 
-        Texts are the same when their ``content_hash`` is the same, or, where one has none, letter by letter.
-        A new version keeps the story, ``duplicate_of`` and first ``discovered_at``; the earlier text is kept
-        as a version (MAX_VERSIONS). The address that was fetched (``url``) leads to the article too, unless
-        it is an article itself.
+        Two texts are the same if their ``content_hash`` is equal, or their characters if one has no hash. A
+        new version keeps the story, ``duplicate_of`` and the first ``discovered_at``; the earlier text is
+        kept as a version (MAX_VERSIONS). The fetched URL (``url``) becomes an alias of the article, unless it
+        is an article itself.
 
-        What is kept under the URL but was fetched from another address is replaced only if ``over`` is its
-        ``content_hash``: the caller has compared the two.
+        If the stored article was fetched from another page, it is replaced only if ``over`` is its
+        ``content_hash``, which shows that the caller has compared the two.
         """
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         """Move an article, with everything that belongs to it, to the canonical URL ``to``.
 
-        Returns False, and does nothing, if the article no longer has this text or if something is kept under
-        ``to``. A story that is named after the old URL is named after the new one.
+        Returns False and does nothing if the article no longer has this text, or if an article exists under
+        ``to``. A story named after the old URL is renamed after the new one.
         """
 
     def get(self, canonical_url: str) -> Article | None:
-        """Return the article kept under this URL, or else fetched from it, or whose text also came from
-        it."""
+        """Return the article with this canonical URL, or else the article that this URL is an alias of."""
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return articles by the fingerprints of their canonical URLs. Unknown ones are left out."""
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
-        """Write what the site reserves of a stored article, without a new version.
+        """Write the rights that a site reserves for a stored article, without creating a new version.
 
-        Nothing happens if the article is not stored.
+        Does nothing if the article is not stored.
+        """
+
+    def save_origin(self, article: Article) -> None:
+        """Write publication time, authors and ``extraction`` of an article, without creating a new version.
+
+        Does nothing if the stored article has another text by now. Counts as a change.
         """
 
     def versions(self, canonical_url: str) -> list[Article]:
-        """Return all kept versions, oldest first, the present one last; empty if unknown."""
+        """Return all stored versions, oldest first, the current one last. Empty for an unknown article."""
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Stream the articles that match now by fetch time, oldest first."""
+        """Stream the matching articles by fetch time, oldest first."""
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return the newest articles that match; undated ones come last."""
 
     def count(self, where: ArticleFilter | None = None) -> int:
         """Return how many articles match."""
 
-    def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
-        """Stream the articles that were stored later than ``after`` and not later than ``until``, in this
-        order.
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        """Return up to ``limit`` changes after ``cursor``. Fewer than ``limit`` means there are no more.
 
-        Times are POSIX seconds by the clock of the worker that stored the present version or the rights. An
-        article that changes while this runs is left out: it belongs to a later time.
+        ``cursor`` comes from an earlier result; an empty cursor starts before the first change. Changes are
+        numbered in commit order, independent of clocks, so that none is missed. An article that changed
+        several times is returned once, in its current state, with its last number. Updates of the story,
+        ``duplicate_of``, ``derived_from`` and aliases do not count as changes.
         """
+
+    def end_of_changes(self) -> str:
+        """Return the cursor after the last change."""
 
 
 class Texts(Protocol):
@@ -82,24 +140,4 @@ class Texts(Protocol):
         """Return the canonical URL of the article of ``source`` that has, or once had, this text."""
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
-        """Return texts that came under at least so many URLs of their site, those under most URLs first."""
-
-    def search(
-        self, query: str, where: ArticleFilter | None = None, *, limit: int = 20, by_time: bool = False
-    ) -> list[Hit]:
-        """Search in title and text, word forms of Russian and English included; see
-        :mod:`newsbot.search.query`.
-
-        Words are joined by AND. Every text is a legal query: a blank one finds everything, newest first; one
-        without a word finds nothing. Best first, or newest first with ``by_time``; a higher ``score`` is
-        better.
-        """
-
-    def waiting(self) -> int:
-        """Return how many articles are not in the word index yet. Searches look through them one by one."""
-
-    def index(self) -> bool:
-        """Index everything that waits, and merge. A process that stores articles does this in the background.
-
-        Returns False if another process holds the index and nothing has changed for a minute and a half.
-        """
+        """Return texts that at least ``least`` URLs of their site returned, most URLs first."""

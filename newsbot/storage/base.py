@@ -2,11 +2,10 @@
 
 These guarantees hold for every repository and both backends:
 
-- Every write is idempotent: doing it twice is doing it once. Unless it says otherwise, a write happens
-  completely or not at all.
+- Every write is idempotent and atomic, unless its docstring says otherwise.
 - Two articles of one source never share a canonical URL or a text (``content_hash``), in any race.
-- What is streamed may be read while others write. Each record comes once.
-- Faults of the backend are raised as :class:`newsbot.errors.DataError` kinds.
+- Streams may be read while others write. Each record is returned once.
+- Backend failures are raised as subclasses of :class:`newsbot.errors.DataError`.
 
 One thread uses a storage at a time; several processes may share the same data.
 """
@@ -26,7 +25,7 @@ class Storage:
     """An open storage. The backends derive from it and fill in the repositories."""
 
     place: str
-    """What people call the place of the data: ``data file`` or ``MongoDB``."""
+    """Name of the data's place in messages: ``data file`` or ``MongoDB``."""
     is_local: bool
     """True for the embedded data file."""
 
@@ -45,11 +44,10 @@ class Storage:
     load: Load
 
     def interrupt(self) -> None:
-        """Make a long read in another thread fail with :class:`newsbot.errors.DataError`, where that is
-        possible."""
+        """Make a long read in another thread fail with :class:`newsbot.errors.DataError`, if possible."""
 
     def close(self) -> None:
-        """Release the backend."""
+        """Close the backend."""
         raise NotImplementedError
 
 

@@ -1,7 +1,6 @@
-"""Notes: small JSON documents that a part of newsbot keeps for itself, such as subscriptions or trust in
-notifiers.
+"""Notes: small JSON documents that parts of newsbot store, such as subscriptions or trust in notifiers.
 
-A note has a kind (the part that keeps it) and a key; writing it again replaces it.
+A note has a kind (the part that stores it) and a key. Writing it again replaces it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 from newsbot.text.words import clean
 
 MAX_NOTE = 64 * 1024
-"""Characters of a note as JSON."""
+"""Maximum number of characters of a note as JSON."""
 MAX_KEY = 2048
 _IDENTITY = ("storage", "identity")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
@@ -24,15 +23,15 @@ class Notes(Protocol):
     """Notes by kind and key."""
 
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
-        """Keep a JSON-able note, in place of an earlier one of the same kind and key.
+        """Store a JSON-able note, which replaces an earlier one of the same kind and key.
 
         Raises ``ValueError`` if it is longer than MAX_NOTE, or its key than MAX_KEY.
         """
 
     def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
-        """Keep ``new`` in place of ``old``, as :meth:`all` gave it (None: there was none).
+        """Replace ``old``, as :meth:`all` returned it (None: no note), by ``new``.
 
-        Returns False, and changes nothing, if another worker has written it meanwhile. Raises as
+        Returns False and changes nothing if another worker has written the note in the meantime. Raises like
         :meth:`save`.
         """
 
@@ -40,14 +39,14 @@ class Notes(Protocol):
         """Return all notes of a kind by key."""
 
     def forget(self, kind: str, key: str) -> bool:
-        """Delete a note; return False if there was none."""
+        """Delete a note. Returns False if there was none."""
 
 
 def identity_of(notes: Notes) -> str:
-    """Return what tells one storage from another wherever it lies: a queue serves one, and notices another.
+    """Return the identity of a storage, by which a queue recognises the storage that it serves.
 
-    It is made when it is asked for first, and moves with the notes. Raises :class:`newsbot.errors.DataError`
-    kinds.
+    The identity is created on first use and moves with the notes. Raises subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     kind, key = _IDENTITY
     found = notes.all(kind).get(key)
@@ -55,17 +54,17 @@ def identity_of(notes: Notes) -> str:
         made = {"id": secrets.token_hex(8)}
         if notes.swap(kind, key, None, made):
             return made["id"]
-        found = notes.all(kind)[key]  # another worker was quicker
+        found = notes.all(kind)[key]  # another worker created it first
     return str(found["id"])
 
 
 def to_json(value: object) -> str:
-    """Return ``value`` as compact JSON that people can read, with characters that every backend takes."""
+    """Return ``value`` as compact and readable JSON, with characters that every backend accepts."""
     return clean(_encode(value))
 
 
 def packed_note(key: str, note: Mapping[str, Any]) -> str:
-    """Return a note as it is kept. Raises ``ValueError`` if it, or its key, is too long."""
+    """Return a note in its stored form. Raises ``ValueError`` if the note or its key is too long."""
     text = to_json(dict(note))
     if len(text) > MAX_NOTE or len(key) > MAX_KEY:
         raise ValueError(f"{key[:100]}: a note of {len(text)} characters is too long (at most {MAX_NOTE})")
@@ -79,5 +78,5 @@ def unpacked_note(text: str) -> dict[str, Any]:
 
 
 def key_of(kind: str, key: str) -> tuple[str, str]:
-    """Return kind and key with characters that every backend takes."""
+    """Return kind and key with characters that every backend accepts."""
     return clean(kind), clean(key)

@@ -1,4 +1,4 @@
-"""The crawl database: one record for each URL ever seen, with its history and its referrers."""
+"""The crawl database, with one record for each URL ever seen, its history and its referrers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from newsbot.text.words import clean
 MAX_REFERRERS = 20
 MAX_HISTORY = 30
 BEGINNING = "discovered"
-"""The event that says where a page was found. It decides how the page is read, so it is always kept."""
+"""The event that records where a page was found. It affects how the page is read, so it is always kept."""
 
 
 class Pages(Protocol):
@@ -45,7 +45,7 @@ class Pages(Protocol):
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
         """Stream the records with ``after < next_due <= until`` (POSIX seconds), the earliest first.
 
-        A frontier that keeps only what is due soon is filled from this.
+        A frontier that keeps only pages that are due soon is refilled from this.
         """
 
 
@@ -70,11 +70,11 @@ _BITS = 8 * _BYTES
 
 @dataclass(slots=True)
 class Referrers:
-    """The pages that link to one page, in bounded space: the first few by name, the others by an estimate.
+    """The pages that link to one page, in bounded space.
 
-    Beyond the first :data:`MAX_REFERRERS` the distinct ones are counted in a bitmap (linear counting, Whang
-    et al., A linear-time probabilistic counting algorithm, 1990): adding one twice is adding it once, and a
-    page that everything links to costs 128 bytes. The error is about 3 % up to 2,000.
+    The first :data:`MAX_REFERRERS` are stored as URLs. The number of further distinct ones is estimated with
+    a bitmap of 128 bytes (linear counting, Whang et al., A linear-time probabilistic counting algorithm,
+    1990). Adding a referrer twice has no effect. The error is about 3 % for up to 2,000 referrers.
     """
 
     kept: list[str] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Referrers:
     bitmap: bytes = b""
 
     def add(self, urls: Iterable[str]) -> bool:
-        """Add some; return True if anything changed."""
+        """Add referrers. Return True if anything changed."""
         changed = False
         for url in urls:
             if url in self.kept:
@@ -108,18 +108,18 @@ class Referrers:
 
 
 def bit_of(url: str) -> int:
-    """Return which bit of the bitmap stands for a referrer."""
+    """Return the index of a referrer's bit in the bitmap."""
     return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=4).digest(), "big") % _BITS
 
 
 def estimate(bitmap: int) -> int:
-    """Return how many referrers have set the bits of ``bitmap``."""
+    """Return the estimated number of referrers that set the bits of ``bitmap``."""
     clear = max(1, _BITS - bitmap.bit_count())
     return round(-_BITS * math.log(clear / _BITS))
 
 
 def referrers_of(page: PageRecord) -> Referrers:
-    """Return the referrers that a record gives."""
+    """Return the referrers of a page record."""
     referrers = Referrers()
     referrers.add(map(clean, page.referrers))
     referrers.count = max(referrers.count, page.referrer_count)

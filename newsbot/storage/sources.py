@@ -1,4 +1,4 @@
-"""Sources (feeds, sitemaps, section fronts) with their polls, and what sites did in total and by the hour."""
+"""Interfaces for sources (feeds, sitemaps, section fronts), their polls, and the counters of sites."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from newsbot.items import Kind
 DAY: Final = 86400
 HOUR: Final = 3600
 KEEP_DAYS: Final = 60
-"""Days of polls that are kept of a source."""
+"""Number of days for which the polls of a source are kept."""
 MAX_POLLS: Final = 5000
-"""Polls of a source in a day; more are not kept."""
+"""Maximum number of polls of a source that are kept per day."""
 KEEP_HOURS: Final = 60 * 24
-"""Hours that are kept of a site."""
+"""Number of hours for which the hourly counters of a site are kept."""
 COUNTED: Final = (
     "fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors",
 )  # fmt: skip
-"""Counters that are kept by the hour; the other counters of a site are only kept as totals."""
+"""Counters that are kept by the hour. The other counters of a site are kept as totals only."""
 ALL: Final = ""
-"""Stands for all sites together."""
+"""The source name for all sites together."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SourceRecord:
-    """What is known of one source: a feed, sitemap or section front. Times are POSIX seconds."""
+    """The state of one source: a feed, sitemap or section front. Times are POSIX seconds."""
 
     url: str
     source: str
@@ -46,7 +46,7 @@ class SourceRecord:
     failing_since: float | None = None
     last_error: str | None = None
     rhythm: dict[str, Any] = field(default_factory=dict)
-    """What the polling policy has learned; JSON-able (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
+    """State of the polling policy, JSON-able (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Poll:
     new: int
     """Links that were not known before."""
     shown: int
-    """Links that the source showed; 0: not known."""
+    """Number of links in the source; 0 if unknown."""
     size: int
     """Bytes of the body."""
     unchanged: bool
@@ -66,9 +66,9 @@ class Poll:
 
 
 class Sources(Protocol):
-    """Source records by URL, and every poll of the last :data:`KEEP_DAYS` days.
+    """Source records by URL, and all polls of the last :data:`KEEP_DAYS` days.
 
-    With the polls a simulation can replay what a site really did.
+    Simulations replay the real behaviour of a site from the polls.
     """
 
     def save(self, records: Iterable[SourceRecord]) -> None:
@@ -78,21 +78,20 @@ class Sources(Protocol):
         """Return all records, or those of one site."""
 
     def log_poll(self, url: str, poll: Poll) -> None:
-        """Keep a poll."""
+        """Store a poll."""
 
     def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
-        """Yield all kept polls, or those of one source, by URL and time."""
+        """Yield all stored polls, or those of one source, sorted by URL and time."""
 
 
 def packed_poll(poll: Poll) -> tuple[int, str]:
-    """Return the day of a poll (days since 1970, UTC), and the poll within it:
-    ``second,new,shown,bytes,unchanged;``."""
+    """Return the day of a poll (days since 1970, UTC) and its text ``second,new,shown,bytes,unchanged;``."""
     day, second = divmod(poll.at, DAY)
     return day, f"{second},{poll.new},{poll.shown},{poll.size},{int(poll.unchanged)};"
 
 
 def unpacked_polls(day: int, text: str) -> Iterator[Poll]:
-    """Yield the polls of a day in the order of time; what is damaged is left out."""
+    """Yield the polls of a day in order of time. Damaged entries are skipped."""
     found = []
     for one in text.split(";"):
         fields = one.split(",")
@@ -105,7 +104,7 @@ def unpacked_polls(day: int, text: str) -> Iterator[Poll]:
 
 @dataclass(slots=True, kw_only=True)
 class SiteRecord:
-    """Counters of one site (a rule's domain), added up over all crawls."""
+    """Counters of one site (a rule's domain), summed over all crawls."""
 
     source: str
     counters: dict[str, float] = field(default_factory=dict)
@@ -118,7 +117,7 @@ class Sites(Protocol):
     """Site records by domain."""
 
     def add(self, record: SiteRecord) -> None:
-        """Add the counters to what is kept of the site; later times win. This alone is not idempotent."""
+        """Add the counters to those of the site. The later times are kept. Not idempotent."""
 
     def all(self) -> dict[str, SiteRecord]:
         """Return all records by domain."""
@@ -126,58 +125,60 @@ class Sites(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """What came of one hour of a site, or of all (``source`` is :data:`ALL`)."""
+    """The counters of one hour for a site, or for all sites (``source`` is :data:`ALL`)."""
 
     source: str
     hour: int
     """Hours since 1970, UTC."""
     counts: Mapping[str, int]
-    """By the names of :data:`COUNTED`; those that are 0 may be missing."""
+    """Counter name (see :data:`COUNTED`) -> value. Zero counters may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """When an article was published and when it was stored."""
+    """The publication and fetch times of an article."""
 
     source: str
     published_at: datetime | None
     precise: bool
-    """The publication is known to the minute at least."""
+    """True if the publication time is known at least to the minute."""
     fetched_at: datetime | None
 
 
 class Activity(Protocol):
-    """What each site did in each hour, and the articles stored last. Overviews and trends are drawn from it.
+    """Hourly counters of each site, and the latest articles, for overviews and trends.
 
-    Counters of a site are added to its hour and to the same hour of all sites together (:data:`ALL`), so that
-    no question has to look at the articles themselves.
+    Counters of a site are added to its own hour and to that of all sites together (:data:`ALL`). Queries
+    therefore never have to read the articles.
     """
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Add counters of sites to their hour ``at`` (POSIX seconds); names not in COUNTED are left out.
+        """Add counters of sites to the hour of ``at`` (POSIX seconds). Names not in COUNTED are ignored.
 
-        This is not idempotent.
+        Not idempotent.
         """
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
-        """Return the hours from ``since`` on (POSIX seconds) of a site, or of all together, by hour.
+        """Return the hours of a site since ``since`` (POSIX seconds), in order of time.
 
-        Hours in which nothing happened are missing.
+        Hours without activity are left out.
         """
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
-        """Return the new articles of each site by the day (days since 1970, UTC), from ``since`` on (POSIX
-        seconds)."""
+        """Return the number of new articles since ``since`` (POSIX seconds): site -> day -> number.
+
+        Days are counted from 1970 (UTC).
+        """
 
     def watched_since(self) -> dict[str, float]:
-        """Return when each site was first crawled, as far as hours are kept, in POSIX seconds."""
+        """Return the first stored hour of each site, in POSIX seconds."""
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """Return the articles fetched last, the newest first, without those that have later versions."""
+        """Return the articles fetched last, newest first. Articles with several versions are left out."""
 
 
 def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:
-    """Return the counters that are kept by the hour, of each site in which something grew, and of all."""
+    """Return the hourly counters of each site with a nonzero counter, and of all sites together."""
     found: dict[str, dict[str, int]] = {}
     total: Counter[str] = Counter()
     for source, counters in sites.items():

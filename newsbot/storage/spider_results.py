@@ -1,9 +1,10 @@
-"""What the spiders ``monitor`` and ``search`` found on the pages of sites.
+"""Results of the spiders ``monitor`` and ``search``.
 
-``monitor`` keeps checks: of each page its last ones, the oldest first. The page records of the news crawl are
-not touched by them. ``search`` keeps searches: a search has a name, chosen by the person who searches, and
-for each page and each text one result, that of the latest look, whatever races and however often it is
-written.
+``monitor`` stores the latest checks of each page, oldest first, and does not touch the page records of the
+news crawl.
+
+``search`` stores, under the name of the search, one result for each page and text: that of the latest look,
+in any race and however often it is written.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12
-"""Checks of a page that are kept, the last ones."""
+"""Number of checks of a page that are stored, the latest ones."""
 MAX_HOPS = 10
 MAX_WORD = 200
-"""Characters of what a header says."""
+"""Maximum number of characters of a header's value."""
 MAX_URL = 2048
 _LARGEST = (1 << 63) - 1
-"""A header may claim any Content-Length."""
+"""Maximum size; a header may state any Content-Length."""
 
 REFUSED = frozenset({401, 402, 403, 407, 429, 451, 999})
-"""Statuses with which a site refuses the crawler: people may well see the page."""
+"""Statuses with which a site refuses the crawler. People may well see the page."""
 NOT_ASKED = frozenset(
     {"robots", "robots_unreachable", "robots_failing", "private_address", "bad_url", "scheme"}
 )
-"""Faults of checks that never were made."""
+"""Faults of pages that were not requested."""
 Verdict = str
-"""``ok``, ``moved`` (a redirect at the end of which is a page), ``broken``, ``refused`` or ``not asked``."""
+"""``ok``, ``moved`` (a redirect that led to a page), ``broken``, ``refused`` or ``not asked``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCheck:
-    """One look at one page. Times are POSIX seconds."""
+    """One check of one page. Times are POSIX seconds."""
 
     url: str
     """The canonical URL of the page."""
@@ -45,28 +46,28 @@ class PageCheck:
     """The site: a rule's domain."""
     at: float
     run: float
-    """When the run began that made the check: all checks of a run have the same."""
+    """Start of the run that made the check; equal for all checks of a run."""
     method: str = "HEAD"
     status: int | None = None
-    """Of the last hop; None: there was no answer."""
+    """Status of the last hop; None: there was no answer."""
     fault: str | None = None
-    """Why there was no answer, in the words of :mod:`newsbot.crawl.failures`."""
+    """Cause of a missing answer, one of the words of :mod:`newsbot.crawl.failures`."""
     size: int | None = None
-    """Bytes as they are sent (Content-Length, or what came); None: not told."""
+    """Bytes as sent (Content-Length, or the bytes received); None: unknown."""
     content_type: str | None = None
     server: str | None = None
     seconds: float | None = None
-    """From the request to the headers of the answer, of the last hop."""
+    """Time from the request of the last hop to the headers of its answer."""
     etag: str | None = None
     last_modified: str | None = None
     hops: tuple[tuple[int, str], ...] = ()
-    """Redirects: the status, and where it led."""
+    """Redirects: status and target."""
     found_on: str | None = None
-    """The page that links there, for pages that the crawl database does not know."""
+    """A page that links to this one, if the crawl database does not know this one."""
 
     @property
     def verdict(self) -> Verdict:
-        """What the check means for people."""
+        """Return the verdict on the page (:data:`Verdict`)."""
         if self.fault in NOT_ASKED:
             return "not asked"
         if self.status is None:
@@ -79,7 +80,7 @@ class PageCheck:
 
     @property
     def outcome(self) -> str:
-        """The status, or the fault, as a word; a page that is as it was (304) is there (200)."""
+        """Return the status or the fault as a word. 304 counts as 200."""
         if self.status == 304:
             return "200"
         return str(self.status) if self.status is not None else (self.fault or "unknown")
@@ -110,7 +111,7 @@ class CheckedPage:
 
     @property
     def since(self) -> float:
-        """Since when, as far as is kept, the outcome is as it is now."""
+        """Return the time since which the outcome is the same, as far as checks are stored."""
         at = self.last.at
         for one in reversed(self.checks):
             if one.outcome != self.last.outcome:
@@ -123,16 +124,17 @@ class Checks(Protocol):
     """Checks by page."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
-        """Keep checks: all, or, where a server fails in between, some (call again).
+        """Store checks.
 
-        Of each page the last MAX_CHECKS by time stay, whatever the order in which they come.
+        If the server fails, some of them may be stored; call again. The latest MAX_CHECKS of each page stay,
+        in whatever order checks come.
         """
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        """Return the checks of those URLs; what was never checked is missing from the answer."""
+        """Return the checks of these URLs. URLs that were never checked are missing."""
 
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        """Stream all checked pages (of a site), in no particular order.
+        """Stream all checked pages, or those of a site, in no particular order.
 
         With ``unlisted`` only those that have no page record.
         """
@@ -140,7 +142,7 @@ class Checks(Protocol):
     def forget(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None
     ) -> int:
-        """Delete all checks of the pages that match everything that is given; return how many pages.
+        """Delete all checks of the pages that match all given conditions. Returns the number of pages.
 
         ``before``: pages whose last check was earlier.
         """
@@ -150,7 +152,7 @@ _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("u
 
 
 def packed_check(check: PageCheck) -> dict[str, Any]:
-    """Return a check as it is kept in the list of its page: bounded, without what is not known."""
+    """Return a check as it is stored in the list of its page: with limited values, without unknown ones."""
     values: dict[str, Any] = {}
     for name in _KEPT:
         value = getattr(check, name)
@@ -166,7 +168,7 @@ def packed_check(check: PageCheck) -> dict[str, Any]:
 
 
 def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
-    """Return the page of what :func:`packed_check` made."""
+    """Return the page whose checks were made by :func:`packed_check`."""
     checks = []
     for one in kept:
         values = {name: one[name] for name in _KEPT if name in one}
@@ -176,17 +178,17 @@ def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) ->
 
 
 MAX_CONTEXT = 200
-"""Characters that are kept on each side of a hit, and of the hit itself."""
+"""Maximum number of characters stored on each side of a hit, and of the hit itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What one look at one page found of one text."""
+    """The result of one look at one page for one text."""
 
     search: str
     """The name of the search."""
     text: str
-    """What was searched for, as it was given."""
+    """The text or pattern, as it was given."""
     url: str
     """The canonical URL of the page."""
     source: str
@@ -196,12 +198,12 @@ class SearchResult:
     regex: bool = False
     positions: Sequence[Position] = ()
     hits: int = 0
-    """How many there are on the page; more than ``positions`` if some of these were left out."""
+    """Number of hits on the page; more than ``positions`` if some of these were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSummary:
-    """One search: on how many pages it found how much, and when it looked."""
+    """One search: its pages and hits, and its first and last look."""
 
     search: str
     pages: int
@@ -214,26 +216,28 @@ class Searches(Protocol):
     """Results by search, text and page."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
-        """Keep results: all, or, where a server fails in between, some (call again).
+        """Store results.
 
-        A result of an earlier look never replaces that of a later one. A result without positions says that
-        the text is not on the page: what an earlier look found there is deleted.
+        If the server fails, some of them may be stored; call again. A result never replaces one of a later
+        look. A result without positions means that the page no longer has the text: the stored result is
+        deleted.
         """
 
     def results(
         self, search: str, *, text: str | None = None, source: str | None = None
     ) -> Iterator[SearchResult]:
-        """Stream the results of a search (of one text, of one site), in no particular order."""
+        """Stream the results of a search, of one text or of one site, in no particular order."""
 
     def all(self) -> list[SearchSummary]:
-        """Return all searches that found something, the latest first."""
+        """Return all searches that have results, the latest first."""
 
     def forget(self, search: str) -> int:
         """Delete the results of a search; return how many."""
 
 
 def bounded(result: SearchResult) -> SearchResult:
-    """Return a result as it is kept: within bounds, and with signs that every file takes."""
+    """Return a result as it is stored: with limited values, and with characters that every backend
+    accepts."""
     positions = tuple(
         Position(
             start=one.start,

@@ -1,4 +1,4 @@
-"""Stories: articles that tell the same thing, under one id."""
+"""Stories: groups of articles that report the same event, under one id."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _DAY = timedelta(days=1)
 
 
 def story_id(url: str) -> str:
-    """Return the id of the story that the article with this canonical URL begins: stable for ever."""
+    """Return the id of the story that the article with this canonical URL begins. It never changes."""
     return fingerprint(url).hex()
 
 
 def out_by(article: Article) -> tuple[datetime, datetime, str]:
-    """Return a key that sorts articles in the order of their publication, as far as it is known.
+    """Return a sort key for the order of publication, as far as it is known.
 
-    Some pages give only the day of publication, some nothing, some the time of their last update. What was
-    seen was published by then, whatever its page says. So the key is the moment that the page gives, or the
-    moment when the page was seen if that was earlier or the page gives nothing. A page that gives only its
-    day comes before a page of the same day with an hour if it was seen before that hour. Of equal ones the
-    one that was fetched first comes first.
+    Some pages state only the day of publication, some nothing, and some the time of their last update. An
+    article was published before it was first seen, whatever its page states. The key is therefore the stated
+    time, or the time when the page was first seen if that was earlier or no time is stated. A page that
+    states only a day sorts before a page with an hour of the same day if it was seen before that hour. Equal
+    articles are sorted by fetch time.
     """
     fetched = article.fetched_at or _NEVER
     seen = min(fetched, article.discovered_at or _NEVER)
@@ -38,14 +38,14 @@ def out_by(article: Article) -> tuple[datetime, datetime, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """Articles that tell the same thing; members oldest first by publication."""
+    """Articles that report the same event, sorted by publication, oldest first."""
 
     story: str
     members: list[Article]
 
     @property
     def sources(self) -> set[str]:
-        """The domains that carry the story."""
+        """The domains that have an article in the story."""
         return {article.source for article in self.members}
 
     @property
@@ -61,22 +61,22 @@ class Joined:
     story: str
     """The id of the one story."""
     missing: bool
-    """True if an article was not stored. It may have been stored meanwhile: look again."""
+    """True if an article was not stored. It may have been stored in the meantime; call again."""
 
 
 class Stories(Protocol):
-    """Which articles belong to which story."""
+    """Assigns articles to stories."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        """Bring the stories of these articles into one, with all their members.
+        """Merge the stories of these articles, with all their members, into one.
 
-        Of several stories the one whose first article was fetched earliest keeps its id. The ids of the
-        others lead to it for ever. An article that is not stored yet counts by the story that it would begin
-        (:func:`story_id`), and finds the joined story when it is stored and joined itself.
+        The story whose first article was fetched earliest keeps its id. The ids of the others remain
+        redirects to it. An article that is not stored yet takes part with the story that it would begin
+        (:func:`story_id`); it gets the merged story when it is stored and joined itself.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        """Put a stored article into a story. Nothing happens if the article is not stored."""
+        """Assign a stored article to a story. Does nothing if the article is not stored."""
 
     def recent(
         self,
@@ -86,19 +86,19 @@ class Stories(Protocol):
         min_sources: int = 1,
         limit: int = 50,
     ) -> list[Story]:
-        """Return the stories with at least so many members of so many sources, the most recent first.
+        """Return stories with at least ``min_members`` from ``min_sources``, the most recent first.
 
-        The members come without their texts. ``since``: only stories with a member that was published (or,
-        where that is unknown, fetched) then or later.
+        The members have no texts. ``since`` selects stories with a member that was published (or fetched, if
+        that is unknown) at that time or later.
         """
 
 
 def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[str, str]) -> set[str]:
-    """Return the ids of the stories that joining some articles brings together.
+    """Return the ids of the stories that are merged when some articles are joined.
 
-    ``own`` are the ids of the stories that the articles would begin, ``stories`` those in which they are
-    (None: not stored), ``noted`` says where a story is now that was joined before. An article's own id counts
-    only where another article has noted it, or will look for it.
+    ``own`` are the ids of the stories that the articles would begin. ``stories`` are their current stories
+    (None: not stored). ``noted`` maps stories that were merged before to their current story. An article's
+    own id is included only if another article has recorded it or will look it up.
     """
     roots = {noted.get(story, story) for story in stories if story}
     pairs = zip(own, stories, strict=True)
@@ -106,14 +106,16 @@ def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[s
 
 
 def is_settled(story: str, own: str, noted: Mapping[str, str]) -> bool:
-    """Return True if joining the article of ``story`` alone would change nothing; names as for
-    :func:`roots_of`."""
+    """Return True if joining the article of ``story`` alone would change nothing.
+
+    The arguments have the same meaning as for :func:`roots_of`.
+    """
     return noted.get(story, story) == story and (own == story or noted.get(own, story) == story)
 
 
 def readdressed_story(old: str, new: str, noted: str | None) -> str:
     """Return the new id of the story ``old`` when its first article moves to the URL of the story ``new``.
 
-    ``noted``: where the story ``new`` is now, if it was joined with another one.
+    ``noted`` is the current story of ``new``, if it was merged with another one.
     """
     return new if noted is None or noted == old else noted

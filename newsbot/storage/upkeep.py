@@ -1,10 +1,10 @@
-"""Upkeep: taking data out for good, and copying everything from one storage to another.
+"""Deletes data for good, and copies all data from one storage to another.
 
-Removal: what is asked to stay out is noted elsewhere (:mod:`newsbot.sites.removals`); storage itself forgets.
+Removal: the storage does not remember what was removed; :mod:`newsbot.sites.removals` does.
 
-Copying (``scrapy move``): a copy is whole. A storage of any kind that takes it answers every question as the
-first one did. Copies come in the order of their keys, so that a move can go on after the last key. Nobody
-else should write meanwhile.
+Copying (``scrapy move``): a copy is complete. A storage of any kind that loads it gives the same answers as
+the first one. Copies come in the order of their keys, so that a move can continue after the last key. Nobody
+else should write in the meantime.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
 
 REMOVED_AT_ONCE = 500
-"""Articles or pages that one call may be given: each call looks through the texts of their sites once."""
+"""Maximum number of articles or pages in one call. Each call reads the texts of their sites once."""
 AT_ONCE = 500
-"""Copies that a storage reads at once."""
+"""Number of copies that a storage reads at once."""
 
 Domains = Sequence[str] | None
 """Domains of the sites wanted; None: all."""
 
 
 class Removal(Protocol):
-    """What goes because it is asked for (addresses to site), and what goes because it is old (old_versions
-    on).
+    """Deletes data on request (``addresses`` to ``site``) and old data (``old_versions`` on).
 
-    Of what is old the present versions of articles stay, and so does what is known of a URL: without it a
+    Old data do not include the current versions of articles and the records of URLs: without its record a
     crawl would take an old page for a new one.
     """
 
@@ -38,16 +37,17 @@ class Removal(Protocol):
         """Return the other URLs that lead to these articles."""
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
-        """Delete articles with their versions, texts, other URLs and words; return how many there were.
+        """Delete articles with their versions, texts, other URLs and words. Returns how many there were.
 
-        Articles that name one of them as ``duplicate_of`` or ``derived_from`` name nothing afterwards. A URL
-        that leads to another article leads nowhere afterwards.
+        ``duplicate_of`` and ``derived_from`` of other articles no longer name them. A URL that was an alias
+        is none afterwards.
         """
 
     def pages(self, fingerprints: Sequence[bytes]) -> int:
-        """Delete page records, and what searches and checks found there; return how many records there were.
+        """Delete page records, and the results of searches and checks of these pages. Returns how many
+        records there were.
 
-        What was found goes also where there is no record of the page.
+        Results are deleted also if the page has no record.
         """
 
     def sources(self, urls: Sequence[str]) -> int:
@@ -61,7 +61,7 @@ class Removal(Protocol):
         """Return how many earlier versions of articles were fetched before this moment."""
 
     def drop_versions(self, before: datetime, limit: int) -> int:
-        """Delete so many of them; return how many were deleted, 0 when none is left."""
+        """Delete up to ``limit`` of them. Returns how many were deleted; 0 when none is left."""
 
     def old_pages(self, before: float) -> int:
         """Return how many page records are old and still have their history or their referrers.
@@ -71,7 +71,7 @@ class Removal(Protocol):
         """
 
     def slim_pages(self, before: float, limit: int) -> int:
-        """Take history and referrers from so many of them; return how many that were, 0 when none is left.
+        """Delete history and referrers of up to ``limit`` of them. Returns how many; 0 when none is left.
 
         Address, state, counts, validators and times stay.
         """
@@ -79,7 +79,7 @@ class Removal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageCopy:
-    """A page, and its referrers that are only counted (see :class:`newsbot.storage.pages.Referrers`)."""
+    """A page, and the bitmap of its further referrers (see :class:`newsbot.storage.pages.Referrers`)."""
 
     page: PageRecord
     bitmap: bytes = b""
@@ -95,7 +95,7 @@ class ArticleCopy:
     """An article with its earlier versions, the oldest first."""
 
     fingerprint: bytes
-    """Of the canonical URL."""
+    """Fingerprint of the canonical URL."""
     article: Article
     earlier: tuple[Article, ...]
 
@@ -116,7 +116,7 @@ class TextCopy:
 
     @property
     def key(self) -> str:
-        """Source and hash: neither has a space."""
+        """Source and hash, neither of which has a space."""
         return f"{self.source} {self.content_hash}"
 
 
@@ -140,7 +140,7 @@ class JoinedStory:
 
     story: str
     into: str
-    """Where its articles are now."""
+    """The story that its articles are in now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class KeptNote:
     kind: str
     key: str
     body: str
-    """JSON."""
+    """The note as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,29 +160,29 @@ class PollDay:
     url: str
     day: int
     polls: tuple[str, ...]
-    """As they are packed, in order."""
+    """The polls as they are stored, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteHour:
-    """What a site did in an hour (:class:`newsbot.storage.sources.Activity`)."""
+    """The counters of a site in one hour (:class:`newsbot.storage.sources.Activity`)."""
 
     source: str
     hour: int
     counts: tuple[int, ...]
-    """In the order of :data:`newsbot.storage.sources.COUNTED`."""
+    """The counters, in the order of :data:`newsbot.storage.sources.COUNTED`."""
 
 
 Book = JoinedStory | KeptNote | PollDay | SiteHour
-"""What is kept beside pages and articles. A crawl goes on without it, but not as before."""
+"""Data besides pages and articles. A crawl without them continues, but loses what it learned."""
 
 
 class Dump(Protocol):
-    """Reading everything out. ``after`` is the key of the last copy that was taken; empty: from the
+    """Copies all data out of a storage. ``after`` is the key of the last copy that was taken; empty: from the
     beginning."""
 
     def count(self) -> dict[str, int]:
-        """Return about how many there are, for progress bars: keys pages, articles, texts, aliases."""
+        """Return approximate counts for progress bars, with the keys pages, articles, texts, aliases."""
 
     def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
         """Stream all pages."""
@@ -201,27 +201,27 @@ class Dump(Protocol):
 
 
 class Load(Protocol):
-    """Taking in what :class:`Dump` gave. What is there already stays, except records of sites."""
+    """Loads the copies of :class:`Dump`. Existing data stay, except the records of sites."""
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
-        """Keep pages that are not there yet."""
+        """Store pages that do not exist yet."""
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
-        """Keep articles that are not there yet, and make them findable."""
+        """Store articles that do not exist yet, and make them findable."""
 
     def texts(self, copies: Sequence[TextCopy]) -> None:
-        """Keep texts; those of articles that are not there are left out."""
+        """Store texts, except those of articles that do not exist."""
 
     def aliases(self, copies: Sequence[AliasCopy]) -> None:
-        """Keep other URLs; those of articles that are not there are left out."""
+        """Store other URLs, except those of articles that do not exist."""
 
     def sites(self, records: Iterable[SiteRecord]) -> None:
-        """Write the records of sites whole."""
+        """Replace the records of sites."""
 
     def books(self, books: Sequence[Book]) -> None:
-        """Keep joined stories, notes, polls and hours that are not there yet."""
+        """Store joined stories, notes, polls and hours that do not exist yet."""
 
 
 def poll_day(url: str, day: int, polls: str) -> PollDay:
-    """Return a day's polls, which are written one behind the other, each with ``;`` at its end."""
+    """Return a day's polls from the stored text, in which each poll ends with ``;``."""
     return PollDay(url, day, tuple(sorted(f"{one};" for one in polls.split(";") if one)))

@@ -2,8 +2,8 @@
 
 Files in reading order:
 
-* ``words``: what a word is
-* ``stems``: words as search compares them
+* ``words``: splits a text into words and normalizes them
+* ``stems``: stems of words, for search
 * ``months``: names of months (``months.txt``)
 * ``time_zones``: names of time zones
 * ``differences``: the differences between two versions of an article

@@ -1,7 +1,8 @@
-"""The differences between one version of an article and the next, for people and programs."""
+"""The differences between two versions of an article, for people and programs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -13,14 +14,19 @@ FIELDS: Final = (
     "title", "summary", "authors", "agencies", "published_at", "modified_at", "language", "section", "tags",
     "image", "form", "partial",
 )  # fmt: skip
-"""Fields that are compared whole; the text is compared by its lines."""
+"""Fields that are compared as a whole; the text is compared by lines."""
 MAX_LINES: Final = 2000
-"""Lines of a text that are compared; of longer ones only the size is told."""
+"""Lines of a text that are compared; for longer texts only the size is reported."""
+
+MAX_WORDS: Final = 2000
+_WORD = re.compile(r"\S+\s*|\s+")
 
 
 def changes(before: Article, after: Article) -> dict[str, Any]:
-    """Return what differs: field → ``[before, after]``, and ``text`` → ``{"removed": […], "added": […]}``."""
-    rows = before.as_row(), after.as_row()
+    """Return the differences: field → ``[before, after]``, and ``text`` → ``{"removed": […], "added":
+    […]}``.
+    """
+    rows = before.to_dict(), after.to_dict()
     found: dict[str, Any] = {
         name: [row[name] for row in rows] for name in FIELDS if rows[0][name] != rows[1][name]
     }
@@ -41,17 +47,32 @@ def _lines(before: str, after: str) -> dict[str, list[str]]:
     return {"removed": removed, "added": added}
 
 
+def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the word changes between lines, as pairs of ``kept``, ``removed`` or ``added`` and a text.
+
+    If one side has more than MAX_WORDS words, whole lines are returned.
+    """
+    old, new = (_WORD.findall("\n".join(lines)) for lines in (removed, added))
+    if max(len(old), len(new)) > MAX_WORDS:
+        return [("removed", "".join(old)), ("added", "".join(new))]
+    found = []
+    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        parts = (("kept", old[i:j]),) if tag == "equal" else (("removed", old[i:j]), ("added", new[k:m]))
+        found += [(name, "".join(words)) for name, words in parts if words]
+    return found
+
+
 def version_rows(versions: Sequence[Article]) -> list[dict[str, Any]]:
-    """Return each version as a row, oldest first, with ``changes`` since the one before."""
+    """Return one row per version, oldest first, with the ``changes`` since the previous one."""
     before = [None, *versions[:-1]]
     return [
-        one.as_row() | {"changes": {} if old is None else changes(old, one)}
+        one.to_dict() | {"changes": {} if old is None else changes(old, one)}
         for old, one in zip(before, versions, strict=True)
     ]
 
 
 def version_lines(versions: Sequence[Article]) -> Iterator[str]:
-    """Yield the versions for people: when, and what changed; the first one whole."""
+    """Yield the versions as text: the time and the changes; the first version in full."""
     for number, one in enumerate(versions):
         yield f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}"
         if number == 0:

@@ -31,19 +31,21 @@ def _numbers() -> dict[str, int]:
 
 
 def _key(name: str) -> str:
-    """What is compared: case goes, with what Turkish and Greek capitals leave when they become small."""
+    """Return a name for comparison: lower case, without marks that lower-casing Turkish and Greek capitals
+    adds.
+    """
     return normalize("NFC", name.casefold()).replace("i\u0307", "i").rstrip(".")
 
 
 def _plain(name: str) -> str:
-    """A name of :func:`_key` without accents, as capitals and hurried people write it: ΜΑΙΟΥ, fevrier."""
+    """Return a name from :func:`_key` without accents, which are often omitted: ΜΑΙΟΥ, fevrier."""
     if name.isascii() or name > _LAST_ACCENTED:
         return name
     return "".join(sign for sign in normalize("NFD", name) if not combining(sign)).replace("ı", "i")
 
 
 _LAST_ACCENTED = "\u06ff"
-"""In later scripts the marks are vowels."""
+"""In scripts after this character, marks are vowels."""
 
 MONTHS: dict[str, int] = _numbers()
 """Month number by lower-case name."""
@@ -56,13 +58,13 @@ AMBIGUOUS = {
     "lip": {"hr": 6, "uk": 7, "pl": 7},
     "srp": {"hr": 7},
 }
-"""Names that mean different months; the language decides, else :data:`MONTHS`."""
+"""Names with several meanings; the language decides, else :data:`MONTHS`."""
 _ADDED = "'’׳॰"
-"""Signs of an abbreviation or a quotation that are no part of a name."""
+"""Signs of an abbreviation or a quotation that are not part of a name."""
 
 
 def month(name: str, language: str | None = None) -> int | None:
-    """Return the number of the month that ``name`` means, None for a word that is no month.
+    """Return the number of the month ``name``, or None if it is not a month.
 
     ``language`` may be a tag with a country (``pl-pl``).
     """
@@ -73,7 +75,7 @@ def month(name: str, language: str | None = None) -> int | None:
 
 
 def _inflected(name: str) -> int | None:
-    """The month of a name with a preposition or an ending of its own, or a sign behind it."""
+    """Return the month of a name with a preposition, an inflectional ending, or a sign after it."""
     name = name.rstrip(_ADDED)
     bare = name.removesuffix("י").removesuffix("ren")
     return _PLAIN.get(_plain(name)) or MONTHS.get(name.removeprefix("ב")) or MONTHS.get(bare)

@@ -13,9 +13,9 @@ HOURS = {
     "pt": -8.0, "akst": -9.0, "akdt": -8.0, "hst": -10.0, "brt": -3.0, "art": -3.0,
     "met": 1.0, "mest": 2.0, "msd": 4.0,
 }  # fmt: skip
-"""Hours east of Greenwich. Single military letters mean nothing in practice (RFC 2822, 4.3)."""
+"""Hours ahead of UTC. Single military letters are unreliable in practice (RFC 2822, 4.3)."""
 _SUMMER = frozenset({"et", "ct", "mt", "pt"})
-"""Names that mean the winter and the summer clock, each in its time."""
+"""Names that cover both standard and summer time."""
 _ELSEWHERE = {("cst", "zh"): 8.0, ("ist", "he"): 2.0, ("ist", "ga"): 1.0, ("bst", "bn"): 6.0}
 """Names that mean another zone on pages in some languages."""
 

@@ -1,12 +1,14 @@
-"""What a word is: the one form of text that duplicate keys, signatures and full-text search use.
+"""Defines words: the one form of text for duplicate keys, signatures and full-text search.
 
-:func:`fold` makes texts equal that people take for the same: case, ё and е, accents, ligatures and
-widths (Unicode's NFKD), invisible characters, the points of Arabic and Hebrew. й, the Japanese voiced
-sounds and the vowel signs of India stay: they are letters, whose marks are no accents. Words are runs of
-letters and digits; in scripts written without spaces (Chinese, Japanese, Thai …) each character is a word, or
-a whole text would be one.
+:func:`fold` makes texts equal that people take for the same. It unifies case, ё and е, accents, ligatures and
+widths (Unicode's NFKD), removes invisible characters and the points of Arabic and Hebrew, and unifies
+look-alike Latin letters in Cyrillic words, and vice versa. й, the Japanese voiced sounds and the vowel signs
+of India stay, because they are letters and not accents.
 
-Everything here is linear in the length of the text, whatever it holds.
+Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
+a word; otherwise a whole text would be one word.
+
+All functions are linear in the length of the text, for any input.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 VERSION = 2
-"""Grows when the same text begins to give other words: what was computed from words is then out of date."""
+"""Increased when the same text begins to give other words: values computed from words are then outdated.
+
+Since November 2026, words of two scripts count as words of one; the number did not change.
+"""
 
 MAX_TEXT = 2_000_000
-"""Characters; what a text has beyond is not looked at (a long novel has one million)."""
+"""Characters of a text that are used (a long novel has one million)."""
 
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -56,7 +61,7 @@ _VOWELS = frozenset(
     for code in codes
     if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
 )
-"""Vowel signs, and the sign for none, of scripts with spaces: marks to Unicode, but parts of every word."""
+"""Vowel signs and the virama of scripts with spaces: marks in Unicode, but parts of words."""
 _LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # beside the underscore
 _WORD = re.compile(f"[{_LETTER}]+")
 _WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
@@ -73,20 +78,38 @@ _FEW = 8
 _DEPENDING = _LETTERS_OF_THEIR_OWN + "\u0306"
 _SHORT = MAX_TEXT // 18  # one sign may become 18: a longer text may be cut while it is folded
 _BEYOND = re.compile(r"[^\x00-\x7fа-яё]")
-"""What may be a mark, an invisible sign or a letter to take apart."""
+"""Characters that may be marks, invisible, or decomposable."""
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form in which equal words are equal. Folding twice changes nothing."""
+    """Return ``text`` folded, so that equal words are equal strings. Folding twice changes nothing."""
     text = _decompose(text.casefold()).casefold()  # ™ is taken apart into capitals
     text = _decompose(text)
     for letter, same in _SAME:
         text = text.replace(letter, same)
-    return unicodedata.normalize("NFC", text)
+    return _MIXED.sub(_in_one_script, unicodedata.normalize("NFC", text))
+
+
+_CYRILLIC = "\u0430-\u045f"
+_MIXED = re.compile(rf"(?<![^\W\d_])(?:[a-z]++[{_CYRILLIC}]|[{_CYRILLIC}]++[a-z])[^\W\d_]*+")
+"""A word that begins in one of the two scripts and continues in the other; linear for any input."""
+_LATIN_OF: dict[str, str | int | None] = dict(zip("авсеніјкморѕтху", "abcehijkmopstxy", strict=True))
+"""Cyrillic letters and the Latin ones that look like them, small or as capitals (Unicode's TR 39)."""
+_CYRILLIC_OF: dict[str, str | int | None] = {str(latin): letter for letter, latin in _LATIN_OF.items()}
+
+
+def _in_one_script(word: re.Match[str]) -> str:
+    """Replace look-alike letters of one script if the word is then in one script."""
+    signs = set(word[0])
+    latin = {sign for sign in signs if sign.isascii()}
+    for foreign, table in ((latin, _CYRILLIC_OF), (signs - latin, _LATIN_OF)):
+        if foreign <= table.keys():
+            return word[0].translate(str.maketrans(table))
+    return word[0]
 
 
 def letters(word: str) -> str:
-    """Return one word as it was written, folded, without what is no letter or digit; it may be empty."""
+    """Return one written word, folded, with letters and digits only; it may be empty."""
     return "".join(one for one in fold(word) if one.isalnum() or one in _VOWELS)
 
 
@@ -107,10 +130,10 @@ def token_bytes(text: str) -> list[bytes]:
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern whose matches are the words of ``text`` as it stands, not folded.
+    """Return the pattern whose matches are the words of ``text`` as written, not folded.
 
-    Marks and invisible characters belong to the word around them, so that :func:`fold` of each match
-    is one word. Replace ``_`` by a space first: it parts words.
+    Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
+    Replace ``_`` by a space first, because it separates words.
     """
     if _RARE.search(text) is None:
         return _WRITTEN_WORD
@@ -119,21 +142,21 @@ def word_pattern(text: str) -> re.Pattern[str]:
 
 
 _WRITTEN_WORD = re.compile("\\w[\\w\u00ad\u0300-\u036f\u0483-\u0487\u200b-\u200f\u2060\ufeff]*")
-"""For nearly all English and Russian texts, in half the time."""
+"""The fast pattern for nearly all English and Russian texts; it takes half the time."""
 _RARE = re.compile(
     "[\u0488-\u0489\u0590-\u1dff\u202a-\u202e\u2061-\u206f\u20d0-\u20ff\u2ce0-\uabff\uf900-\ufefe\uff00-\U0010ffff]"
 )
-"""What stands in the class of no such word, or in scripts without spaces."""
+"""Characters that the fast pattern does not handle, or of scripts without spaces."""
 _WITH_MARKS = (
     *((0xAD, 0x3100), (0xA660, 0xAC00), (0xFB1E, 0x13460), (0x16AF0, 0x17000)),
     *((0x1BC90, 0x1BCB0), (0x1CF00, 0x1E990), (0xE0000, 0xE01F0)),
 )
-"""Where Unicode has marks and invisible characters."""
+"""Unicode ranges with marks and invisible characters."""
 
 
 @cache
 def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches words as written, without and with scripts that have no spaces."""
+    """Return the patterns for words as written, without and with scripts that have no spaces."""
     places = (range(*ends) for ends in _WITH_MARKS)
     inside = _ranges(code for codes in places for code in codes if _is_invisible(chr(code)))
     return re.compile(rf"\w[\w{inside}]*"), re.compile(
@@ -142,9 +165,9 @@ def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _decompose(text: str) -> str:
-    """Take characters apart and leave out marks and invisible ones; й stays whole.
+    """Decompose characters and remove marks and invisible characters; й stays whole.
 
-    Marks go before as well: sorting a long run of mixed marks takes ``normalize`` quadratic time.
+    Marks are also removed before: ``normalize`` sorts a long run of mixed marks in quadratic time.
     """
     text = _drop_marks(text)
     if not unicodedata.is_normalized("NFKD", text):
@@ -171,9 +194,10 @@ def _is_mark(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _alone(character: str) -> str | None:
-    """Return what a character becomes wherever it stands, a space if it is in no word; None: that depends.
+    """Return the replacement of a character in any context, a space if it is not in a word; None if it
+    depends.
 
-    All but letters of other scripts and the mark that makes й.
+    It depends for letters of other scripts and for the mark of й.
     """
     folded = fold(character)
     if character in _DEPENDING or _UNSPACED.search(folded):
@@ -188,7 +212,7 @@ def _is_word(character: str) -> bool:
 
 
 def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Write characters outside the code page as what they become; leave the short way if that depends."""
+    """Replace characters outside the code page; abandon the fast path if a replacement depends on context."""
     assert isinstance(error, UnicodeEncodeError)
     some = error.object[error.start : min(error.end, error.start + _FEW)]  # one by one, a run may be long
     folded = [_alone(character) for character in some]
@@ -202,11 +226,11 @@ _FOLDING = "newsbot-folding"
 codecs.register_error(_FOLDING, _fold_unencodable)
 _DELETED, _DEPENDS = b"\xad", b"\x01"  # the soft hyphen; an octet that stands for nothing else below
 _SEVERAL = {"№": "no", "™": "tm"}
-"""Characters of the code page that become several."""
+"""Characters of the code page that are replaced by several."""
 
 
 def _octet(octet: int) -> int:
-    """Return what an octet of the code page becomes."""
+    """Return the replacement of an octet of the code page."""
     character = bytes((octet,)).decode(_CODE_PAGE, "replace")
     folded = fold(character)
     if not any(map(_is_word, folded)):
@@ -221,8 +245,17 @@ def _octet(octet: int) -> int:
 _OCTETS = bytes(map(_octet, range(256)))
 
 
+def _script(octet: int) -> int:
+    """Return the script of a folded octet: ``a`` Latin, ``b`` Cyrillic."""
+    character = bytes((octet,)).decode(_CODE_PAGE, "replace")
+    return ord("b" if "\u0430" <= character <= "\u045f" else "a" if "a" <= character <= "z" else " ")
+
+
+_SCRIPTS = bytes(map(_script, range(256)))
+
+
 def _short_way(text: str) -> bytes | None:
-    """Return the folded words in UTF-8 with spaces between; None if only the long way tells them."""
+    """Return the folded words in UTF-8, separated by spaces; None if the slow path is needed."""
     if text.isascii():
         return text.encode().translate(_OCTETS)
     if len(text) > _SHORT:
@@ -235,11 +268,16 @@ def _short_way(text: str) -> bytes | None:
             octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
     except UnicodeEncodeError:
         return None
-    return None if _DEPENDS in octets else octets.decode(_CODE_PAGE).encode()
+    if _DEPENDS in octets:
+        return None
+    words, scripts = octets.decode(_CODE_PAGE), octets.translate(_SCRIPTS)
+    if b"ab" in scripts or b"ba" in scripts:
+        words = _MIXED.sub(_in_one_script, words)
+    return words.encode()
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without lone surrogates (half a sign, as broken JSON gives): no file takes them."""
+    """Return ``text`` without lone surrogates (from broken JSON), which cannot be written to files."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
 """A folder of WARC files that one process writes, one file after the other.
 
-While a file is written its name ends in ``.open`` and it is locked. A record is one write, so that a process
-that is killed leaves whole records; what a power failure cut off is taken away by the next process that opens
-the folder (:func:`recover`). Only files with their final name are to be read or deleted by others.
+While a file is written, its name ends in ``.open`` and it is locked. Each record is one write, so a killed
+process leaves complete records. After a power failure, the next process that opens the folder removes an
+incomplete record (:func:`recover`). Other programs may only read or delete files with their final name.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from newsbot.warc.records import packed_info
 SUFFIX = ".warc.gz"
 OPEN = ".open"
 _MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
-"""How our gzip members begin: deflate, no flags, no time."""
+"""The first bytes of gzip members written by newsbot: deflate, no flags, no time."""
 _BACK = 1 << 20
 _FARTHEST = 1 << 28
-"""Bytes from the end; no record of ours is as long."""
+"""Maximum distance from the end of a file that is searched, in bytes. No record of newsbot is this long."""
 
 
 class WarcFolder:
-    """Writes records; ``max_size`` in bytes is where a file ends and the next one begins."""
+    """Writes records. After ``max_size`` bytes the next file begins."""
 
     def __init__(
         self, folder: Path, *, max_size: int, about: str = "", now: Callable[[], datetime] | None = None
     ) -> None:
-        """Make the folder and recover what dead processes left. Raises ``OSError``."""
+        """Create the folder and recover the files of dead processes. Raises ``OSError``."""
         self.folder = folder
         self._max_size = max_size
         self._about = about
@@ -48,13 +48,13 @@ class WarcFolder:
         recover(folder)
 
     def write(self, records: bytes) -> None:
-        """Append whole gzipped records. Raises ``OSError``, and has then written nothing."""
+        """Append complete gzipped records. If it raises ``OSError``, nothing was written."""
         if self._file is None or self._size >= self._max_size:
             self._next()
         self._append(records)
 
     def close(self) -> None:
-        """Finish the file that is open; one without records is taken away."""
+        """Finish the open file and give it its final name."""
         file, self._file = self._file, None
         if file is None:
             return
@@ -85,26 +85,31 @@ class WarcFolder:
         assert file is not None
         try:
             while left:
+                # An unbuffered write may be partial.
                 left = left[file.write(left) :]
         except BaseException:
-            file.truncate(self._size)  # half a record would hide those behind it
+            file.truncate(self._size)  # a partial record would make those after it unreadable
             file.seek(self._size)
             raise
         self._size += len(records)
 
 
 def recover(folder: Path) -> list[Path]:
-    """Give files of dead processes their final names, whole records only; return them. Raises ``OSError``."""
+    """Give the files of dead processes their final names, without incomplete records. Returns the new paths.
+
+    Raises ``OSError``.
+    """
     found = []
     for path in sorted(folder.glob(f"*{SUFFIX}{OPEN}")):
         try:
             file = path.open("r+b")
-        except FileNotFoundError:  # another process was quicker
+        except FileNotFoundError:  # another process was faster
             continue
         with file:
             try:
+                # The lock of a dead process is gone, so this succeeds for its files only.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # somebody writes to it
+            except BlockingIOError:  # a running process writes to it
                 continue
             file.truncate(whole_size(file))
             if not file.seek(0, os.SEEK_END):
@@ -118,7 +123,7 @@ def recover(folder: Path) -> list[Path]:
 
 
 def whole_size(file: BinaryIO) -> int:
-    """Return how many bytes of a file of ours are whole records; only its end is read."""
+    """Return how many bytes of a file written by newsbot are complete records. Only its end is read."""
     end = file.seek(0, os.SEEK_END)
     start = end
     tail = b""
@@ -127,6 +132,7 @@ def whole_size(file: BinaryIO) -> int:
         start -= step
         file.seek(start)
         tail = file.read(step) + tail
+        # The end overlaps the piece read before: a member's first bytes may lie in both.
         at = tail.rfind(_MEMBER, 0, step + len(_MEMBER) - 1)
         while at >= 0:
             ended = _end_of_member(tail[at:])
@@ -134,12 +140,12 @@ def whole_size(file: BinaryIO) -> int:
                 return start + at + ended
             at = tail.rfind(_MEMBER, 0, at)
         if end - start > _FARTHEST:
-            return end  # nothing of ours: left as it is
+            return end  # not written by newsbot: leave it as it is
     return 0
 
 
 def _end_of_member(data: bytes) -> int | None:
-    """Return where a gzip member that begins here ends; None if it is cut off, or none."""
+    """Return where the gzip member that begins here ends; None if it is incomplete or not a WARC record."""
     unpacker = zlib.decompressobj(wbits=31)
     first = True
     left = data

@@ -1,7 +1,7 @@
-"""Reads WARC files that others wrote (1.0 and 1.1, gzip by record or plain; CC-NEWS among them), bounded.
+"""Reads WARC files of other programs (1.0 and 1.1, gzip by record or plain, such as CC-NEWS), with limits.
 
-Whatever a file says, one record takes no more memory than its caller allows: lines, headers and bodies have
-limits, compressed ones are unpacked only as far as the limit, and what is longer is passed over.
+A record never takes more memory than its caller allows. Lines, headers and bodies have limits. Compressed
+data are decompressed only up to the limit, and longer data are skipped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import BinaryIO
+from typing import Protocol
 
 from newsbot.errors import NewsbotError
 
@@ -18,41 +18,54 @@ MAX_LINE = 16 * 1024
 MAX_HEADERS = 128 * 1024
 _CHUNK = 64 * 1024
 _GZIP = b"\x1f\x8b"
-_MAX_PADDING = 1 << 20
+_MEMBER = _GZIP + b"\x08"
+_ENOUGH = 512
+"""Number of bytes that are enough to see whether a gzip member is a record."""
 _Headers = dict[str, str]
 
 
+class Stream(Protocol):
+    """The interface of files to read."""
+
+    def seek(self, at: int, /) -> int:
+        """Continue at an offset."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes; empty at the end."""
+
+
 class WarcFault(NewsbotError):
-    """The file is no WARC file here, or is damaged; ``str()`` says how."""
+    """The data are not WARC, or are damaged; ``str()`` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One archived answer."""
+    """One archived response."""
 
     url: str
     at: datetime | None
     status: int
     headers: Mapping[str, str]
-    """By lower-case name, the last of each."""
+    """Headers by lower-case name; of repeated headers the last one."""
     body: bytes | None
-    """Decompressed; None: larger than was allowed."""
+    """Decompressed body; None: larger than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: ``page`` for answers over HTTP. ``end`` is where the next one begins, None if unknown."""
+    """One record. ``page`` is set for HTTP responses. ``end`` is the offset of the next record, None if
+    unknown."""
 
     kind: str
     page: Page | None
     end: int | None
 
 
-def read_records(stream: BinaryIO, *, start: int = 0, max_body: int) -> Iterator[Record]:
-    """Yield the records of a file from the offset ``start`` on, which must be the ``end`` of one, or 0.
+def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[Record]:
+    """Yield the records of a file from the offset ``start`` on, which must be 0 or the ``end`` of a record.
 
-    Raises :class:`WarcFault` at what cannot be read, ``OSError``. A file that is cut off ends with the fault
-    that says so, after all whole records.
+    Raises ``OSError``, and :class:`WarcFault` for damaged data. A file that is cut off raises it after all
+    complete records.
     """
     source = _Source(stream, start)
     while (headers := _head(source)) is not None:
@@ -60,6 +73,7 @@ def read_records(stream: BinaryIO, *, start: int = 0, max_body: int) -> Iterator
         length = _length(headers)
         page = None
         if kind == "response" and headers.get("content-type", "").startswith("application/http"):
+            # A larger block cannot be used: its body is skipped without being kept in memory.
             block = source.read(min(length, max_body + MAX_HEADERS))
             source.skip(length - len(block))
             page = _page(headers, block, whole=length == len(block), max_body=max_body)
@@ -69,10 +83,39 @@ def read_records(stream: BinaryIO, *, start: int = 0, max_body: int) -> Iterator
         yield Record(kind, page, source.boundary)
 
 
-class _Source:
-    """The unpacked bytes of a file, and where in the file members end."""
+def next_member(stream: Stream, start: int) -> int | None:
+    """Return the offset of the next gzipped record at or after ``start``, None if there is none.
 
-    def __init__(self, stream: BinaryIO, start: int) -> None:
+    Used after a damaged record, to read the others of the file.
+    """
+    stream.seek(start)
+    data = b""
+    while True:
+        piece = stream.read(_CHUNK)
+        data += piece
+        at = data.find(_MEMBER)
+        while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
+            if _begins_record(data[at : at + _ENOUGH]):
+                return start + at
+            at = data.find(_MEMBER, at + 1)
+        if not piece:
+            return None
+        # Keep the last bytes: a member may begin in them.
+        passed = max(0, len(data) - _ENOUGH)
+        start, data = start + passed, data[passed:]
+
+
+def _begins_record(data: bytes) -> bool:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, 16).startswith(b"WARC/1.")
+    except zlib.error:
+        return False
+
+
+class _Source:
+    """The decompressed bytes of a file, and the offsets at which gzip members end."""
+
+    def __init__(self, stream: Stream, start: int) -> None:
         self._stream = stream
         stream.seek(start)
         self._input = stream.read(_CHUNK)
@@ -83,14 +126,15 @@ class _Source:
 
     @property
     def boundary(self) -> int | None:
-        """Where the next record begins in the file; None in the middle of a gzip member."""
+        """Offset of the next record in the file; None inside a gzip member."""
         if not self._packed:
             return self._read - len(self._input) - len(self._buffer)
         between = self._unpacker is None and not self._buffer
         return self._read - len(self._input) if between else None
 
     def line(self) -> bytes:
-        """Return the next line with its end, or what is left. Raises :class:`WarcFault` if it is too long."""
+        """Return the next line with its line end, or the rest. Raises :class:`WarcFault` if it is too
+        long."""
         while (at := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > MAX_LINE:
                 raise WarcFault("a header line has no end")
@@ -101,7 +145,7 @@ class _Source:
         return line
 
     def read(self, size: int) -> bytes:
-        """Return so many bytes. Raises :class:`WarcFault` if there are fewer."""
+        """Return ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
         parts, left = [], size
         while left:
             if not self._buffer and not self._fill():
@@ -112,12 +156,12 @@ class _Source:
         return b"".join(parts)
 
     def skip(self, size: int) -> None:
-        """Pass over so many bytes."""
+        """Skip ``size`` bytes."""
         while size > 0:
             size -= len(self.read(min(size, _CHUNK)))
 
     def skip_blank(self) -> None:
-        """Pass over the line ends behind a record, to the end of its gzip member."""
+        """Skip the line ends after a record, to the end of its gzip member."""
         while True:
             self._buffer = self._buffer.lstrip(b"\r\n")
             member_ended = self._packed and self._unpacker is None
@@ -125,7 +169,7 @@ class _Source:
                 return
 
     def _fill(self) -> bool:
-        """Unpack a little more; False at the end of the file."""
+        """Decompress a little more. Returns False at the end of the file."""
         while True:
             if not self._input:
                 self._input = self._stream.read(_CHUNK)
@@ -141,9 +185,9 @@ class _Source:
                 return True
 
     def _unpack(self) -> bool:
-        """Unpack one piece of a gzip member; True if it gave something, or came to its end."""
+        """Decompress one piece of a gzip member. Returns True if it gave data, or ended the member."""
         if self._unpacker is None:
-            self._input = self._input.lstrip(b"\0")  # padding
+            self._input = self._input.lstrip(b"\0")  # padding between members
             if not self._input:
                 return False
             self._unpacker = zlib.decompressobj(wbits=31)
@@ -170,7 +214,8 @@ def _head(source: _Source) -> _Headers | None:
     if not line:
         return None
     if not line.startswith(b"WARC/1."):
-        raise WarcFault(f"no WARC record begins here but {line[:40]!r}")
+        begin = repr(line[:30].decode()) if line.isascii() else f"the bytes {line[:8].hex(' ')}"
+        raise WarcFault(f"expected a WARC record, found {begin}")
     lines, size = [], 0
     while (line := source.line()) not in (b"\r\n", b"\n"):
         if not line:
@@ -199,7 +244,7 @@ def _length(headers: _Headers) -> int:
 
 
 def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Page | None:
-    """Return the answer in a block, None if it holds none."""
+    """Return the response in a block, None if there is none."""
     head, gap, body = block.partition(b"\r\n\r\n")
     if not gap:
         head, gap, body = block.partition(b"\n\n")
@@ -214,11 +259,16 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
 
 
 def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
-    """Return a body without its transfer and content encodings; some archives keep those already undone."""
+    """Return a body without its transfer and content encodings.
+
+    Some archives keep the header although the encoding was already removed; the body is then returned as it
+    is.
+    """
     if "chunked" in headers.get("transfer-encoding", "").lower():
         joined = _unchunked(body)
         body = body if joined is None else joined
     if headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip", "deflate"):
+        # 47: gzip or zlib by its header. Bodies of "deflate" have the zlib format (RFC 9110, 8.4.1.2).
         unpacker = zlib.decompressobj(wbits=47 if body.startswith(_GZIP) else zlib.MAX_WBITS)
         try:
             unpacked = unpacker.decompress(body, max_body + 1)
@@ -229,7 +279,7 @@ def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
 
 
 def _unchunked(body: bytes) -> bytes | None:
-    """Return the joined chunks (RFC 9112, 7.1), None if the body has none."""
+    """Return the joined chunks (RFC 9112, 7.1), None if the body is not chunked."""
     parts: list[bytes] = []
     at = 0
     while True:

@@ -16,18 +16,18 @@ from newsbot import __version__
 
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
-"""Of requests: they are not written."""
+"""Request headers that are not written."""
 _REFRAMED = frozenset((b"transfer-encoding", b"content-length", b"connection"))
 _LEVEL = 4
 _LEVEL_PACKED = 1
-"""For what is compressed already."""
+"""Compression level for data that are already compressed."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and its answer, as they went over the wire except for the framing."""
+    """One request and its response, as sent except for the framing."""
 
     url: str
     at: datetime
@@ -37,7 +37,7 @@ class Exchange:
     protocol: str
     answered: tuple[tuple[bytes, bytes], ...]
     body: bytes
-    """As it was sent: not yet decompressed."""
+    """The body as sent, not decompressed."""
     address: str = ""
     """The server's IP address, if it is known."""
 
@@ -73,7 +73,7 @@ def packed_exchange(exchange: Exchange) -> bytes:
 
 
 def packed_info(name: str, about: str) -> bytes:
-    """Return the gzipped ``warcinfo`` record that a file begins with."""
+    """Return the gzipped ``warcinfo`` record, the first one of a file."""
     text = (
         f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
         f"conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n{about}"
@@ -89,12 +89,12 @@ def packed_info(name: str, about: str) -> bytes:
 
 
 def packed(record: bytes, level: int = _LEVEL) -> bytes:
-    """Return a record as a gzip member of its own, without a time, so that equal ones are equal bytes."""
+    """Return a record as its own gzip member. It has no time, so that equal records are equal bytes."""
     return gzip.compress(record, level, mtime=0)
 
 
 def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return one record (section 4 of the standard); length and digest of the block are added."""
+    """Return one record (section 4 of the standard). Length and digest of the block are added."""
     lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
         "WARC-Block-Digest": digest(block),
         "Content-Length": str(len(block)),
@@ -104,12 +104,12 @@ def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """Return the labelled digest of a block or payload."""
+    """Return the digest of a block or payload with its label."""
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
 def warc_date(moment: datetime) -> str:
-    """Return a moment as records have it."""
+    """Return a time in the format of WARC records."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -137,7 +137,7 @@ def _question_block(exchange: Exchange) -> bytes:
 
 
 def _version(exchange: Exchange) -> str:
-    """HTTP/2 is written as HTTP/1.1, as archives do: its frames are not kept."""
+    """HTTP/2 is recorded as HTTP/1.1, because archives do not keep its frames."""
     return exchange.protocol if exchange.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1"
 
 

@@ -1,4 +1,4 @@
-"""Rounds of alerts in ``scrapy serve``, so that alerts are sent while no crawl runs, too."""
+"""Rounds of alerts in ``scrapy serve``: alerts are also sent while no crawl runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from newsbot.web.push_intake import Desk, OffThread
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds: a crawl that is started together with us gets time to begin."""
+"""Seconds before the first round: a crawl started together with this process needs time to begin."""
 
 
 def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> tuple[float, Callable[[], Awaitable[None]]] | None:
-    """Return how often to look (seconds), and the round; None where alerts are switched off.
+    """Return the interval in seconds and the coroutine function of one round; None if alerts are off.
 
-    Raises :class:`newsbot.errors.ArgumentError` for settings that cannot be.
+    Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
     """
     options = options_from(settings)
     if not options.every:
@@ -32,13 +32,13 @@ def alert_rounds(
     first = [min(FIRST_AFTER, options.every)]
 
     async def look() -> None:
-        """Raises :class:`newsbot.errors.DataError`."""
+        """Look for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
         if first:
             await asyncio.sleep(first.pop())
         deliveries = await data.call(watch.look)
         if deliveries:
             for fault in await asyncio.to_thread(tell, deliveries):
-                logger.error("alert not told fault=%s", fault)
+                logger.error("alert not sent fault=%s", fault)
             await data.call(watch.note, deliveries)
 
     return options.every, look

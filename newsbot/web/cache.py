@@ -1,4 +1,4 @@
-"""A cache of expensive figures: computed in the background, shown with the moment they were computed."""
+"""A cache of expensive figures. They are computed in the background and shown with their time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _Value = TypeVar("_Value")
 PATIENCE = 120.0
 """Seconds that one computation may take."""
 LOOK = 2.0
-"""Seconds for which a page waits for a fresh value where the last one is very old."""
+"""Seconds for which a page waits for a fresh value if the last one is very old."""
 OLD = 6.0
-"""Times the age at which a value is computed again: then it is very old."""
+"""A value is very old at this multiple of the age at which it is computed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known(Generic[_Value]):
-    """A value and when it was true, in POSIX seconds."""
+    """A value and the time at which it was computed, in POSIX seconds."""
 
     value: _Value
     at: float
@@ -54,9 +54,9 @@ class Memo(Generic[_Value]):
         self._fault: DataError | None = None
 
     async def get(self) -> Known[_Value]:
-        """Return the figure as it was a little while ago; wait only if it is not known, or very old.
+        """Return the last known figure; wait only if there is none or if it is very old.
 
-        Raises :class:`newsbot.errors.DataError` if it was never known, and cannot be.
+        Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed.
         """
         age = self._age()
         if age is None or age > self._seconds:
@@ -69,13 +69,13 @@ class Memo(Generic[_Value]):
         return self._known
 
     def refresh(self) -> asyncio.Task[None]:
-        """Compute the figure anew, if that is not under way."""
+        """Start to compute the figure again unless a computation is running; return its task."""
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._compute())
         return self._task
 
     def forget(self) -> None:
-        """Let the next look wait for a fresh value: something was changed by hand."""
+        """Forget the value, so that the next :meth:`get` waits for a fresh one. For changes made by hand."""
         self._known = None
 
     def _age(self) -> float | None:
@@ -86,7 +86,7 @@ class Memo(Generic[_Value]):
         try:
             value = await self._readers.call(self._work, seconds=PATIENCE)
         except DataError as error:
-            if str(error) != str(self._fault):  # once an outage
+            if str(error) != str(self._fault):  # log an outage once, not at each attempt
                 logger.error("data away fault=%s", error)
             self._fault = error
         else:
@@ -100,7 +100,7 @@ class Memo(Generic[_Value]):
         raise DataUnavailable("this is being counted for the first time; look again in some seconds")
 
     async def close(self) -> None:
-        """Stop."""
+        """Cancel a running computation."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -1,32 +1,192 @@
-"""Reads requests: the fields of a form, and the address of the sender."""
+"""Limits of incoming requests: number of connections, size and time of headers and bodies, log lines.
+
+Also reads the fields of a form and the address of the sender. Without limits, each connection that sends
+half a request would hold a file descriptor for an hour, until none is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import errno
+import logging
+import resource
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Middleware
+
+from newsbot.clock import DAY, system_clock
+from newsbot.errors import UserError
+from newsbot.push.signatures import SeenOnce
+
+logger = logging.getLogger(__name__)
+
+HEADER_SECONDS = 30.0
+"""Time for the headers of a request, and between two requests of a connection."""
+BODY_SECONDS = 60.0
+MAX_LINE = 2**15
+"""Bytes of the request line. A URL of 2,000 letters with twelve bytes each (percent-encoded) fits."""
+MAX_BODY = 2**20
+LARGE_AT_ONCE = 4
+"""Number of bodies larger than MAX_BODY that are in memory at once."""
+MAX_CONNECTIONS = 1000
+_BACKLOG = 32
+"""Backlog of the socket: connections that are accepted before one can be closed."""
+_LINES_A_MINUTE = 30
+
+
+def most_connections() -> int:
+    """Return how many connections may be open: half of the file descriptors of the process.
+
+    The other half is for data files and outgoing requests."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
+
+
+@asynccontextmanager
+async def listening(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
+    """Serve ``app`` within the block; yields its URL. Raises :class:`newsbot.errors.UserError`."""
+    _limit_lines()
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=5.0,
+        keepalive_timeout=HEADER_SECONDS,
+        lingering_time=5.0,
+        max_line_size=MAX_LINE,
+        logger=logger,
+    )
+    await runner.setup()
+    server, most = runner.server, most_connections()
+    assert server is not None
+
+    def connection() -> asyncio.BaseProtocol:
+        _make_room(server, most)
+        return server()
+
+    try:
+        try:
+            listener = await asyncio.get_running_loop().create_server(
+                connection, host, port, backlog=_BACKLOG
+            )
+        except OSError as error:
+            taken = "the port is taken; is scrapy serve running already?"
+            why = taken if error.errno == errno.EADDRINUSE else error.strerror or error
+            raise UserError(f"cannot listen on {host}:{port}: {why} (options: --host, --port)") from error
+        async with listener:
+            name, number = listener.sockets[0].getsockname()[:2]
+            yield f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
+    finally:
+        await runner.cleanup()
+
+
+def _make_room(server: web.Server, most: int) -> None:
+    """If there are too many connections, close the oldest one of the sender with the most."""
+    peers = {
+        one: one.transport.get_extra_info("peername") or ("",)
+        for one in server.connections
+        if one.transport is not None and not one.transport.is_closing()
+    }
+    if len(peers) >= most:
+        crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
+        next(one for one, peer in peers.items() if peer[0] == crowd).force_close()
+
+
+def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
+    """Return a middleware that reads the whole body before the handler runs.
+
+    ``limit_of`` returns how many bytes the body may have. Responses: 413 for a body that is too long, 408 for
+    one that takes too long, 400 for one that is incomplete.
+    """
+    large = asyncio.Semaphore(LARGE_AT_ONCE)
+    told = SeenOnce(DAY, system_clock)
+
+    @web.middleware
+    async def middleware(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if not request.can_read_body:
+            return await handler(request)
+        most = limit_of(request)
+        async with large if most > MAX_BODY else nullcontext():
+            request = request.clone(client_max_size=most)
+            try:
+                if (request.content_length or 0) > most:
+                    raise web.HTTPRequestEntityTooLarge(most, request.content_length or 0)
+                async with asyncio.timeout(BODY_SECONDS):
+                    await request.read()
+            except web.HTTPRequestEntityTooLarge:
+                sender = sender_of(request)
+                if told.is_new(sender.encode()):  # log each sender once a day
+                    logger.warning(
+                        "body too long sender=%s path=%s limit=%d", sender, request.path[:200], most
+                    )
+                raise
+            except TimeoutError as error:
+                raise web.HTTPRequestTimeout(text="the body took too long") from error
+            except (web.RequestPayloadError, HttpProcessingError, ConnectionError, RuntimeError) as error:
+                # RuntimeError: the connection was closed before the first byte was read
+                raise web.HTTPBadRequest(text="the body broke off") from error
+            return await handler(request)
+
+    return middleware
+
+
+class LimitedLines(logging.Filter):
+    """Limits log lines per minute and removes tracebacks; drops lines about errors of senders."""
+
+    def __init__(self, a_minute: int) -> None:
+        super().__init__()
+        self._a_minute, self._minute, self._lines = a_minute, 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True if the line should be logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError | ConnectionError | web.RequestPayloadError):
+            return False
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._lines = minute, 0
+        self._lines += 1
+        if error is not None:
+            record.msg, record.args = f"{record.getMessage()} error={type(error).__name__}: {error}"[:500], ()
+            record.exc_info = None
+        return self._lines <= self._a_minute
+
+
+_LINES: Final = LimitedLines(_LINES_A_MINUTE)
+
+
+def _limit_lines() -> None:
+    for name in (__name__, "asyncio", "aiohttp.server", "newsbot.web.dashboard.faults"):
+        logging.getLogger(name).addFilter(_LINES)
 
 
 async def read_form(request: web.Request) -> Mapping[str, Any]:
-    """Return the fields of a form, none where there is no body. Raises ``HTTPBadRequest`` for broken ones."""
+    """Return the fields of a form; empty without a body. Raises ``HTTPBadRequest`` for an invalid form."""
     try:
         return await request.post()
     except (ValueError, LookupError, RuntimeError) as error:
-        # aiohttp's: no boundary, a charset that is none, a content encoding that it does not know
+        # raised by aiohttp: no boundary, unknown charset, unknown content encoding
         raise web.HTTPBadRequest(text="the form cannot be read") from error
 
 
 _OF_ONE = 64
-"""Bits of an IPv6 address that a customer does not choose (RFC 6177): all below them is one sender."""
+"""Prefix of an IPv6 address that a provider assigns (RFC 6177). All addresses in it count as one sender."""
 
 
 def sender_of(request: web.Request) -> str:
-    """Return the sender's address; the network of 64 bits for IPv6.
+    """Return the address of the sender; for IPv6 its /64 network.
 
-    From a proxy on loopback the last entry of ``X-Forwarded-For`` counts: the one that this proxy wrote.
-    Without it all that comes through the proxy would be one sender, and a flood would shut out everybody.
+    Behind a proxy on loopback, the last entry of ``X-Forwarded-For`` is used: the proxy wrote it. Otherwise
+    all requests through the proxy would be one sender, and one flood would block everybody.
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:

@@ -1,7 +1,8 @@
-"""Requests that notices cause: to hubs, and for key files. None goes to a private address.
+"""Requests that notices cause: to hubs and for key files. None goes to a private address or an
+unusual port.
 
-The address is judged where a name is resolved, and the connection goes to that very address: a name that
-leads elsewhere a moment later (DNS rebinding) wins nothing. Each hop of a redirect is judged anew.
+The resolver checks the IP address, and the connection goes to the checked address. So a name that resolves
+differently a moment later (DNS rebinding) does not pass the check. Each hop of a redirect is checked.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from newsbot.urls import canonicalize
 MAX_BODY = 2**20
 MAX_HOPS = 5
 PATIENCE = 10.0
-"""Seconds for a whole answer."""
+"""Seconds for a complete response."""
 
 Lookup = Callable[[str, int], Sequence[str]]
 
 
 class OutgoingError(Exception):
-    """No answer could be had; the text says why, in one line."""
+    """No response was received. The text gives the reason in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; ``url`` is where the last hop led."""
+    """A response; ``url`` is the URL after redirects."""
 
     url: str
     status: int
@@ -49,7 +50,7 @@ def look_up(name: str, port: int) -> list[str]:
 
 
 class GuardedResolver(AbstractResolver):
-    """Resolves names to public addresses only."""
+    """Resolves names and refuses those with private addresses."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -60,7 +61,7 @@ class GuardedResolver(AbstractResolver):
         port: int = 0,
         family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
     ) -> list[ResolveResult]:
-        """Return the addresses to connect to. Raises ``OSError`` if one of them is private."""
+        """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
         addresses = await asyncio.to_thread(self._lookup, host, port)
         private = [address for address in addresses if not publichosts.is_public(address)]
         if private:
@@ -82,7 +83,7 @@ class GuardedResolver(AbstractResolver):
 
 
 class Outgoing:
-    """An HTTP client with the guard; ``allow_private`` (NEWSBOT_ALLOW_PRIVATE) switches it off."""
+    """An HTTP client that refuses private addresses, unless ``allow_private`` (NEWSBOT_ALLOW_PRIVATE)."""
 
     def __init__(self, user_agent: str, *, allow_private: bool = False, lookup: Lookup = look_up) -> None:
         self._allow_private = allow_private
@@ -104,7 +105,7 @@ class Outgoing:
         await self._session.close()
 
     async def get(self, url: str) -> Answer:
-        """Fetch ``url``, through redirects. Raises :class:`OutgoingError`."""
+        """Fetch ``url`` and follow redirects. Raises :class:`OutgoingError`."""
         return await self._ask("GET", url, None)
 
     async def post(self, url: str, form: Mapping[str, str] | bytes, kind: str = "") -> Answer:
@@ -130,11 +131,14 @@ class Outgoing:
 
     def _check(self, url: str) -> None:
         try:
-            host = urlsplit(canonicalize(url)).hostname or ""
+            parts = urlsplit(canonicalize(url))
+            host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise OutgoingError(f"{url[:200]!r} is no address to ask") from error
+            raise OutgoingError(f"{url[:200]!r} is not an address to ask") from error
         if not self._allow_private and publichosts.is_local(host):
-            raise OutgoingError(f"{host} is no public address")
+            raise OutgoingError(f"{host} is not a public address")
+        if not self._allow_private and port not in publichosts.USUAL_PORTS:
+            raise OutgoingError(f"{host}: only a notice or a feed names port {port}")
 
     async def _once(
         self,

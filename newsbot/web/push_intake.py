@@ -1,6 +1,6 @@
-"""Acts on believed notices: what they name is fetched now, if it is known, within the budget of its host.
+"""Acts on trusted notices: known pages and sources that they name are queued for an immediate fetch.
 
-Storage and frontier belong to one thread (:class:`OffThread`).
+Each host has a budget. Storage and frontier are used by one thread only (:class:`OffThread`).
 """
 
 from __future__ import annotations
@@ -14,40 +14,48 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from newsbot.clock import Clock, system_clock
+from newsbot.clock import Clock, system_clock, utc
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.push.budget import Budget
+from newsbot.push.signatures import TOLERANCE
 from newsbot.push.trust import TRUST, Ledger, Trust
-from newsbot.ranking.judging import Judgement
+from newsbot.ranking.judging import Judgement, judge
+from newsbot.ranking.url_learning import kept
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
+from newsbot.rules.schema import Rule
+from newsbot.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 PRIORITY = 90.0
-"""Before all that was found, behind what a person asks for."""
+"""Priority: above entries that the crawl found, below those that a person adds."""
 MAX_AGAIN = 1000
+TAKEN = "taken_notice"
+"""The kind of the notes of signed notices, against replays."""
 UNPROVED = 0.5
-"""The part of a host's budget for notices that prove nothing: a flood of them leaves the rest to others."""
+"""Share of a host's budget for unproved notices. The rest is left for others even during a flood."""
 
 
 class Fate(StrEnum):
-    """What became of one address of a notice."""
+    """The outcome of one URL of a notice."""
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
-    """We know neither the page nor a source or rule of its site."""
+    """Neither the page nor a source or a rule of its site is known."""
+    UNLIKELY = "unlikely"
+    """The page is not known, and its URL does not look like an article or a list."""
     BUDGET = "budget"
     BAD = "bad"
 
 
 class Desk:
-    """One for a process; its methods block (storage, frontier) and are called by one thread.
+    """Takes notices and queues what they name; one object for a process.
 
-    ``per_hour``: fetches that notices may cause on one host in an hour. Methods raise
-    :class:`newsbot.errors.DataError` kinds.
+    Its methods block (storage, frontier) and must be called by one thread. ``per_hour``: fetches that notices
+    may cause on one host in an hour. Methods raise :class:`newsbot.errors.DataError` kinds.
     """
 
     def __init__(
@@ -67,18 +75,18 @@ class Desk:
         burst = max(10.0, per_hour / 6)
         self._budget = Budget(per_hour, burst, clock)
         self._of_notifiers = Budget(per_hour, burst, clock)
-        """What each notifier may cause at a host: one of little trust leaves the host's budget to others."""
+        """Budgets by notifier and host: one with little trust cannot use up the host's budget."""
         self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
         self.fates: Counter[tuple[str, Fate]] = Counter()
-        """What became of notices, by protocol."""
+        """Number of outcomes by protocol."""
         self.ledger = Ledger(clock)
         self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.all(TRUST).items()}
 
     def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
-        """Let pages be fetched now. ``proved``: who tells of them speaks for their host.
+        """Queue the URLs of a notice now and return the outcome of each.
 
-        Without a proof only sources that we read anyway are taken; with one also pages of a site that has
-        a rule, or of which we know a source.
+        ``proved``: the notifier has proved that it speaks for the host. Without proof only known sources are
+        taken. With proof also pages of a site with a rule or a known source.
         """
         spent: set[str] = set()
         fates = []
@@ -89,7 +97,7 @@ class Desk:
             except ValueError:
                 fate = Fate.BAD
             if fate is Fate.BUDGET:
-                spent.add(host)  # of thousands of addresses the rest costs nothing any more
+                spent.add(host)  # no look-up for further URLs of this host
             fates.append(fate)
         return fates
 
@@ -99,6 +107,8 @@ class Desk:
         page = self.storage.pages.get([key]).get(key)
         if not self._may_be_taken(page, rule.domain, proved=proved):
             return Fate.UNKNOWN
+        if page is None and not self._is_article(url, rule):
+            return Fate.UNLIKELY
         if not self._may_cost(notifier, host, proved=proved):
             return Fate.BUDGET
         kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
@@ -114,15 +124,22 @@ class Desk:
         self.ledger.noticed(notifier, entry.url, *self.seen(entry.url, page))
         return Fate.QUEUED
 
+    def _is_article(self, url: str, rule: Rule) -> bool:
+        _, learned = kept(self.notes, rule.domain)
+        if learned is None and not rule.article:
+            return log_odds(url) > CLEARLY_NONE and not classify(rule, canonicalize(url)).denied
+        link = Link(url=url, where=Where.PUSH)
+        return judge(link, rule, depth=1, now=utc(self._clock()), learned=learned).accepted
+
     def _may_cost(self, notifier: str, host: str, *, proved: bool) -> bool:
-        """Take a fetch out of the budgets of the notifier and of the host."""
+        """Take one fetch from the budgets of the notifier and of the host; return False if one is used up."""
         share = self.ledger.share(notifier)
         if not self._of_notifiers.take(f"{host} {notifier}", share):
             return False
         return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
-        """Return True if we read the site of ``url``: it has a rule, or we know a source of it."""
+        """Return True if the site of ``url`` has a rule or a known source."""
         try:
             domain = self._rules.for_url(url).domain
         except ValueError:
@@ -130,7 +147,7 @@ class Desk:
         return self._rules.get(domain) is not None or bool(self.storage.sources.all(domain))
 
     def is_source(self, url: str) -> bool:
-        """Return True if ``url`` is a feed, sitemap or section that we read."""
+        """Return True if ``url`` is a known feed, sitemap or section."""
         try:
             key = fingerprint(canonicalize(url, self._rules.for_url(url).drop_query))
         except ValueError:
@@ -139,7 +156,7 @@ class Desk:
         return page is not None and page.kind.is_source
 
     def count(self, notifier: str, fates: Iterable[Fate]) -> None:
-        """Note what became of a notice."""
+        """Count the outcomes of a notice."""
         self.fates.update((notifier.partition(":")[0], fate) for fate in fates)
 
     def _may_be_taken(self, page: PageRecord | None, domain: str, *, proved: bool) -> bool:
@@ -149,11 +166,11 @@ class Desk:
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
-        if verdict is Added.KNOWN:  # perhaps it is being fetched just now: that may be too early
+        if verdict is Added.KNOWN:  # it may be being fetched now, before the change: queue it again later
             self._again.append(entry)
 
     def queue_again(self) -> None:
-        """Queue what was being fetched when its notice came; called every second or so."""
+        """Queue pages again that were being fetched when their notice came. Called about once a second."""
         for _ in range(len(self._again)):
             self._queue_later(self._again.popleft())
 
@@ -173,9 +190,13 @@ class Desk:
         self.frontier.close()
         self.storage.close()
 
+    def is_first(self, key: str) -> bool:
+        """Record a signed notice; return False if it was taken before, even by an earlier process."""
+        return self.notes.swap(TAKEN, key, None, {"at": self._clock()})
+
     # --- trust
     def seen(self, url: str, page: PageRecord | None = None) -> tuple[int, int]:
-        """How often a place was fetched, and how much that is new it gave (links of a source, changes)."""
+        """Return how often a URL was fetched, and how many links (source) or versions (article) it gave."""
         rule = self._rules.for_url(url)
         if page is None:
             key = fingerprint(canonicalize(url, rule.drop_query))
@@ -183,22 +204,27 @@ class Desk:
         if page is None:
             return 0, 0
         if not page.kind.is_source:
-            return page.checks, page.changes + (page.last_full_fetch is not None)
+            article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
+            own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
+            return page.checks, article.version if article and own else 0
         sources = self.storage.sources.all(page.source)
         record = next((source for source in sources if source.url == page.url), None)
         return (0, 0) if record is None else (record.polls, record.new_links)
 
     def review(self) -> None:
-        """Look what became of notices; keep what is known of the notifiers."""
+        """Check the results of notices and store the statistics of notifiers."""
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
+        for key, note in self.notes.all(TAKEN).items():
+            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # a replay is too old by now
+                self.notes.forget(TAKEN, key)
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
             self.notes.save(TRUST, notifier, self.ledger.trust[notifier].as_note())
 
 
 def notifier_name(protocol: str, url: str) -> str:
-    """Return the name under which trust in a notifier is kept: protocol and host."""
+    """Return the key of a notifier's statistics: protocol and host."""
     return f"{protocol}:{urlsplit(url).hostname or url[:100]}"
 
 
@@ -207,7 +233,7 @@ _Answer = TypeVar("_Answer")
 
 
 class OffThread:
-    """One thread; :meth:`call` runs a function in it."""
+    """One thread that runs blocking functions for :meth:`call`."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
@@ -215,10 +241,10 @@ class OffThread:
     async def call(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Return what ``work`` returns; raise what it raises."""
+        """Run ``work`` in the thread; return its result or raise its exception."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, partial(work, *given, **more))
 
     def close(self) -> None:
-        """Wait for what was begun."""
+        """Wait for running work and stop the thread."""
         self._executor.shutdown(wait=True)

@@ -1,7 +1,7 @@
 """The push receiver: WebSub callbacks, IndexNow, notices of sensors, rssCloud and pings.
 
-Answers say nothing about what we know: who guesses addresses gets the same as who does not. Bodies are
-bounded, a notice that was seen is not followed twice, and each sender has a budget.
+Responses do not reveal which URLs are known. Bodies are limited, a notice is not followed twice, and each
+sender has a budget.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from newsbot.clock import Clock
+from newsbot.discovery.feeds import MAX_BODY as MAX_FEED
 from newsbot.push import indexnow, websub
 from newsbot.push import indexnow as hints
 from newsbot.push.budget import Budget
-from newsbot.push.signatures import TOLERANCE, SeenOnce, is_notice
-from newsbot.web.incoming import read_form, sender_of
+from newsbot.push.signatures import TOLERANCE, SeenOnce, genuine_notice
+from newsbot.web.incoming import MAX_BODY, read_form, sender_of
 from newsbot.web.outgoing import Outgoing, OutgoingError
 from newsbot.web.push_intake import Desk, OffThread, notifier_name
 from newsbot.web.subscriptions import Subscriptions
 
-MAX_BODY = 2**20
 KEY_LASTS = 86400.0
-"""Seconds for which a key file that was right is believed without another look."""
+"""Seconds for which a correct key file is trusted without another request."""
 WRONG_LASTS = 300.0
-"""Seconds for which a key that was not found is not looked for again."""
+"""Seconds for which a missing key is not requested again."""
 KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
-"""Key files that one host is asked for: forged notices must not make us a burden to it."""
+"""Requests for key files of one host: forged notices must not cause a flood of them."""
 PLAIN = {"X-Content-Type-Options": "nosniff"}
 _SPREAD = random.Random()  # noqa: S311  (spreads renewals, keeps no secret)
 
 
 @dataclass(slots=True)
 class Receiver:
-    """The routes, and what they share. ``sensor_secret`` empty: signed notices are not taken."""
+    """The handlers of the routes. If ``sensor_secret`` is empty, signed notices are refused."""
 
     desk: Desk
     subscriptions: Subscriptions
@@ -48,7 +48,7 @@ class Receiver:
     keys: SeenOnce
     wrong_keys: SeenOnce
     key_files: Budget
-    """By host."""
+    """Budget of requests for key files by host."""
     sensor_secret: str = ""
 
     def add_to(self, app: web.Application) -> None:
@@ -62,9 +62,14 @@ class Receiver:
         app.router.add_post("/push/rsscloud", self.cloud)
         app.router.add_post("/push/ping", self.ping)
 
+    def limit_of(self, request: web.Request) -> int:
+        """Return the body limit of a request in bytes. Subscribed hubs send whole feeds and may send more."""
+        from_hub = self.subscriptions.by_token(request.match_info.get("token", "")) is not None
+        return MAX_FEED if from_hub else MAX_BODY
+
     # --- WebSub
     async def verify(self, request: web.Request) -> web.Response:
-        """Answer a hub's verification of intent, or take its denial."""
+        """Answer a hub's verification of intent, or record its denial."""
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
             return _not_found()
@@ -84,7 +89,7 @@ class Receiver:
         return web.Response(text=echo, headers=PLAIN)
 
     async def receive(self, request: web.Request) -> web.Response:
-        """Take what a hub distributes; what is not signed is acknowledged and ignored (section 8)."""
+        """Take content from a hub. Unsigned content is acknowledged and ignored (WebSub, section 8)."""
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
             return web.Response(status=410, headers=PLAIN)  # section 7: the hub may end the subscription
@@ -102,7 +107,7 @@ class Receiver:
 
     # --- IndexNow and sensors
     async def index_now(self, request: web.Request) -> web.Response:
-        """Take a notice whose key lies on the host it tells of."""
+        """Take an IndexNow notice whose key is on the host of its URLs."""
         if not self._may_send(request):
             return _too_many()
         try:
@@ -121,12 +126,12 @@ class Receiver:
         return web.Response(status=202, headers=PLAIN)
 
     async def _is_key(self, notice: indexnow.Notice) -> bool | None:
-        """Tell whether the key lies on the host; None: its host was asked often enough for now."""
+        """Return whether the key is on the host; None if the budget of requests to the host is used up."""
         key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
         if self.keys.knows(key):
             return True
         if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
-            return False  # nobody makes us ask hosts that are not ours to watch
+            return False  # do not request key files from hosts that newsbot does not watch
         if not self.key_files.take(notice.host):
             return None
         try:
@@ -138,14 +143,15 @@ class Receiver:
         return right
 
     async def notice(self, request: web.Request) -> web.Response:
-        """Take the notice of a sensor: IndexNow's JSON, signed with the secret that both sides know."""
+        """Take a notice of a sensor: IndexNow's JSON, signed with the shared secret."""
         if not self._may_send(request):
             return _too_many()
         body = await request.read()
         header = request.headers.get("X-Newsbot-Signature", "")
-        if not self.sensor_secret or not is_notice(header, self.sensor_secret, body, self.clock()):
+        key = self.sensor_secret and genuine_notice(header, self.sensor_secret, body, self.clock())
+        if not key:
             return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
-        if not self.bodies.is_new(header.encode()):
+        if not await self.data.call(self.desk.is_first, key):
             return web.Response(status=409, text="this notice was taken already", headers=PLAIN)
         try:
             told = indexnow.of_json(body)
@@ -156,7 +162,7 @@ class Receiver:
 
     # --- hints
     async def cloud_challenge(self, request: web.Request) -> web.Response:
-        """Echo an rssCloud server's challenge for a feed that we read; else 404."""
+        """Echo the challenge of an rssCloud server for a known feed; otherwise 404."""
         asked = hints.challenge_of(request.query)
         if asked is None or not self._may_send(request):
             return _not_found()

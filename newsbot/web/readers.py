@@ -1,16 +1,15 @@
-"""Threads that read the data for the dashboard: each has a storage and a frontier of its own.
+"""Threads that read data for the dashboard. Each has its own storage and frontier.
 
-The push receiver's thread never waits for them. What takes too long is broken off, and what would wait behind
-too many others is refused: a page that cannot be shown now says so at once.
+The thread of the push receiver never waits for them. Reads that take too long are cancelled. If too many
+reads wait, further ones are refused at once, so that the page reports an error immediately.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -20,7 +19,8 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet
-from newsbot.rules.reload import RulesWatch
+from newsbot.rules.reload import PresentRules
+from newsbot.search.articles import ArticleSearch
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.storage.sources import Activity
@@ -30,46 +30,48 @@ _Answer = TypeVar("_Answer")
 PATIENCE = 8.0
 """Seconds for one answer."""
 MAX_WAITING = 32
-"""Answers that are waited for at once."""
+"""The most reads that may wait at once."""
 
 
 @dataclass(slots=True)
 class Data:
-    """What an answer is made from."""
+    """The data that handlers read."""
 
     storage: Storage
     frontier: Frontier
+    search: ArticleSearch
     rules: RuleSet
     clock: Clock = system_clock
 
     @property
     def notes(self) -> Notes:
-        """The storage as keeper of notes."""
+        """The notes of the storage."""
         return self.storage.notes
 
     @property
     def activity(self) -> Activity:
-        """The storage as keeper of what sites did."""
+        """The activity of sites in the storage."""
         return self.storage.activity
 
     def close(self) -> None:
-        """Release both."""
+        """Close the connections."""
+        self.search.close()
         self.frontier.close()
         self.storage.close()
 
 
 class Readers:
-    """So many threads. ``settings`` as for :mod:`newsbot.backends`."""
+    """A pool of threads. ``settings`` as for :mod:`newsbot.backends`."""
 
     def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
-        self._rules = _Rules(settings)
+        self._rules = backends.present_rules(settings)
+        self._rules.get()
         self._readers = [_Reader(settings, self._rules, f"{name}{number}") for number in range(threads)]
 
     async def call(self, work: Callable[[Data], _Answer], *, seconds: float = PATIENCE) -> _Answer:
-        """Return what ``work`` returns; it runs in the thread that has least to do.
+        """Run ``work`` in the thread with the shortest queue and return its result.
 
-        After ``seconds`` it is broken off. Raises :class:`newsbot.errors.DataError`, and what ``work``
-        raises.
+        It is cancelled after ``seconds``. Raises :class:`newsbot.errors.DataError` and what ``work`` raises.
         """
         if sum(reader.waiting for reader in self._readers) >= MAX_WAITING:
             raise DataUnavailable("too many questions at once; try again in a moment")
@@ -84,29 +86,15 @@ class Readers:
             ) from None
 
     def close(self) -> None:
-        """Break off what runs, and release all."""
+        """Cancel running reads and close all connections."""
         for reader in self._readers:
             reader.close()
 
 
-class _Rules:
-    """The rules as they are now, for all threads."""
-
-    def __init__(self, settings: SettingsLike) -> None:
-        self._watch = RulesWatch(backends.rules_folder(settings))
-        self._rules = backends.open_rules(settings)
-        self._lock = threading.Lock()
-
-    def present(self) -> RuleSet:
-        with self._lock:
-            self._rules = self._watch.changed() or self._rules
-            return self._rules
-
-
 class _Reader:
-    """One thread with its storage and frontier, opened when they are asked for first."""
+    """One thread with its storage and frontier, which are opened at the first use."""
 
-    def __init__(self, settings: SettingsLike, rules: _Rules, name: str) -> None:
+    def __init__(self, settings: SettingsLike, rules: PresentRules, name: str) -> None:
         self._settings = settings
         self._rules = rules
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -123,14 +111,14 @@ class _Reader:
     def _ended(self, future: asyncio.Future[object]) -> None:
         self.waiting -= 1
         if not future.cancelled():
-            future.exception()  # whoever asked may have gone
+            future.exception()  # mark it as retrieved: the caller may have left
 
     def _run(self, job: _Job) -> object:
         if job.given_up:
             return None
         if self._data is None:
             self._data = self._open()
-        self._data.rules = self._rules.present()
+        self._data.rules = self._rules.get()
         job.data, self._job = self._data, job
         try:
             return job.work(self._data)
@@ -138,13 +126,12 @@ class _Reader:
             job.data = self._job = None
 
     def _open(self) -> Data:
-        storage = backends.open_storage(self._settings, hurried=True)
-        try:
-            frontier = backends.open_frontier(self._settings)
-        except BaseException:
-            storage.close()
-            raise
-        return Data(storage, frontier, self._rules.present())
+        with ExitStack() as stack:
+            storage = stack.enter_context(closing(backends.open_storage(self._settings, hurried=True)))
+            frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
+            search = backends.open_search(self._settings, storage, self._rules)
+            stack.pop_all()
+        return Data(storage, frontier, search, self._rules.get())
 
     def close(self) -> None:
         job = self._job
@@ -166,7 +153,8 @@ class _Job:
     given_up: bool = False
 
     def give_up(self) -> None:
-        """Break it off: the embedded file is told to stop, servers have limits of their own."""
+        """Cancel the read. SQLite is interrupted; servers have their own time limits."""
         self.given_up = True
         if self.data is not None:
             self.data.storage.interrupt()
+            self.data.search.interrupt()

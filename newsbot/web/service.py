@@ -1,4 +1,4 @@
-"""The process of ``scrapy serve``: opens the data, serves, and does its regular work until it is stopped."""
+"""The process of ``scrapy serve``: opens the data, serves, and runs regular tasks until it is stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -16,13 +16,15 @@ from newsbot import backends
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike
 from newsbot.crawl.memory import keep_free
-from newsbot.errors import DataError, UserError
+from newsbot.errors import DataError
+from newsbot.search.articles import ArticleSearch
 from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
+from newsbot.web.incoming import MAX_BODY, listening, receiving
 from newsbot.web.outgoing import Outgoing
 from newsbot.web.push_intake import Desk, OffThread
-from newsbot.web.push_receiver import MAX_BODY, make_receiver
+from newsbot.web.push_receiver import make_receiver
 from newsbot.web.subscriber import Subscriber
 from newsbot.web.subscriptions import Subscriptions
 
@@ -31,24 +33,28 @@ logger = logging.getLogger(__name__)
 HUBS_EVERY = 5.0
 REVIEW_EVERY = 60.0
 AGAIN_EVERY = 1.0
+FOLLOW_EVERY = 2.0
+FOLLOW_FOR = 2.0
+"""Seconds of work on the search index between two checks whether the process should end."""
 FREE_KEPT = 32 * 2**20
-"""Bytes of free memory that a thread may keep for its next answer."""
+"""Bytes of free memory that a thread may keep for later responses."""
 _SPREAD = random.Random()  # noqa: S311  (spreads rounds, keeps no secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What ``scrapy serve`` was asked for."""
+    """The options of ``scrapy serve``."""
 
     host: str
     port: int
     public_url: str = ""
-    """Where hubs reach us; empty: nothing is subscribed to."""
+    """The URL at which hubs reach the server; empty: no subscriptions."""
     user_agent: str = "newsbot"
     allow_private: bool = False
     sensor_secret: str = ""
     token: str = ""
-    """What acting takes, and reading where others can reach us; see newsbot/web/dashboard/access.py."""
+    """The token for changes, and for reading if the server is reachable from elsewhere; see
+    newsbot/web/dashboard/access.py."""
     per_host: float = 600.0
     """Fetches that notices may cause on one host in an hour."""
     per_sender: float = 1200.0
@@ -56,7 +62,7 @@ class Options:
 
 
 async def serve(settings: SettingsLike, options: Options, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; ``ready`` is called with our address.
+    """Serve until SIGINT or SIGTERM; ``ready`` is called with the URL of the server.
 
     Raises :class:`newsbot.errors.UserError` kinds.
     """
@@ -72,7 +78,7 @@ async def serve(settings: SettingsLike, options: Options, ready: Callable[[str],
 
 @asynccontextmanager
 async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str]:
-    """Serve within the block, which gets our address. Raises :class:`newsbot.errors.UserError` kinds."""
+    """Serve within the block; gives the URL of the server. Raises :class:`newsbot.errors.UserError` kinds."""
     keep_free(FREE_KEPT)
     access = make_access(options.token, options.host, public=bool(options.public_url))
     async with AsyncExitStack() as stack:
@@ -84,8 +90,17 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
             Outgoing(options.user_agent, allow_private=options.allow_private)
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
-        await stack.enter_async_context(dashboard(app, settings, access, system_clock, lambda: _told(desk)))
-        make_receiver(
+        await stack.enter_async_context(
+            dashboard(
+                app,
+                settings,
+                access,
+                system_clock,
+                lambda: _told(desk),
+                allow_private=options.allow_private,
+            )
+        )
+        receiver = make_receiver(
             desk,
             subscriptions,
             outgoing,
@@ -93,9 +108,14 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
             clock=system_clock,
             sensor_secret=options.sensor_secret,
             per_sender=options.per_sender,
-        ).add_to(app)
-        address = await _listen(app, options, stack)
+        )
+        receiver.add_to(app)
+        app.middlewares.append(receiving(receiver.limit_of))
+        address = await stack.enter_async_context(listening(app, options.host, options.port))
         rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
+        follower = _SearchFollower(settings)
+        stack.push_async_callback(follower.close)
+        rounds.append(_repeat(FOLLOW_EVERY, follower.round))
         if options.public_url:
             subscriber = Subscriber(
                 subscriptions, outgoing, desk, data, public_url=options.public_url, clock=system_clock
@@ -120,23 +140,34 @@ def _open(settings: SettingsLike, options: Options) -> tuple[Desk, Subscriptions
 
 
 def _close(desk: Desk) -> None:
-    with suppress(DataError):  # what is not kept is only how much a notifier is trusted
+    with suppress(DataError):  # only the statistics of notifiers would be lost
         desk.review()
     desk.close()
 
 
-async def _listen(app: web.Application, options: Options, stack: AsyncExitStack) -> str:
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    try:
-        await web.TCPSite(runner, options.host, options.port).start()
-    except OSError as error:
-        raise UserError(
-            f"cannot listen on {options.host}:{options.port} ({error.strerror or error}); choose --port"
-        ) from error
-    host, port = runner.addresses[0][:2]
-    return f"http://{host}:{port}"
+class _SearchFollower:
+    """Keeps the search index of this machine up to date, in a thread with its own storage."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        self._settings = settings
+        self._thread = OffThread()
+        self._open = ExitStack()
+        self._search: ArticleSearch | None = None
+
+    async def round(self) -> None:
+        """Index all changes since the last round."""
+        while not await self._thread.call(self._follow):
+            pass
+
+    async def close(self) -> None:
+        """Wait for the thread and close the storage."""
+        await self._thread.call(self._open.close)
+        self._thread.close()
+
+    def _follow(self) -> bool:
+        if self._search is None:
+            self._search = self._open.enter_context(backends.searching(self._settings))
+        return self._search.follow(FOLLOW_FOR)
 
 
 def _told(desk: Desk) -> dict[tuple[str, str], int]:
@@ -147,7 +178,7 @@ def _told(desk: Desk) -> dict[tuple[str, str], int]:
 async def _readable_faults(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Let data that are away be an answer in one line: who sent a notice sends it again later."""
+    """Answer with one line if the data are unavailable. Senders of notices try again later."""
     try:
         return await handler(request)
     except DataError as error:
@@ -169,7 +200,7 @@ async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
             await work()
             said = ""
         except DataError as error:
-            if str(error) != said:  # once an outage
+            if str(error) != said:  # log an outage once, not for each request
                 logger.error("data away fault=%s", error)
             said = str(error)
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))

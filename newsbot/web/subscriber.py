@@ -13,13 +13,13 @@ from newsbot.web.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 20
-"""Hubs asked in one round."""
+"""The most hubs that are asked in one round."""
 LAST_TRIES = 5
-"""Attempts to leave a hub; then its messages go nowhere anyway."""
+"""Attempts to unsubscribe. After them the subscription is dropped, and messages of the hub are refused."""
 
 
 class Subscriber:
-    """``public_url`` is where hubs reach us, e.g. ``https://news.example.org``."""
+    """Subscribes to hubs. ``public_url`` is the URL of this server, for example ``https://news.example.org``."""
 
     def __init__(
         self,
@@ -39,11 +39,11 @@ class Subscriber:
         self._clock = clock
 
     def callback(self, subscription: Subscription) -> str:
-        """Where the hub of this subscription sends to."""
+        """Return the callback URL of a subscription."""
         return f"{self._public_url}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
-        """Follow new hubs and ask those that are due. Raises :class:`newsbot.errors.DataError`."""
+        """Add subscriptions for new hubs and send due requests. Raises :class:`newsbot.errors.DataError`."""
         await self._data.call(self._subscriptions.follow_hubs)
         now = self._clock()
         due = [one for one in self._subscriptions if one.renew_at <= now]
@@ -54,7 +54,7 @@ class Subscriber:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
             await self._data.call(self._subscriptions.drop, subscription.token)
             return
-        # the hub may verify before it answers: what it asks must find the subscription pending
+        # a hub may verify before it answers, so the subscription must be pending before the request
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
         current = self._subscriptions.by_token(subscription.token)

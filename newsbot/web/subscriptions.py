@@ -1,7 +1,7 @@
-"""The subscriptions of this newsbot, kept as notes by topic; and the hubs that the crawl found.
+"""Subscriptions to hubs, stored as notes by topic.
 
-The crawl writes a note of kind HUB for each feed that names one; here follows a subscription for it. There
-is one subscription a feed: with its first hub that takes it.
+The crawl writes a note of kind HUB for each feed that names a hub. Each such feed gets one subscription,
+with the first of its hubs that accepts it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from newsbot.storage.notes import Notes
 
 SUBSCRIPTION = "subscription"
 OTHER_HUB_AFTER = 3
-"""Attempts at a hub before the feed's next one is tried."""
+"""Attempts at a hub before the next hub of the feed is tried."""
 
 
 class Subscriptions:
-    """What is kept, with a copy in memory for the requests of hubs. Methods that write block."""
+    """The stored subscriptions, with a copy in memory for requests of hubs. Methods that write block."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -31,26 +31,26 @@ class Subscriptions:
         return iter(list(self._by_token.values()))
 
     def by_token(self, token: str) -> Subscription | None:
-        """The subscription whose callback ends so."""
+        """Return the subscription whose callback URL ends in ``token``."""
         return self._by_token.get(token)
 
     def put(self, subscription: Subscription) -> None:
-        """Take a new state into memory, at once; :meth:`keep` writes it."""
+        """Change the state in memory only; :meth:`keep` stores it."""
         self._by_token[subscription.token] = subscription
 
     def keep(self, token: str) -> None:
-        """Write the present state. Raises :class:`newsbot.errors.DataError`."""
+        """Store the state in memory. Raises :class:`newsbot.errors.DataError`."""
         subscription = self._by_token.get(token)
         if subscription is not None:
             self._notes.save(SUBSCRIPTION, token, subscription.as_note())
 
     def drop(self, token: str) -> None:
-        """Forget a subscription. Raises :class:`newsbot.errors.DataError`."""
+        """Delete a subscription. Raises :class:`newsbot.errors.DataError`."""
         self._by_token.pop(token, None)
         self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
-        """Make a subscription for each feed that names a hub; leave feeds that no longer do.
+        """Create a subscription for each feed that names a hub; end those of feeds that no longer do.
 
         Raises :class:`newsbot.errors.DataError`.
         """

@@ -1,5 +1,5 @@
-"""One frontier (with a clock that the test moves), one near-duplicate index and one place of a storage for
-each backend."""
+"""For each backend: a frontier with a clock that the test moves, a near-duplicate index, and a place for a
+storage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def index(index_place: index_backends.IndexPlace) -> Iterator[NearIndex]:
 
 @pytest.fixture(params=sorted(storage_backends.BACKENDS))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage_backends.Place:
-    """Where a storage keeps its data, empty."""
+    """An empty place for the data of a storage."""
     if request.param == "sqlite":
         return storage_backends.Place("sqlite", tmp_path)
     uri = request.getfixturevalue("mongo_uri")

@@ -1,4 +1,4 @@
-"""The frontiers that the contract holds for. A new backend is one more line in ``BACKENDS``."""
+"""The frontiers that the contract tests run on. A new backend is one more line in ``BACKENDS``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FakeClock:
 
 @dataclass(frozen=True)
 class FrontierPlace:
-    """Where one test keeps its data: any number of frontiers, also of other processes, may open it."""
+    """The place of one test's data. Any number of frontiers, also of other processes, may open it."""
 
     backend: str
     folder: Path
@@ -47,7 +47,7 @@ def open_sqlite(folder: Path, clock: Clock) -> Frontier:
 
 
 def open_redis(folder: Path, clock: Clock) -> Frontier:
-    """The namespace is noted in the folder: processes that share the one share the other."""
+    """The folder has a file with the namespace: processes with the same folder use the same namespace."""
     note = folder / "namespace"
     if not note.exists():
         note.write_text(f"test-{secrets.token_hex(8)}")
@@ -60,7 +60,7 @@ BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"redis": open_redis, "
 
 
 def make_entry(name: str, host: str = "a.example", **fields: Any) -> Entry:
-    """An entry called ``name``, which is also the whole identity of it."""
+    """Return an entry whose identity is ``name``."""
     given = {
         "url": f"https://{host}/{name}",
         "fingerprint": key_of(name),

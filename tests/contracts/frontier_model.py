@@ -1,18 +1,16 @@
-"""The frontier's contract as a model in memory: slow, obvious, and told what the real one handed out."""
+"""A simple model of the frontier's contract in memory. It follows what the real frontier handed out."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 
-from newsbot.frontier.base import Entry, Lease
-
-MAX_LOST = 3
+from newsbot.frontier.base import ALONE, MAX_LOST, Entry, Lease
 
 
 @dataclass
 class Item:
-    """One URL as the contract sees it."""
+    """The state of one URL."""
 
     entry: Entry
     state: str = "pending"
@@ -74,7 +72,7 @@ class Model:
         item.held_until = -math.inf
 
     def settle(self, now: float, horizon: float) -> None:
-        """What time alone brings."""
+        """Make the changes that depend on time only."""
         for item in self.items.values():
             if item.state == "leased" and item.deadline <= now:
                 self.lose(item)
@@ -96,24 +94,25 @@ class Model:
         return [item for item in self.items.values() if item.state == "pending" and item.due <= horizon]
 
     def opens(self, item: Item) -> float:
-        """When the item can be leased if nothing else happens (after :meth:`settle`)."""
+        """Return when the item can be leased if nothing else happens (after :meth:`settle`)."""
         host = self.hosts[item.entry.host]
         deadlines = sorted(other.deadline for other in self.leased_on(item.entry.host))
         surplus = len(deadlines) - host.concurrency
         room = deadlines[surplus] if surplus >= 0 else -math.inf
         return max(item.held_until, host.next_turn, room)
 
-    def hand_out(self, lease: Lease, now: float, horizon: float) -> None:
-        """Check one handing-out against the contract and make it."""
+    def hand_out(self, lease: Lease, now: float, horizon: float, *, alone: bool = False) -> None:
+        """Check one lease against the contract, then apply it."""
         item = self.items[lease.entry.fingerprint]
         host = self.hosts[item.entry.host]
-        assert item.state == "pending", "leased twice, or handed out after its end"
+        assert item.state == "pending", "leased twice, or leased after it was done"
         assert item.due <= horizon
         assert item.held_until <= now
-        assert host.next_turn <= now, "a turn too early"
+        assert host.next_turn <= now, "leased before the host's next turn"
         assert len(self.leased_on(item.entry.host)) < host.concurrency
+        assert alone or item.lost < ALONE, "this item must be leased alone"
         suspected = item.lost > 0
-        assert not (suspected and self.holds_suspect(lease.owner)), "two suspects in one hand"
+        assert not (suspected and self.holds_suspect(lease.owner)), "two suspects leased to one worker"
         rivals = [
             other
             for other in self.within(horizon)

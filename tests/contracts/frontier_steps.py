@@ -1,4 +1,4 @@
-"""Steps that the contract tests of frontiers take again and again."""
+"""Steps that the contract tests of frontiers share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ def lease(
     owner: str = "one",
     horizon: float | None = None,
     accept: Callable[[str], bool] | None = None,
+    alone: bool = False,
 ) -> list[Lease]:
     return frontier.lease(
-        owner, limit, horizon=clock.now if horizon is None else horizon, ttl=TTL, accept=accept
+        owner,
+        limit,
+        horizon=clock.now if horizon is None else horizon,
+        ttl=TTL,
+        accept=accept,
+        alone=alone,
     )
 
 
@@ -33,7 +39,7 @@ def state(frontier: Frontier, name: str) -> str:
 
 
 def fetch(frontier: Frontier, clock: FakeClock, name: str, *, next_due: float | None = None) -> None:
-    """Bring an entry to the state done."""
+    """Move an entry to the state done."""
     frontier.add([make_entry(name, host=f"{name}.example")])
     (one,) = [one for one in lease(frontier, clock, 100) if name_of(one.entry) == name]
     assert frontier.ack(one, next_due=next_due)

@@ -1,8 +1,8 @@
 """A worker process for tests: ``python -m tests.contracts.frontier_worker BACKEND FOLDER OWNER``.
 
-Leases, queues one child for each page of the first level, acknowledges, and prints the name of each page
-whose acknowledgement was accepted; every seventh page fails once first. Begins when it is told to (a line
-on stdin, after its own "ready"), ends when nothing is left.
+Leases pages, queues one child for each page of the first level, acknowledges, and prints the name of each
+page whose acknowledgement was accepted. Every seventh page fails once. The worker prints "ready", starts
+after a line on stdin, and ends when there are no more pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The near-duplicate indexes that the contract holds for. A new backend is one more line in ``BACKENDS``."""
+"""The near-duplicate indexes of the contract tests. A new backend is one more line in ``BACKENDS``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests import redisserver
 
 
 def made_up(values: NDArray[np.uint32], shingles: int) -> Signature:
-    """A signature of no text: it is looked up by the first of its values."""
+    """Return a signature without a text; its first values are its lookup keys."""
     return Signature(values, shingles, values[:PASSAGES].astype(np.uint64))
 
 
 @dataclass(frozen=True)
 class IndexPlace:
-    """Where one test keeps its texts: any number of indexes, also of other processes, may open it."""
+    """The place of one test's texts. Any number of indexes, also of other processes, may open it."""
 
     backend: str
     folder: Path
@@ -38,7 +38,7 @@ def open_sqlite(folder: Path, keep: float = KEEP) -> NearIndex:
 
 
 def open_redis(folder: Path, keep: float = KEEP) -> NearIndex:
-    """Server and namespace are noted in the folder: processes that share the one share the others."""
+    """The folder has a file with server and namespace: processes with the same folder use the same ones."""
     note = folder / "index-place"
     if not note.exists():
         note.write_text(f"{redisserver.redis_url()} test-{secrets.token_hex(8)}")

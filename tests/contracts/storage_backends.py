@@ -1,4 +1,4 @@
-"""The storages that the contract holds for. A new backend is one more line in ``BACKENDS``."""
+"""The storages that the contract tests run on. A new backend is one more line in ``BACKENDS``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from newsbot.storage.sqlite import SqliteStorage
 
 @dataclass(frozen=True)
 class Place:
-    """Where one test keeps its data: any number of storages, also of other processes, may open it."""
+    """The place of one test's data. Any number of storages, also of other processes, may open it."""
 
     backend: str
     folder: Path
     uri: str = ""
-    """The address of the server, for those that need one."""
+    """The address of the server, for backends that need one."""
 
     def open(self) -> Storage:
         return BACKENDS[self.backend](self)
@@ -39,11 +39,11 @@ def open_mongo(place: Place) -> Storage:
 
 
 def empty_mongo(uri: str) -> None:
-    """Take out all documents: making new collections for each test takes ten times as long."""
+    """Remove all documents: making new collections for each test takes ten times as long."""
     with MongoClient[dict[str, Any]](uri) as client:
         database = client[MONGO_DATABASE]
         for name in database.list_collection_names():
-            if name != "schema":
+            if name not in ("schema", "counters"):
                 database[name].delete_many({})
 
 

@@ -1,4 +1,4 @@
-"""Articles and pages to store."""
+"""Sample articles and pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOON = datetime(2024, 5, 3, 12, 0, 0, 123456, tzinfo=UTC)
 
 
 def make_article(path: str, text: str = "Текст новости.", *, hours: float = 0, **fields: Any) -> Article:
-    """An article of example.org (or ``source``) published ``hours`` after noon."""
+    """Return an article of example.org (or ``source``) published ``hours`` after noon."""
     source = fields.pop("source", "example.org")
     url = f"https://{source}/{path}"
     given: dict[str, Any] = {

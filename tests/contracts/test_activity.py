@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.sources`."""
+"""The contract of every storage: :mod:`newsbot.storage.sources`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_hours_move_to_another_storage_and_back(storage: Storage, log: Activity,
     log.add(MIDNIGHT, {"a.org": {"pages": 3, "errors": 1}, "b.org": {"articles": 2}})
     log.add(MIDNIGHT + HOUR, {"a.org": {"fetched": 5}})
     other = SqliteStorage(tmp_path / "other.db")
-    for _ in range(2):  # twice is once
+    for _ in range(2):  # the second load changes nothing
         other.load.books(list(storage.dump.books()))
     other.activity.add(MIDNIGHT + 9 * HOUR, {"c.org": {"pages": 7}})
     storage.load.books(list(other.dump.books()))

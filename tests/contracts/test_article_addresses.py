@@ -1,4 +1,4 @@
-"""What every storage keeps to: whose page an article's URL is, and articles that get another URL."""
+"""The contract of every storage: which page owns an article's URL, and articles that get a new URL."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from newsbot.storage.stories import story_id
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article
+from tests.searching import find
 
 SITE = "https://example.org"
 A, B, C = f"{SITE}/a", f"{SITE}/b", f"{SITE}/c"
@@ -22,10 +23,10 @@ def addresses(storage: Storage) -> list[str]:
 
 
 def found(storage: Storage, query: str) -> list[str]:
-    return sorted(hit.article.canonical_url for hit in storage.texts.search(query))
+    return sorted(hit.article.canonical_url for hit in find(storage, query))
 
 
-# --- whose page a URL is
+# --- the page that owns a URL
 def test_another_page_does_not_replace_an_article(storage: Storage) -> None:
     first = make_article("b", "The harbour is open.", url=A)
     storage.articles.store(first)
@@ -35,7 +36,7 @@ def test_another_page_does_not_replace_an_article(storage: Storage) -> None:
         assert storage.articles.store(second, over="another text") == Stored(Verdict.TAKEN, B, 1)
     assert storage.articles.get(B) == first
     assert storage.articles.versions(B) == [first]
-    assert storage.articles.get(C) is None, "its address leads nowhere"
+    assert storage.articles.get(C) is None, "the URL must not find an article"
     assert found(storage, "theatre") == []
 
 
@@ -54,7 +55,9 @@ def test_another_page_that_was_compared_replaces_an_article(storage: Storage) ->
     second = make_article("b", "The harbour is open again.", url=B)
     assert storage.articles.store(second, over=first.content_hash) == Stored(Verdict.UPDATED, B, 2)
     third = make_article("b", "The harbour is shut.", url=A)
-    assert storage.articles.store(third, over=first.content_hash).verdict is Verdict.TAKEN, "that one is gone"
+    assert storage.articles.store(third, over=first.content_hash).verdict is Verdict.TAKEN, (
+        "the expected version is no longer stored"
+    )
 
 
 def test_the_same_page_under_another_form_of_its_address_replaces_its_article(storage: Storage) -> None:
@@ -73,18 +76,16 @@ def test_a_url_that_leads_to_an_article_is_taken_for_pages_that_only_name_it(sto
     assert found_there is not None
     assert found_there.canonical_url == A
     own = make_article("b", "The theatre is closed.", url=B)
-    assert storage.articles.store(own) == Stored(Verdict.NEW, B, 1), (
-        "the page itself has another article by now"
-    )
+    assert storage.articles.store(own) == Stored(Verdict.NEW, B, 1), "the page has an article of its own now"
 
 
-# --- another URL
+# --- a new URL
 def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storage) -> None:
     for version, text in enumerate(("The river rose.", "The river fell.", "The river is calm.")):
         storage.articles.store(make_article("b", text, url=A, hours=version))
     calm = make_article("b", "The river is calm.", url=A)
     storage.articles.store(make_article("copy", "The river is calm."))
-    other = make_article("other", "The river, calm it is.", duplicate_of=B, derived_from=B)
+    other = make_article("other", "The river, calm it is.", duplicate_of=B, derived_from=[B, f"{SITE}/x"])
     storage.articles.store(other)
     assert storage.articles.readdress(B, calm.content_hash, A)
     assert storage.articles.get(B) is None
@@ -100,7 +101,7 @@ def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storag
         assert storage.articles.store(make_article("x", text)).verdict is Verdict.SAME_TEXT
     named = storage.articles.get(f"{SITE}/other")
     assert named is not None
-    assert (named.duplicate_of, named.derived_from) == (A, A)
+    assert (named.duplicate_of, named.derived_from) == (A, [A, f"{SITE}/x"])
 
 
 def test_the_url_is_free_afterwards(storage: Storage) -> None:
@@ -156,7 +157,9 @@ def test_a_story_goes_with_its_article_and_another_may_begin_there(storage: Stor
     assert stories[A] == stories[other]
     assert stories[B] == story_id(B)
     assert storage.articles.count(ArticleFilter(story=story_id(A))) == 2
-    assert storage.stories.join([B, A]).story in stories.values(), "a bridge joins them all the same"
+    assert storage.stories.join([B, A]).story in stories.values(), (
+        "an article that is similar to both joins the stories"
+    )
     assert len({one.story for one in storage.articles.iter()}) == 1
 
 

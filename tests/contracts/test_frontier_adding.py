@@ -1,6 +1,10 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): what is put in, and what is marked as done."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): adding entries, and marking them as done."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
 
 from newsbot.frontier.base import FETCH_STEP, Added, Frontier, Known
 from newsbot.items import Kind
@@ -42,6 +46,33 @@ def test_one_verdict_an_entry_in_order_also_within_a_batch(frontier: Frontier) -
     entry = frontier.entry(key_of("a"))
     assert entry is not None
     assert entry.priority == 1.0
+
+
+@pytest.mark.parametrize("priority", [0.0, 9.0])
+def test_a_pending_entry_takes_the_data_with_the_time_of_publication(
+    frontier: Frontier, clock: FakeClock, priority: float
+) -> None:
+    """The URL was first found on a page, then in a feed, then on another page."""
+    told = {
+        "where": "feed",
+        "title": 'The "bridge" \\ ü',
+        "published_at": "2026-11-20T12:00:00Z",
+        "discovered_at": 9.5,
+    }
+    frontier.add([make_entry("a", priority=5.0, data={"where": "body", "discovered_at": 2.25})])
+    frontier.add([make_entry("b", priority=5.0, data={"title": '"published_at":"no",'})])
+    frontier.add(
+        [replace(make_entry(name, priority=priority, data=told), url="http://x/?utm=1") for name in "ab"]
+    )
+    frontier.add([make_entry("a", data={"where": "navigation", "discovered_at": 11.0})])
+    for name, found in (("a", 2.25), ("b", None)):
+        entry = frontier.entry(key_of(name))
+        assert entry is not None
+        assert entry.url == make_entry(name).url
+        assert entry.data["published_at"] == told["published_at"]
+        assert (entry.data["where"], entry.data["title"]) == ("feed", told["title"])
+        assert found is None or entry.data["discovered_at"] == found
+    assert names(lease(frontier, clock)) == ["a"]
 
 
 def test_a_pending_entry_takes_the_higher_priority_and_the_earlier_time(
@@ -159,3 +190,38 @@ def test_marking_done_leaves_leased_and_fetched_entries_alone(frontier: Frontier
     assert state(frontier, "leased") == "leased"
     assert frontier.known([key_of("fetched")])[key_of("fetched")].next_due == clock.now + 5
     assert frontier.ack(one, next_due=None)
+
+
+def test_what_waits_and_was_never_fetched_takes_another_spelling(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    strange = make_entry("a", host="www.a.example", priority=5.0, data={"referrer": "https://b.example/"})
+    own = make_entry("a", priority=1.0, data={"referrer": "https://a.example/"})
+    frontier.add([strange])
+    assert frontier.add([own]) == [Added.KNOWN]
+    assert frontier.add([own], respell=True) == [Added.SOONER]
+    stands = frontier.entry(own.fingerprint)
+    assert stands is not None
+    assert (stands.url, stands.host, stands.data, stands.priority) == (own.url, own.host, own.data, 5.0)
+    assert frontier.outlook(horizon=clock.now, accept=lambda host: host == "www.a.example").pending == 0
+    (got,) = lease(frontier, clock)
+    assert got.entry == stands
+    assert frontier.add([strange], respell=True) == [Added.KNOWN]
+    assert frontier.ack(got, next_due=clock.now + 1)
+    clock.advance(1)
+    frontier.outlook(horizon=clock.now)
+    frontier.add([strange], respell=True)
+    stands = frontier.entry(own.fingerprint)
+    assert stands is not None
+    assert stands.url == own.url
+    assert frontier.counts() == {"pending": 1, "leased": 0, "done": 0, "aside": 0, "hosts": 2}
+
+
+def test_another_spelling_keeps_the_losses(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a", host="www.a.example")])
+    lease(frontier, clock)
+    clock.advance(TTL)
+    frontier.outlook(horizon=clock.now)
+    frontier.add([make_entry("a")], respell=True)
+    (got,) = lease(frontier, clock)
+    assert (got.entry.host, got.lost) == ("a.example", 1)

@@ -1,4 +1,4 @@
-"""Any history of calls by two workers, against a model of the contract."""
+"""Random sequences of calls by two workers, compared with a model of the contract."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from newsbot.frontier.base import ASIDE, Entry, Lease
+from newsbot.frontier.base import ALONE, ASIDE, Entry, Lease
 from tests.contracts.frontier_backends import BACKENDS, FakeClock, FrontierPlace, make_entry
 from tests.contracts.frontier_model import Host, Model
 
@@ -26,12 +26,12 @@ numbers = st.integers(0, URLS - 1)
 scopes = st.sampled_from([None, None, None, None, frozenset("a"), frozenset("b"), frozenset()])
 """Hosts that are accepted; None: all."""
 offsets = st.sampled_from([None, None, -50.0, -1.0, 0.0, 5.0, 40.0])
-"""Due times from the present on; None: at once."""
+"""Due times relative to now; None: immediately."""
 horizons = st.sampled_from([0.0, 0.0, 0.0, -30.0, 100.0])
 
 
 class FrontierMachine(RuleBasedStateMachine):
-    """Two workers on the same data, one clock."""
+    """Two workers on the same data with one clock."""
 
     backend = ""
 
@@ -43,7 +43,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.workers = {name: place.open(self.clock) for name in WORKERS}
         self.model = Model()
         self.leases: list[Lease] = []
-        """All that were ever handed out: most become zombies."""
+        """All leases so far; most of them have expired."""
 
     def teardown(self) -> None:
         for frontier in self.workers.values():
@@ -84,35 +84,42 @@ class FrontierMachine(RuleBasedStateMachine):
         limit=st.integers(1, 4),
         ahead=horizons,
         accepted=scopes,
+        alone=st.booleans(),
     )
-    def lease(self, worker: str, limit: int, ahead: float, accepted: frozenset[str] | None) -> None:
-        self._lease(worker, limit, ahead, accepted)
+    def lease(
+        self, worker: str, limit: int, ahead: float, accepted: frozenset[str] | None, alone: bool
+    ) -> None:
+        self._lease(worker, limit, ahead, accepted, alone=alone)
 
-    def _lease(self, worker: str, limit: int, ahead: float, accepted: frozenset[str] | None) -> None:
+    def _lease(
+        self, worker: str, limit: int, ahead: float, accepted: frozenset[str] | None, *, alone: bool
+    ) -> None:
         now, horizon = self.clock.now, self.clock.now + ahead
         accept = None if accepted is None else accepted.__contains__
-        got = self.workers[worker].lease(worker, limit, horizon=horizon, ttl=TTL, accept=accept)
+        got = self.workers[worker].lease(worker, limit, horizon=horizon, ttl=TTL, accept=accept, alone=alone)
         self.model.settle(now, horizon)
         assert len(got) <= limit
         for one in got:
             assert accepted is None or one.entry.host in accepted
-            self.model.hand_out(one, now, horizon)
+            self.model.hand_out(one, now, horizon, alone=alone and len(got) == 1)
         if len(got) < limit:
             left = [item for item in self.model.within(horizon) if self.model.opens(item) <= now]
             if self.model.holds_suspect(worker):
                 left = [item for item in left if not item.lost]
+            if got or not alone:
+                left = [item for item in left if item.lost < ALONE]
             assert not [item for item in left if accepted is None or item.entry.host in accepted]
         self.leases += got
 
     @rule(worker=workers)
     def work_hangs(self, worker: str) -> None:
-        """A worker takes what it can get and does nothing until its leases are over."""
-        self._lease(worker, URLS, 0.0, None)
+        """A worker leases what it can and does nothing until its leases expire."""
+        self._lease(worker, URLS, 0.0, None, alone=True)
         self.clock.advance(TTL)
 
     @rule(worker=workers)
     def work_is_done(self, worker: str) -> None:
-        """All of a worker's leases end well; its pages are due soon again."""
+        """All leases of a worker succeed; its pages are due again soon."""
         for lease in self._held_by(worker):
             self._end_well(worker, lease, self.clock.now + 2)
         self.clock.advance(1.0)
@@ -121,14 +128,14 @@ class FrontierMachine(RuleBasedStateMachine):
         return self.leases[-1 - number % len(self.leases)] if self.leases else None
 
     def _ended(self, lease: Lease, ended: bool) -> bool:
-        """Check whether a lease could be ended; return True if the model has to follow.
+        """Check whether a lease could be ended; return True if the model must do the same.
 
-        A lease past its deadline may still be ended as long as nobody has taken it back.
+        A lease past its deadline can still be ended until it is taken back.
         """
         item = self.model.items[lease.entry.fingerprint]
         mine = item.state == "leased" and item.lease is not None and item.lease.token == lease.token
         if not mine:
-            assert not ended, "a zombie changed something"
+            assert not ended, "an expired lease changed something"
             return False
         if not ended:
             assert item.deadline <= self.clock.now, "an owner lost its lease"
@@ -185,9 +192,11 @@ class FrontierMachine(RuleBasedStateMachine):
         known = self.model.hosts.setdefault(host, Host())
         if (known.delay, known.concurrency) == (delay, concurrency):
             return
+        waits = known.last_turn is not None and known.next_turn == known.last_turn + known.delay
         known.delay, known.concurrency = delay, concurrency
         if known.last_turn is not None:
-            known.next_turn = max(known.next_turn, known.last_turn + delay)
+            turn = known.last_turn + delay
+            known.next_turn = turn if waits else max(known.next_turn, turn)
 
     @rule(worker=workers, host=hosts, seconds=st.sampled_from([0.5, 5.0, 100.0]))
     def back_off(self, worker: str, host: str, seconds: float) -> None:
@@ -216,8 +225,8 @@ class FrontierMachine(RuleBasedStateMachine):
             return
         assert outlook.next_at is not None
         truth = min(map(self.model.opens, pending))
-        assert outlook.next_at <= max(truth, now), "a scheduler that sleeps so long stalls"
-        assert outlook.next_at > now or truth <= now, "a scheduler that is called now spins"
+        assert outlook.next_at <= max(truth, now), "the scheduler would sleep too long"
+        assert outlook.next_at > now or truth <= now, "the scheduler would poll in a busy loop"
 
     @invariant()
     def every_url_is_in_exactly_one_state(self) -> None:

@@ -1,4 +1,4 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): leases, how they end, what they leave."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): leases, and what happens when they end."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def test_the_same_owner_is_a_zombie_of_its_own_earlier_lease(frontier: Frontier,
     assert frontier.ack(second, next_due=None)
 
 
-def test_three_lost_leases_in_a_row_put_an_entry_aside(frontier: Frontier, clock: FakeClock) -> None:
+def test_five_lost_leases_in_a_row_put_an_entry_aside(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a", data={"source": "a.example"})])
-    for lost in range(3):
-        (one,) = lease(frontier, clock)
+    for lost in range(5):
+        (one,) = lease(frontier, clock, alone=True)
         assert (one.lost, one.attempts) == (lost, lost)
         clock.advance(TTL)
-    assert lease(frontier, clock) == []
+    assert lease(frontier, clock, alone=True) == []
     assert state(frontier, "a") == "aside"
     entry = frontier.entry(key_of("a"))
     assert entry is not None
     assert entry.data["source"] == "a.example"
-    assert "3 leases lost" in entry.data["aside"]
+    assert "5 leases lost" in entry.data["aside"]
 
 
 def test_what_was_set_aside_is_listed_the_newest_first(frontier: Frontier, clock: FakeClock) -> None:
@@ -68,7 +68,7 @@ def test_what_was_set_aside_is_listed_the_newest_first(frontier: Frontier, clock
     listed = frontier.aside(2)
     assert [name_of(entry) for entry in listed] == ["2", "1"]
     assert listed == [frontier.entry(key_of("2")), frontier.entry(key_of("1"))]
-    assert listed[0].data == {"source": "s", ASIDE: "given up after 1 attempts"}
+    assert listed[0].data == {"source": "s", ASIDE: "given up after attempt 1"}
     assert len(frontier.aside(99)) == 3
     assert frontier.aside(0) == []
 
@@ -126,7 +126,7 @@ def test_what_is_set_aside_is_kept_with_its_story_and_never_handed_out(
     assert frontier.counts()["aside"] == 1
     entry = frontier.entry(key_of("a"))
     assert entry is not None
-    assert entry.data == {"source": "s", "aside": "given up after 1 attempts"}
+    assert entry.data == {"source": "s", "aside": "given up after attempt 1"}
 
 
 def test_a_clean_stop_hands_back_at_once_and_counts_no_attempt(frontier: Frontier, clock: FakeClock) -> None:
@@ -144,8 +144,8 @@ def test_a_clean_stop_hands_back_at_once_and_counts_no_attempt(frontier: Frontie
 
 def test_a_dead_owner_loses_its_leases_at_once(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
-    for lost in range(3):
-        (one,) = lease(frontier, clock)
+    for lost in range(5):
+        (one,) = lease(frontier, clock, alone=True)
         assert one.lost == lost
         assert frontier.release("one", lost=True) == 1
         assert not frontier.ack(one, next_due=None)

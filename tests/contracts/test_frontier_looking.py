@@ -1,4 +1,4 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): what it tells of itself."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): its figures and predictions."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_outlook_is_for_accepted_hosts(frontier: Frontier, clock: FakeClock)
 def test_a_scheduler_that_sleeps_as_told_neither_stalls_nor_spins(
     frontier: Frontier, clock: FakeClock
 ) -> None:
-    """Fixed horizon, failures, full hosts, hosts at rest: each waking gives work, and all work is done."""
+    """Fixed horizon, failures, full and resting hosts: there is work at each wake-up, all work is done."""
     hosts = {"a": (1.0, 1), "b": (0.5, 3), "c": (0.0, 2), "d": (3.0, 1)}
     todo: list[Entry] = []
     for host, (delay, concurrency) in hosts.items():
@@ -93,17 +93,29 @@ def test_a_scheduler_that_sleeps_as_told_neither_stalls_nor_spins(
     while (next_at := frontier.outlook(horizon=start).next_at) is not None:
         clock.now = max(clock.now, next_at)
         got = lease(frontier, clock, 3, horizon=start)
-        assert got, f"woken for nothing at {clock.now - start}"
+        assert got, f"no work at {clock.now - start}"
         wakings += 1
         for one in got:
             name = name_of(one.entry)
             if name.endswith("2") and name not in failed:
                 failed.add(name)
                 frontier.nack(one, delay=7)
-            elif not name.endswith("4") or one.lost:  # the first worker of each fourth dies
+            elif not name.endswith("4") or one.lost:  # the worker that leases it first dies
                 frontier.ack(one, next_due=clock.now + 1)
                 done.append(name)
         if frontier.outlook(horizon=start).next_at is None and frontier.counts()["leased"]:
             clock.advance(TTL)
     assert sorted(done) == sorted(name_of(entry) for entry in todo)
     assert wakings <= 2 * len(todo)
+
+
+def test_the_outlook_names_the_host_that_opens_next(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a", delay=50.0, concurrency=2)
+    frontier.set_politeness("b", delay=5.0, concurrency=2)
+    frontier.add([make_entry(f"{host}{number}", host=host) for host in "ab" for number in range(2)])
+    lease(frontier, clock)
+    outlook = frontier.outlook(horizon=clock.now, accept=lambda host: True)
+    assert (outlook.next_at, outlook.host) == (clock.now + 5, "b")
+    outlook = frontier.outlook(horizon=clock.now, accept=lambda host: host == "a")
+    assert (outlook.next_at, outlook.host) == (clock.now + 50, "a")
+    assert frontier.outlook(horizon=clock.now, accept=lambda host: host == "c").host is None

@@ -1,4 +1,4 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): what is handed out, and when."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): which entry is leased, and when."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_best_of_a_host_goes_first_and_the_oldest_among_equals(
 
 
 def test_what_is_due_longest_goes_first_among_equals(frontier: Frontier, clock: FakeClock) -> None:
-    """Else a host that cannot keep up would poll some of its feeds for ever and others never."""
+    """Otherwise a host that cannot keep up would poll some of its feeds all the time and others never."""
     frontier.add([make_entry("late", due=clock.now - 5), make_entry("early", due=clock.now - 9)])
     assert names(lease(frontier, clock)) == ["early"]
 
@@ -71,7 +71,7 @@ def test_nothing_is_handed_out_before_its_time(frontier: Frontier, clock: FakeCl
 
 
 def test_a_horizon_in_the_past_hides_what_was_due_since(frontier: Frontier, clock: FakeClock) -> None:
-    """A crawl that runs once does what was due at its start, whatever other workers see."""
+    """A crawl that runs once fetches what was due at its start, regardless of other workers."""
     start = clock.now
     frontier.add([make_entry("old", due=start), make_entry("new", host="b.example", due=start + 5)])
     clock.advance(10)

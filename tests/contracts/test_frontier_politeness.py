@@ -1,4 +1,4 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): one clock a host."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): one politeness clock per host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from newsbot.frontier.base import Frontier
 from tests.contracts.frontier_backends import FakeClock, make_entry
-from tests.contracts.frontier_steps import lease, names
+from tests.contracts.frontier_steps import TTL, lease, names
 
 
 def test_one_turn_of_a_host_gives_one_entry(frontier: Frontier, clock: FakeClock) -> None:
@@ -102,7 +102,67 @@ def test_a_longer_delay_holds_from_the_last_turn_on(frontier: Frontier, clock: F
     assert len(lease(frontier, clock)) == 1
 
 
+def test_a_shorter_delay_holds_from_the_last_turn_on_and_ends_no_rest(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.set_politeness("a.example", delay=60.0, concurrency=9)
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    lease(frontier, clock)
+    clock.advance(1)
+    frontier.set_politeness("a.example", delay=2.0, concurrency=9)
+    assert lease(frontier, clock) == []
+    clock.advance(1)
+    assert len(lease(frontier, clock)) == 1
+    frontier.back_off("a.example", 30)
+    frontier.set_politeness("a.example", delay=0.5, concurrency=9)
+    clock.advance(29)
+    assert lease(frontier, clock) == []
+
+
 @pytest.mark.parametrize(("delay", "concurrency"), [(-1.0, 1), (float("nan"), 1), (1.0, 0)])
 def test_impossible_politeness_is_refused(frontier: Frontier, delay: float, concurrency: int) -> None:
     with pytest.raises(ValueError, match=r"a\.example"):
         frontier.set_politeness("a.example", delay=delay, concurrency=concurrency)
+
+
+def test_a_missed_turn_is_now_unless_another_was_given_since(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=10, concurrency=2)
+    frontier.add([make_entry("a"), make_entry("b")])
+    (one,) = lease(frontier, clock)
+    turn = one.deadline - TTL
+    clock.advance(4)
+    assert frontier.take_turn("a.example", missed=turn) == 0
+    clock.advance(9)
+    assert lease(frontier, clock) == []  # the next turn is ten seconds after the one that was used
+    clock.advance(1)
+    assert len(lease(frontier, clock)) == 1
+    assert frontier.take_turn("a.example", missed=turn) == 10
+    frontier.back_off("a.example", 100)
+    assert frontier.take_turn("a.example", missed=clock.now + 10) == 100
+
+
+def test_a_turn_that_was_not_used_is_given_back(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=60.0, concurrency=1)
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    for _ in range(2):
+        (one,) = lease(frontier, clock)
+        assert frontier.ack(one, next_due=None)
+        assert lease(frontier, clock) == []
+        frontier.return_turn("a.example")
+        clock.advance(0.01)
+    (one,) = lease(frontier, clock)
+    frontier.nack(one, delay=0.0)
+    clock.advance(59)
+    assert lease(frontier, clock) == [], "the turn was used"
+
+
+def test_a_returned_turn_does_not_end_a_rest(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=1.0, concurrency=1)
+    frontier.add([make_entry("1"), make_entry("2")])
+    (one,) = lease(frontier, clock)
+    frontier.back_off("a.example", 30)
+    frontier.ack(one, next_due=None)
+    frontier.return_turn("a.example")
+    clock.advance(29)
+    assert lease(frontier, clock) == []
+    frontier.return_turn("never.heard.example")

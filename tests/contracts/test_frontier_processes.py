@@ -1,4 +1,4 @@
-"""Several processes on the same data, and processes that are killed: nothing twice, nothing lost."""
+"""Several processes on the same data, some of them killed: no page is done twice, no page is lost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def go(*workers: subprocess.Popen[str]) -> None:
 
 
 def fill(frontier: Frontier, pages: int) -> list[str]:
-    """Queue pages on a few hosts; return the names of all that will have been fetched at the end."""
+    """Queue pages on several hosts; return the names of all pages that will have been fetched at the end."""
     for host in range(HOSTS):
         frontier.set_politeness(f"h{host}", delay=0.0, concurrency=4)
     frontier.add([make_entry(f"page-{n}", host=f"h{n % HOSTS}") for n in range(pages)])
@@ -56,10 +56,10 @@ def test_four_processes_share_the_work(frontier_place: FrontierPlace) -> None:
     printed = [worker.communicate(timeout=120)[0].split() for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0, 0, 0]
     done = [name for names in printed for name in names]
-    assert len(done) == len(set(done)), "something was done twice"
+    assert len(done) == len(set(done)), "a page was done twice"
     assert sorted(done) == sorted(expected)
     assert frontier.counts() == {"pending": 0, "leased": 0, "done": 2 * PAGES, "aside": 0, "hosts": HOSTS}
-    assert sum(bool(names) for names in printed) > 1, "one process did it all: this test tests nothing"
+    assert sum(bool(names) for names in printed) > 1, "one process did all the work, so the test is not valid"
     frontier.close()
 
 
@@ -88,7 +88,7 @@ def test_a_process_killed_at_any_moment_loses_nothing(frontier_place: FrontierPl
     go(last)
     printed += last.communicate(timeout=120)[0].split()
     assert last.returncode == 0
-    assert len(printed) == len(set(printed)), "something was acknowledged twice"
+    assert len(printed) == len(set(printed)), "a page was acknowledged twice"
     known = frontier.known([key_of(name) for name in expected])
     assert len(known) == len(expected), "a link was lost"
     assert {one.state for one in known.values()} == {"done"}

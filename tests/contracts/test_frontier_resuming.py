@@ -1,4 +1,4 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): going on after an outage."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): resuming after an outage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_leases_that_nobody_could_renew_are_taken_up_again_and_their_loss_is_not
     mine = lease(frontier, clock, 2)
     for _ in range(4):
         clock.advance(TTL + 1)
-        assert lease(frontier, clock, 1, owner="other", accept=lambda _: False) == []  # takes them back
+        assert lease(frontier, clock, 1, owner="other", accept=lambda _: False) == []  # takes back leases
         assert state(frontier, "a") == "pending"
         assert frontier.resume("one", mine, TTL).kept == 2
         assert lease(frontier, clock, owner="other") == []
@@ -55,12 +55,12 @@ def test_what_another_has_meanwhile_stays_with_it_but_the_loss_is_not_counted(
 
 def test_what_was_set_aside_in_an_outage_comes_back(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a", data={"source": "a.example"})])
-    for _ in range(2):
-        lease(frontier, clock)
+    for _ in range(4):
+        lease(frontier, clock, alone=True)
         clock.advance(TTL + 1)
-    mine = lease(frontier, clock)
+    mine = lease(frontier, clock, alone=True)
     clock.advance(TTL + 1)
-    assert lease(frontier, clock) == []
+    assert lease(frontier, clock, alone=True) == []
     assert state(frontier, "a") == "aside"
     assert frontier.resume("one", mine, TTL).kept == 1
     assert state(frontier, "a") == "leased"

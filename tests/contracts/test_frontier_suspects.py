@@ -1,14 +1,14 @@
-"""What every frontier keeps to (:mod:`newsbot.frontier.base`): what lost a lease goes out one at a time."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): entries with lost leases."""
 
 from __future__ import annotations
 
-from newsbot.frontier.base import Frontier, Lease
+from newsbot.frontier.base import ALONE, MAX_LOST, Frontier, Lease
 from tests.contracts.frontier_backends import FakeClock, make_entry, name_of
 from tests.contracts.frontier_steps import TTL, lease, names
 
 
 def lost_together(frontier: Frontier, clock: FakeClock, names_: str, host: str = "a.example") -> None:
-    """Let a worker die that has these entries in flight."""
+    """Simulate the death of a worker that has leased these entries."""
     frontier.set_politeness(host, delay=0, concurrency=16)
     frontier.add([make_entry(name, host=host) for name in names_])
     assert len(lease(frontier, clock, 16, owner="dead")) == len(names_)
@@ -27,7 +27,7 @@ def test_a_worker_gets_one_suspect_at_a_time(frontier: Frontier, clock: FakeCloc
     assert name_of(last.entry) == "c"
     assert frontier.nack(last, delay=5)
     assert frontier.ack(other, next_due=None)
-    clock.advance(5)  # what was worked on without harm is suspect no more, also if the work failed
+    clock.advance(5)  # an entry whose worker survived is no longer a suspect, even if it failed
     assert [(name_of(one.entry), one.lost) for one in lease(frontier, clock)] == [("c", 0), ("a", 0)]
 
 
@@ -75,7 +75,7 @@ def test_a_suspect_of_a_full_host_or_for_later_does_not_stand_in_the_way(
 
 
 def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
-    """One of sixty kills its worker, with up to 16 in flight each time; worker after worker is started."""
+    """One page in sixty kills its worker, which has up to 16 in flight each time; new workers are started."""
     frontier.set_politeness("a.example", delay=0, concurrency=16)
     frontier.add([make_entry(str(n)) for n in range(60)])
     done = []
@@ -83,7 +83,7 @@ def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> N
         owner, alive = f"worker {turn}", True
         flying: list[Lease] = []
         while alive:
-            flying += lease(frontier, clock, 16 - len(flying), owner=owner)
+            flying += lease(frontier, clock, 16 - len(flying), owner=owner, alone=not flying)
             if not flying:
                 break
             alive = "7" not in names(flying)
@@ -94,7 +94,7 @@ def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> N
         if alive:
             break
         frontier.release(owner, lost=True)
-    assert turn == 3
+    assert turn == MAX_LOST
     assert sorted(done, key=int) == [str(n) for n in range(60) if n != 7]
     assert [name_of(entry) for entry in frontier.aside(9)] == ["7"]
 
@@ -119,3 +119,34 @@ def test_only_losses_in_a_row_count(frontier: Frontier, clock: FakeClock) -> Non
     clock.advance(1)
     (one,) = lease(frontier, clock)
     assert (one.lost, one.attempts) == (0, 3)
+
+
+def test_after_three_losses_as_the_only_suspect_an_entry_goes_alone_and_last(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.set_politeness("a.example", delay=0, concurrency=9)
+    frontier.add([make_entry("a", priority=9), make_entry("b", priority=1)])
+    (one,) = lease(frontier, clock, 1)
+    for _ in range(ALONE):
+        assert name_of(one.entry) == "a"
+        frontier.release("one", lost=True)
+        (one,) = lease(frontier, clock, 1, alone=True)
+    assert (name_of(one.entry), one.lost) == ("b", 0)
+    assert lease(frontier, clock) == []
+    assert frontier.counts()["pending"] == 1
+    assert frontier.outlook(horizon=clock.now).next_at is not None
+    assert lease(frontier, clock, alone=True, accept=lambda host: host == "b.example") == []
+    (last,) = lease(frontier, clock, alone=True, accept=lambda host: host == "a.example")
+    assert (name_of(last.entry), last.lost) == ("a", ALONE)
+    assert frontier.ack(last, next_due=clock.now + 1)
+    clock.advance(1)
+    assert [one.lost for one in lease(frontier, clock)] == [0]
+
+
+def test_what_is_lost_alone_as_well_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    for _ in range(MAX_LOST):
+        assert names(lease(frontier, clock, alone=True)) == ["a"]
+        clock.advance(TTL)
+    assert lease(frontier, clock, alone=True) == []
+    assert [name_of(entry) for entry in frontier.aside(9)] == ["a"]

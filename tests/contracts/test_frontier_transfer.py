@@ -1,4 +1,4 @@
-"""Copies of all that a frontier holds, and taking them, on every backend: between any two nothing changes."""
+"""Copying everything from one frontier to another, for every pair of backends."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from newsbot.operations.move.side import WholeFrontier
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
 COPIES = 1203
-"""More than are read or taken at once, and no multiple of it."""
+"""More than a batch, and not a multiple of it."""
 NAMES = ("again", "never", "held", "aside", "lost", "leased", "waits", "best")
 
 
 @pytest.fixture
 def tested(frontier: Frontier) -> WholeFrontier:
     """The frontier under test, empty."""
-    return frontier  # type: ignore[return-value]  # all of ours can be copied
+    return frontier  # type: ignore[return-value]  # all backends support copying
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def other(tmp_path: Path, clock: FakeClock) -> Iterator[SqliteFrontier]:
 
 
 def fill(frontier: WholeFrontier, clock: FakeClock) -> None:
-    """Bring an entry into each state, with all that may be noted beside it."""
+    """Add an entry in each state, with all optional data."""
     frontier.set_politeness("a.example", delay=0, concurrency=99)
     frontier.add([make_entry("lost")])
     assert frontier.lease("dead", 1, horizon=clock(), ttl=60)
@@ -167,7 +167,7 @@ def test_who_is_at_work_is_told_until_the_leases_run_out(tested: WholeFrontier, 
     assert tested.at_work() == ["long"]
     clock.advance(50)
     assert tested.at_work() == []
-    assert tested.counts()["leased"] == 3, "looking changes nothing"
+    assert tested.counts()["leased"] == 3, "reading must not change anything"
 
 
 def test_leased_entries_are_copied_as_pending(tested: WholeFrontier, clock: FakeClock) -> None:

@@ -1,4 +1,4 @@
-"""Several processes that insert like texts at the same instant: of each two, one sees the other."""
+"""Several processes insert similar texts at the same moment: of each pair, one process sees the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOW = 1_700_000_000.0
 
 
 def text_of_round(round_: int, process: int) -> Signature:
-    """In even rounds all have the same text, in odd ones each its own version of it."""
+    """In even rounds all processes have the same text, in odd rounds each has its own version."""
     values = np.random.default_rng(round_).integers(0, 2**32, PERMUTATIONS, dtype=np.uint32)
     if round_ % 2:
         values[process * 3 : process * 3 + 3] += 1

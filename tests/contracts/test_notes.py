@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.notes`."""
+"""The contract of every storage: :mod:`newsbot.storage.notes`."""
 
 from __future__ import annotations
 

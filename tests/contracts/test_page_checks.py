@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.spider_results`, sentence by sentence."""
+"""The contract of every storage: :mod:`newsbot.storage.spider_results`, page checks."""
 
 from __future__ import annotations
 

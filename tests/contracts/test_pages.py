@@ -1,4 +1,4 @@
-"""What every storage keeps of pages."""
+"""The contract of every storage: page records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_page_comes_back_whole(storage: Storage) -> None:
         history=[{"at": 200.5, "event": "fetched", "status": 200}],
     )
     storage.pages.save([page])
-    page.content_length = 2**63 - 1  # a header may claim anything
+    page.content_length = 2**63 - 1  # a header may have any value
     assert storage.pages.get([page.fingerprint, b"unknown"]) == {page.fingerprint: page}
     assert storage.pages.get([]) == {}
 
@@ -102,7 +102,7 @@ def test_where_a_page_was_discovered_is_never_forgotten(storage: Storage) -> Non
 def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
     dues = {"never": None, "at": 50.0, "after": 51.0, "until": 60.0, "later": 60.5}
     storage.pages.save([make_page(name, next_due=due) for name, due in dues.items()])
-    storage.pages.save([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # more than a batch
+    storage.pages.save([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # several batches
     due = [page.url.rpartition("/")[2] for page in storage.pages.due(after=50.0, until=60.0)]
     assert (due[0], due[-1]) == ("after", "until")
     assert sorted(due[1:-1]) == sorted(f"together-{n}" for n in range(1100))

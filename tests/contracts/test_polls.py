@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.sources`."""
+"""The contract of every storage: :mod:`newsbot.storage.sources`, the log of polls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def log(place: Place) -> Iterator[Sources]:
 def test_polls_come_back_by_source_and_time_each_once(log: Sources) -> None:
     later = replace(FIRST, at=NOON + 600, new=0, unchanged=True)
     next_day = replace(FIRST, at=NOON + DAY)
-    # a minute that ends like another one is another poll
+    # another poll, although its minute ends with the same digits
     alike = replace(FIRST, at=20_000 * DAY + 200)
     for poll in (next_day, later, FIRST, FIRST, alike, replace(alike, at=20_000 * DAY + 3200)):
         log.log_poll(FEED, poll)

@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.upkeep`."""
+"""The contract of every storage: :mod:`newsbot.storage.upkeep`, removal."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, make_page
+from tests.searching import find
 
 
 @pytest.fixture
@@ -25,6 +26,9 @@ def storage(place: Place) -> Iterator[Storage]:
     opened = place.open()
     yield opened
     opened.close()
+
+
+BASIS = "https://example.org/basis"
 
 
 def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
@@ -35,7 +39,7 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
     storage.articles.store(make_article("copy", "The river is calm."))
     named = first.canonical_url
     storage.articles.store(
-        make_article("other", "A revision about the river.", duplicate_of=named, derived_from=named)
+        make_article("other", "A revision about the river.", duplicate_of=named, derived_from=[BASIS, named])
     )
     copy = "https://example.org/copy"
     assert set(storage.removal.addresses([first.canonical_url])) == {copy}
@@ -43,18 +47,16 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
     assert storage.articles.get(first.canonical_url) is None
     assert storage.articles.get(copy) is None
     assert storage.articles.versions(first.canonical_url) == []
-    assert [hit.article.canonical_url for hit in storage.texts.search("river")] == [
-        "https://example.org/other"
-    ]
-    assert storage.texts.search("calm") == storage.texts.search("bridge") == []
+    assert [hit.article.canonical_url for hit in find(storage, "river")] == ["https://example.org/other"]
+    assert find(storage, "calm") == find(storage, "bridge") == []
     other = storage.articles.get("https://example.org/other")
     assert other is not None
-    assert (other.duplicate_of, other.derived_from) == (None, None)
+    assert (other.duplicate_of, other.derived_from) == (None, [BASIS])
     assert storage.removal.articles([first.canonical_url]) == 0
 
 
 def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Storage) -> None:
-    """It gave another's text once (a wall of cookies); it would be taken out with that one, and kept out."""
+    """The URL had another article's text before (a cookie wall). It must not be removed with that article."""
     one, two = make_article("one", "Accept our cookies."), make_article("two", "Accept our cookies.")
     for article in (one, two):
         storage.articles.store(article)
@@ -80,8 +82,8 @@ def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Storage) -
     assert (again.verdict, again.version) == (Verdict.NEW, 1)
     later = storage.articles.store(make_article("c", "Quite another text of a harbour."))
     assert later.verdict is Verdict.NEW
-    assert [hit.article.canonical_url for hit in storage.texts.search("harbour")] == ["https://example.org/c"]
-    assert [hit.article.canonical_url for hit in storage.texts.search("bridge")] == ["https://example.org/b"]
+    assert [hit.article.canonical_url for hit in find(storage, "harbour")] == ["https://example.org/c"]
+    assert [hit.article.canonical_url for hit in find(storage, "bridge")] == ["https://example.org/b"]
 
 
 def test_many_at_once_leave_the_others(storage: Storage) -> None:
@@ -92,7 +94,7 @@ def test_many_at_once_leave_the_others(storage: Storage) -> None:
     assert storage.removal.articles([article.canonical_url for article in articles[:20]]) == 20
     assert storage.articles.count() == 11
     assert storage.articles.count(ArticleFilter(source="example.com")) == 1
-    assert len(storage.texts.search("number", limit=100)) == 11
+    assert len(find(storage, "number", limit=100)) == 11
 
 
 def test_pages_go_with_what_was_found_on_them(storage: Storage) -> None:
@@ -151,7 +153,7 @@ def test_nothing_is_left_half_beside_workers_that_store(storage: Storage, place:
     removed = 0
     while any(worker.is_alive() for worker in workers):
         removed += storage.removal.articles(urls)
-        for kept in storage.articles.iter():  # a version that stayed alone would have lost the ones before
+        for kept in storage.articles.iter():  # its earlier versions must not be lost
             assert kept.version == 1 or storage.articles.versions(kept.canonical_url)
         time.sleep(0.01)
     for worker in workers:
@@ -162,9 +164,7 @@ def test_nothing_is_left_half_beside_workers_that_store(storage: Storage, place:
     assert list(storage.dump.articles()) == []
     assert list(storage.dump.texts()) == []
     assert list(storage.dump.aliases()) == []
-    assert storage.texts.index()
-    assert storage.texts.waiting() == 0
-    assert storage.texts.search("text") == []
+    assert find(storage, "text") == []
 
 
 def _result(url: str) -> SearchResult:

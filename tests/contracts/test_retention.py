@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.upkeep`."""
+"""The contract of every storage: :mod:`newsbot.storage.upkeep`, retention."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.searching import find
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None
     assert storage.removal.drop_versions(late, 1) == 0
     assert [one.version for one in storage.articles.versions("https://example.org/a")] == [3]
     assert storage.articles.get("https://example.org/b") is not None
-    assert len(storage.texts.search("river")) == 1
-    assert storage.texts.search("rose") == storage.texts.search("fell") == []
+    assert len(find(storage, "river")) == 1
+    assert find(storage, "rose") == find(storage, "fell") == []
     storage.articles.store(make_article("a", "The river froze.", hours=30))
     assert [one.version for one in storage.articles.versions("https://example.org/a")] == [3, 4]
     assert storage.texts.owner("example.org", make_article("a", "The river rose.").content_hash) is not None

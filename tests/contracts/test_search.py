@@ -1,50 +1,31 @@
-"""What search finds, in every storage: while articles wait to be indexed, afterwards, and in between."""
+"""Search results in every storage."""
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from newsbot.search.index.entry import Entry, entry_of
-from newsbot.search.index.indexer import FOLD_AT
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.base import Storage
-from newsbot.urls import fingerprint
-from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article
-from tests.wordmodel import found_by_reading, make_entries, make_queries
+from tests.searching import find, paths
+from tests.wordmodel import found_by_reading, make_articles, make_queries
 
 
-def index(storage: Any) -> None:
-    """Both storages have it beside the contract of :class:`Storage`."""
-    assert storage.texts.index()
-    assert storage.texts.waiting() == 0
-
-
-def paths(storage: Storage, query: str, **asked: Any) -> list[str]:
-    hits = storage.texts.search(query, **asked)
-    return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
-
-
-@pytest.fixture(params=["waiting", "indexed", "both"])
-def library(storage: Storage, request: pytest.FixtureRequest) -> Storage:
+@pytest.fixture
+def library(storage: Storage) -> Storage:
     """Articles by two people in two languages on two sites."""
     storage.articles.store(
         make_article("bridge", "Мост через реку закрыт.", hours=1, authors=["Анна Иванова", "Пётр Ким"])
     )
     storage.articles.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
-    if request.param == "both":
-        index(storage)
     run: dict[str, Any] = {"source": "run.org", "language": "en", "hours": 30, "authors": ["Anna Kim"]}
     storage.articles.store(make_article("run", "She was running over the bridge.", **run))
     storage.articles.store(
         make_article("undated", "Мосты без даты.", published_at=None, fetched_at=None, source="run.org")
     )
-    if request.param == "indexed":
-        index(storage)
     return storage
 
 
@@ -72,6 +53,19 @@ def library(storage: Storage, request: pytest.FixtureRequest) -> Storage:
         ("мост since:2025", set()),
         ("lang:en мост", set()),
         ("runs bridges", {"run"}),
+        ("река OR running", {"bridge", "river", "run"}),
+        ("мост (цел OR даты)", {"river", "undated"}),
+        ("мост -(цел OR даты)", {"bridge"}),
+        ("мост AND река NOT цел", {"bridge"}),
+        ("site:run.org OR title:мост", {"run", "undated", "river"}),
+        ("-lang:ru OR цел", {"run", "river"}),
+        ("берег*", {"river"}),
+        ("закр*", {"bridge"}),
+        ('"через рек*"', {"bridge"}),
+        ("author:иван*", {"bridge"}),
+        ("xyz*", set()),
+        ("мост until:yesterday", {"bridge", "river"}),
+        ("мост since:yesterday", set()),
     ],
 )
 def test_fields_phrases_exclusion_and_dates(library: Storage, query: str, expected: set[str]) -> None:
@@ -114,78 +108,67 @@ def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: S
     for turn in range(40):
         storage.articles.store(make_article("a", f"Слово номер {turn}."))
         if turn % 8 == 0:
-            index(storage)
+            assert paths(storage, f"{turn}") == ["a"]
     storage.articles.store(make_article("b", "Слово другое."))
     assert set(paths(storage, "слово", limit=2)) == {"a", "b"}
     assert paths(storage, "39") == ["a"]
-    assert paths(storage, "32") == []
-    index(storage)
-    assert set(paths(storage, "слово", limit=2)) == {"a", "b"}
     assert paths(storage, "32") == []
 
 
 def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: Any) -> None:
     for turn in range(3):
         storage.articles.store(make_article("a", f"Слово {turn}."))
-        index(storage)
+        assert paths(storage, "слово") == ["a"]
     assert storage.removal.drop_versions(NOON + timedelta(days=1), 10) == 2
     assert paths(storage, "слово 2") == ["a"]
-    index(storage)
-    assert paths(storage, "слово 2") == ["a"]
-    assert paths(storage, "слово", where=None) == ["a"]
+    assert paths(storage, "слово 1") == []
 
 
 def test_removed_articles_are_not_found(storage: Any) -> None:
     storage.articles.store(make_article("a", "Слово одно."))
-    index(storage)
+    assert paths(storage, "слово") == ["a"]
     storage.articles.store(make_article("b", "Слово другое."))
     assert storage.removal.articles([f"https://example.org/{name}" for name in "ab"]) == 2
     assert paths(storage, "слово") == []
     storage.articles.store(make_article("a", "Слово снова."))
-    index(storage)
     assert paths(storage, "слово") == ["a"]
+    assert paths(storage, "одно") == []
 
 
 def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> None:
-    entries: dict[bytes, Entry] = {}
-    for number, made in enumerate(make_entries(7, 120)):
-        article = make_article(
-            f"{number}",
-            f"{made.text} n{number}",
-            title=made.title,
-            source=made.source,
-            language=made.language or None,
-            authors=made.authors.split(" , "),
-            hours=number,
-        )
-        key = fingerprint(article.canonical_url)
+    articles = make_articles(7, 120)
+    for article in articles:
         storage.articles.store(article)
-        entries[key] = entry_of(article, key, 1)
-        if number % 11 == 0:
-            index(storage)
     for query in make_queries(7, 60):
-        found = [fingerprint(hit.article.canonical_url) for hit in storage.texts.search(query, limit=500)]
-        assert set(found) == found_by_reading(list(entries.values()), query), query
+        found = [hit.article.canonical_url for hit in find(storage, query, limit=500)]
+        assert set(found) == found_by_reading(articles, query), query
         assert len(found) == len(set(found))
 
 
-def test_the_background_indexes_while_articles_are_stored(storage: Any) -> None:
-    for number in range(FOLD_AT + 70):
-        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
-        assert number % 50 or paths(storage, f"{number}") == [f"{number}"]  # at once
-    give_up = time.monotonic() + 60
-    while storage.texts.waiting() >= FOLD_AT:
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
-    assert paths(storage, "слово 3") == ["3"]
-    assert len(storage.texts.search("слово", limit=1000)) == FOLD_AT + 70
+def test_an_article_with_another_url_is_found_there_and_only_there(storage: Storage) -> None:
+    article = make_article("a", "Слово.")
+    storage.articles.store(article)
+    assert paths(storage, "слово") == ["a"]
+    assert storage.articles.readdress(article.canonical_url, article.content_hash, "https://example.org/b")
+    assert paths(storage, "слово") == ["b"]
 
 
-def test_closing_while_the_index_is_written_loses_nothing(place: Place) -> None:
-    storage: Any = place.open()
-    for number in range(FOLD_AT + 1):
-        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
-    storage.close()
-    again: Any = place.open()
-    assert len(again.texts.search("слово", limit=1000)) == FOLD_AT + 1
-    again.close()
+def test_one_article_of_a_story_is_found_with_the_number_of_its_copies(library: Storage) -> None:
+    for name in ("bridge", "river"):
+        library.stories.assign(f"https://example.org/{name}", "s", None)
+    hits = find(library, "мост", by_time=True)
+    assert [(hit.article.canonical_url[-5:], hit.copies) for hit in hits] == [("river", 1), ("dated", 0)]
+    assert set(paths(library, "мост story:s")) == {"bridge", "river"}
+    assert paths(library, "мост story:other") == []
+    assert paths(library, "story:s", where=ArticleFilter(story="other")) == []
+
+
+def test_articles_are_found_by_the_forms_of_their_language(storage: Storage) -> None:
+    storage.articles.store(make_article("haus", "Viele Häuser stehen leer.", language="de"))
+    storage.articles.store(make_article("maison", "Des crises économiques.", language="fr", hours=1))
+    storage.articles.store(make_article("house", "Houses stand empty.", language="en", hours=2))
+    assert paths(storage, "Haus") == paths(storage, "hauser") == ["haus"]
+    assert paths(storage, '"leere Haus"') == []
+    assert paths(storage, '"Haus stehen"') == ["haus"]
+    assert paths(storage, "économique") == paths(storage, "economique") == ["maison"]
+    assert [hit.snippet for hit in find(storage, "Haus")] == ["Viele [Häuser] stehen leer."]

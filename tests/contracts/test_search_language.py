@@ -1,14 +1,18 @@
-"""What people type finds what they mean, in every storage."""
+"""The query language of the search, in every storage."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from newsbot.search.articles import ArticleSearch
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
+from tests.searching import find, paths
 
 
 @pytest.fixture
@@ -24,11 +28,6 @@ def library(storage: Storage) -> Storage:
         make_article("cafe", "Café chairs. 北京 is far. Ёлки, йод.", title="Été", language="en", hours=4)
     )
     return storage
-
-
-def _paths(storage: Storage, query: str, **asked: object) -> list[str]:
-    hits = storage.texts.search(query, **asked)  # type: ignore[arg-type]
-    return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def _paths(storage: Storage, query: str, **asked: object) -> list[str]:
     ],
 )
 def test_search_understands_what_people_type(library: Storage, query: str, expected: set[str]) -> None:
-    assert set(_paths(library, query)) == expected
+    assert set(paths(library, query)) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,35 +85,55 @@ def test_search_understands_what_people_type(library: Storage, query: str, expec
 )
 def test_any_text_is_a_legal_query(library: Storage, query: str) -> None:
     for by_time in (False, True):
-        assert isinstance(library.texts.search(query, by_time=by_time), list)
+        assert isinstance(find(library, query, by_time=by_time), list)
 
 
 def test_a_blank_query_finds_all_and_one_without_words_nothing(library: Storage) -> None:
-    assert _paths(library, "  ") == ["cafe", "run", "oil", "mask"]
-    assert _paths(library, "🙂 !!!") == []
+    assert paths(library, "  ") == ["cafe", "run", "oil", "mask"]
+    assert paths(library, "🙂 !!!") == []
 
 
 def test_order_limit_and_filter_of_a_search(library: Storage) -> None:
-    assert _paths(library, "маски") == ["mask", "oil"]  # the title weighs more
-    assert _paths(library, "маски", by_time=True) == ["oil", "mask"]
-    assert _paths(library, "маски", limit=1) == ["mask"]
-    assert _paths(library, "маски", limit=0) == []
-    assert _paths(library, "", where=ArticleFilter(language="en")) == ["cafe", "run"]
-    assert _paths(library, "маски", where=ArticleFilter(until=NOON + timedelta(hours=2))) == ["mask"]
-    scores = [hit.score for hit in library.texts.search("маски")]
+    assert paths(library, "маски") == ["mask", "oil"]  # a match in the title weighs more
+    assert paths(library, "маски", by_time=True) == ["oil", "mask"]
+    assert paths(library, "маски", limit=1) == ["mask"]
+    assert paths(library, "маски", limit=0) == []
+    assert paths(library, "", where=ArticleFilter(language="en")) == ["cafe", "run"]
+    assert paths(library, "маски", where=ArticleFilter(until=NOON + timedelta(hours=2))) == ["mask"]
+    scores = [hit.score for hit in find(library, "маски")]
     assert scores[0] > scores[1] > 0
 
 
 def test_a_snippet_shows_the_matches(library: Storage) -> None:
-    assert [hit.snippet for hit in library.texts.search("дефицитом аптека")] == [
-        "В [аптеках] нет [дефицита] масок."
-    ]
-    assert [hit.snippet for hit in library.texts.search("race")] == ["A [race]"]
+    assert [hit.snippet for hit in find(library, "дефицитом аптека")] == ["В [аптеках] нет [дефицита] масок."]
+    assert [hit.snippet for hit in find(library, "race")] == ["A [race]"]
 
 
 def test_only_the_present_version_is_found(storage: Storage) -> None:
     storage.articles.store(make_article("a", "Earlier words"))
     storage.articles.store(make_article("a", "Present words"))
-    assert _paths(storage, "earlier") == []
-    assert _paths(storage, "-earlier") == ["a"]
-    assert _paths(storage, "present words") == ["a"]
+    assert paths(storage, "earlier") == []
+    assert paths(storage, "-earlier") == ["a"]
+    assert paths(storage, "present words") == ["a"]
+
+
+def test_a_tag_stands_for_the_sites_that_have_it_now(storage: Storage, tmp_path: Path) -> None:
+    for site in ("north.example", "south.example", "world.example"):
+        storage.articles.store(make_article(site, f"A bridge, said {site}", source=site))
+    tags = {"regional": ["north.example", "south.example"], "many": [f"s{n}.example" for n in range(3000)]}
+    with closing(
+        ArticleSearch(tmp_path / "search.db", storage.articles, lambda tag: tags.get(tag, []))
+    ) as search:
+
+        def found(query: str) -> set[str]:
+            return {hit.article.source for hit in search.find(query, patience=60.0)}
+
+        assert found("bridge tag:regional") == {"north.example", "south.example"}
+        assert found("bridge -TAG:Regional") == {"world.example"}
+        assert found("tag:regional site:north.example") == {"north.example"}
+        assert found("bridge tag:many") == found("tag:unknown") == set()
+        assert search.explain("tag:unknown", found=False)[0] == (
+            "tag:unknown: no site has this tag; tags stand in the rules of sites (key tags)"
+        )
+        tags["regional"].remove("south.example")
+        assert found("bridge tag:regional") == {"north.example"}

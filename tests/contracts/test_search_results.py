@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.spider_results`, sentence by sentence."""
+"""The contract of every storage: :mod:`newsbot.storage.spider_results`, results of searches."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_one_page_may_be_named_in_several_ways(found: Searches) -> None:
 def test_a_text_that_is_gone_from_the_page_goes(found: Searches) -> None:
     found.save([result(), result("b")])
     found.save([result(looked_at=99.0, positions=(), hits=0)])
-    assert len(kept(found)) == 2, "an earlier look knows less"
+    assert len(kept(found)) == 2, "an earlier result must not replace a later one"
     found.save([result(looked_at=101.0, positions=(), hits=0)])
     found.save([result("never", positions=(), hits=0)])
     assert kept(found) == [result("b")]

@@ -1,4 +1,4 @@
-"""What every storage keeps of sources and sites."""
+"""The contract of every storage: records of sources and sites."""
 
 from __future__ import annotations
 

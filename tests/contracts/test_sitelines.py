@@ -1,14 +1,17 @@
-"""What the articles of a site have in common outlives a worker and is shared by all, in either storage."""
+"""Repeated lines of a site are shared with the next crawl and with all workers, in either storage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from newsbot.errors import DataError
-from newsbot.extraction.blocks import Block
+from newsbot.extraction.site_boilerplate import LEAST, RECENT
 from newsbot.sites.shared_lines import KEY, NOTE_KIND, SharedLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -16,10 +19,6 @@ from tests.contracts.storage_backends import Place
 
 DOMAIN = "site.example"
 FOOTLINE = "The editors are happy about letters and reserve the right to shorten them."
-BACKGROUND = (
-    "The bridge was closed in the spring after cracks had been found in two of its pillars, and has been "
-    "waiting for repairs since."
-)
 
 
 @pytest.fixture
@@ -36,28 +35,55 @@ def lines_of(storage: Notes) -> SharedLines:
     return lines
 
 
-def learn(lines: SharedLines, number: int, *more: str) -> None:
-    lines.of(DOMAIN).learn(f"a{number}", [f"What was told on day {number} alone", *more])
+def learn(lines: SharedLines, *numbers: int) -> None:
+    for number in numbers:
+        lines.of(DOMAIN).learn(f"a{number}", [f"What was told on day {number} alone", FOOTLINE])
 
 
-def kept_of(lines: SharedLines, *texts: str) -> list[str]:
-    blocks = [Block("paragraph", text) for text in ("A line of its own", *texts)]
-    return [block.text for block in lines.of(DOMAIN).own("new", blocks)][1:]
+def removes(lines: SharedLines, line: str = FOOTLINE) -> bool:
+    return bool(lines.of(DOMAIN).site_lines("new", ["A line of its own", line]))
 
 
 def test_the_next_crawl_knows_them(workers: list[Notes]) -> None:
     first = lines_of(workers[0])
-    learn(first, 1, FOOTLINE, BACKGROUND)
+    learn(first, *range(LEAST - 1))
     first.write()
     later = lines_of(workers[1])
-    assert kept_of(later, FOOTLINE, BACKGROUND) == [BACKGROUND], "two may share a long one, three not"
-    learn(later, 2, BACKGROUND)
+    assert not removes(later)
+    learn(later, LEAST)
     later.write()
-    assert kept_of(lines_of(workers[2]), FOOTLINE, BACKGROUND) == []
+    assert removes(lines_of(workers[2]))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32))
+def test_articles_that_share_a_fifth_of_their_paragraphs_keep_them_in_every_order_of_fetching(
+    workers: list[Notes], seed: int
+) -> None:
+    chance, domain = Random(seed), f"site{seed}.example"
+    shared = [f"Background {number} of the story that runs since spring." for number in range(6)]
+    articles = {}
+    for number in range(RECENT + 5):
+        lines = [f"Paragraph {line} of article {number} alone" for line in range(16)]
+        lines += chance.sample(shared, 4)
+        chance.shuffle(lines)
+        articles[f"a{number}"] = [*lines, FOOTLINE]
+    crawls = [lines_of(storage) for storage in workers]
+    order = chance.sample(sorted(articles), len(articles))
+    for read, address in enumerate([*order, *order]):
+        crawl, lines = chance.choice(crawls), articles[address]
+        removed = crawl.of(domain).site_lines(address, lines)
+        assert removed in ([], [20]), "only the last line of each article may be removed"
+        crawl.of(domain).learn(address, lines)
+        if read % 3 == 0:
+            crawl.write()
+    for crawl in crawls:
+        crawl.write()
+    assert lines_of(workers[0]).of(domain).site_lines("new", ["A line of its own", FOOTLINE]) == [1]
 
 
 class Away:
-    """A storage that does not answer, until it is back."""
+    """A storage that is unavailable until :meth:`back` is called."""
 
     def __init__(self, behind: Notes) -> None:
         self.behind: Notes | None = None
@@ -76,59 +102,82 @@ def test_a_storage_that_is_away_costs_no_page_and_both_memories_are_joined_when_
     workers: list[Notes],
 ) -> None:
     before = lines_of(workers[0])
-    learn(before, 1, FOOTLINE, BACKGROUND)
+    learn(before, *range(LEAST // 2))
     before.write()
     storage = Away(workers[1])
     meanwhile = lines_of(storage)
-    learn(meanwhile, 2, FOOTLINE, BACKGROUND)
+    learn(meanwhile, *range(LEAST // 2, LEAST))
+    assert not removes(meanwhile)
     storage.back()
     meanwhile.write()
-    assert kept_of(lines_of(workers[2]), FOOTLINE, BACKGROUND) == []
+    assert removes(meanwhile)
+    assert removes(lines_of(workers[2]))
 
 
 def test_workers_at_the_same_time_overwrite_nothing(workers: list[Notes]) -> None:
     crawls = [lines_of(storage) for storage in workers]
-    for number, crawl in enumerate(crawls):
-        learn(crawl, number, BACKGROUND)
+    for number in range(LEAST):
+        learn(crawls[number % 3], number)
     for crawl in crawls:
         crawl.write()
-    assert kept_of(lines_of(workers[0]), BACKGROUND) == []
-    assert kept_of(crawls[2], BACKGROUND) == [], "a worker takes over what others wrote when it writes"
-    later = lines_of(workers[0])
-    for number in range(3):
-        assert kept_of(later, f"What was told on day {number} alone") == []
+    assert removes(lines_of(workers[0]))
+    assert removes(crawls[2]), "a worker reads the others' lines when it writes"
+    assert not removes(crawls[2], "What was told on day 1 alone")
+
+
+def test_the_latest_articles_of_all_workers_are_kept(workers: list[Notes]) -> None:
+    old, new = lines_of(workers[0]), lines_of(workers[1])
+    learn(old, *range(RECENT))
+    old.write()
+    new.of(DOMAIN)
+    for number in range(RECENT):
+        new.of(DOMAIN).learn(f"b{number}", [f"What was told in week {number} alone"])
+    new.write()
+    learn(old, RECENT)
+    old.write()
+    later = lines_of(workers[2])
+    assert len(later.of(DOMAIN)) == RECENT
+    assert not removes(later)
+    assert not removes(old)
 
 
 def test_what_has_not_changed_is_not_written(workers: list[Notes]) -> None:
     lines = lines_of(workers[0])
-    learn(lines, 1, FOOTLINE)
+    learn(lines, 1)
     lines.write()
     workers[0].forget(NOTE_KIND + DOMAIN, KEY)
-    learn(lines, 1, FOOTLINE)
+    learn(lines, 1)
     lines.write()
     assert workers[0].all(NOTE_KIND + DOMAIN) == {}
 
 
-def test_a_site_with_many_lines_fits_a_note(workers: list[Notes]) -> None:
-    lines = lines_of(workers[0])
-    learn(lines, 1, FOOTLINE)
-    learn(lines, 2, FOOTLINE)
-    for number in range(200):
-        lines.of(DOMAIN).learn(f"b{number}", [f"Number {number} has line {line}" for line in range(19)])
-    lines.write()
-    later = lines_of(workers[1])
-    assert kept_of(later, FOOTLINE) == [], "what several articles have goes into the note first"
-    assert kept_of(later, "Number 199 has line 7") == [], "then what was met last"
-    assert 1500 < len(later.of(DOMAIN)) < 3800
-
-
-@pytest.mark.parametrize("note", [{"format": 9}, {"format": 1, "lines": "?"}, {"format": 1, "lines": "AAAA"}])
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"format": 9},
+        {"format": 2, "articles": "?"},
+        {"format": 2, "articles": [[]]},
+        {"format": 2, "articles": [[1, "x"]]},
+        {"format": 2, "articles": [["a", [1]]]},
+    ],
+)
 def test_a_broken_note_is_told_and_replaced(
     workers: list[Notes], note: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     workers[0].save(NOTE_KIND + DOMAIN, KEY, note)
     lines = lines_of(workers[0])
-    learn(lines, 1, FOOTLINE)
-    assert "learned anew" in caplog.text
+    learn(lines, *range(LEAST))
+    assert "learning starts again" in caplog.text
     lines.write()
-    assert kept_of(lines_of(workers[1]), FOOTLINE) == []
+    assert removes(lines_of(workers[1]))
+
+
+def test_a_note_of_the_form_before_is_replaced_without_a_word(
+    workers: list[Notes], caplog: pytest.LogCaptureFixture
+) -> None:
+    workers[0].save(NOTE_KIND + DOMAIN, KEY, {"format": 1, "lines": "AAAA"})
+    lines = lines_of(workers[0])
+    learn(lines, *range(LEAST))
+    lines.write()
+    assert removes(lines_of(workers[1]))
+    assert caplog.text == ""

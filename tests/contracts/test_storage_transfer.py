@@ -1,4 +1,4 @@
-"""Copies of all that a storage holds, and taking them, on every backend: between any two nothing changes."""
+"""Copying everything from one storage to another, for every pair of backends."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from newsbot.storage.upkeep import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.searching import find
 
 TEXT = "Text that another page has too."
 COPIES = 1203
-"""More than are read at once, and no multiple of it."""
+"""More than a batch, and not a multiple of it."""
 
 
 @pytest.fixture
@@ -85,9 +86,9 @@ def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStor
         assert target.articles.get(url) == source.articles.get(url)
         assert target.articles.versions(url) == source.articles.versions(url)
     assert len(target.articles.versions("https://example.org/changing")) == 31
-    found = [(hit.article.canonical_url, hit.snippet) for hit in target.texts.search("another page")]
+    found = [(hit.article.canonical_url, hit.snippet) for hit in find(target, "another page")]
     assert sorted(found) == sorted(
-        (hit.article.canonical_url, hit.snippet) for hit in source.texts.search("another page")
+        (hit.article.canonical_url, hit.snippet) for hit in find(source, "another page")
     )
     assert len(found) == 2
     assert target.stories.recent(min_members=1) == source.stories.recent(min_members=1)
@@ -203,7 +204,7 @@ def test_joined_stories_notes_and_polls_go_along(storage: Storage, other: Sqlite
         assert target.notes.all(kind)
     assert list(target.sources.polls()) == list(source.sources.polls())
     assert len(list(target.sources.polls())) == 3
-    # who comes later still finds the story that its own was joined with
+    # an article that is stored later still finds the joined story
     kept = source.articles.get("https://example.org/a")
     assert kept is not None
     for one in (source, target):

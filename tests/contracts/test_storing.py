@@ -1,4 +1,4 @@
-"""What every storage keeps of articles and stories: :mod:`newsbot.storage.base`, sentence by sentence."""
+"""The contract of every storage: articles and stories (:mod:`newsbot.storage.base`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.articles import MAX_VERSIONS
 from newsbot.storage.base import Storage
@@ -190,6 +191,28 @@ def test_rights_are_brought_up_to_date_without_a_version(storage: Storage) -> No
     assert found is not None
     assert found.rights == {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"}
     assert found.version == 1
+    assert storage.articles.count() == 1
+
+
+def test_the_origin_of_a_stored_article_is_filled_without_a_version(storage: Storage) -> None:
+    article = make_article("a", "The text of a.", published_at=None)
+    storage.articles.store(article)
+    cursor = storage.articles.changes_since().cursor
+    at = datetime(2024, 5, 4, 3, 2, 1, 5, tzinfo=UTC)
+    article.published_at, article.published_source, article.published_precision = at, "feed", "second"
+    article.authors, article.extraction = ["Ann O'Hara"], {"title": "h1", "authors": "feed"}
+    storage.articles.save_origin(article)
+    kept = storage.articles.get(article.canonical_url)
+    assert kept is not None
+    assert (kept.published_at, kept.published_source, kept.published_precision) == (at, "feed", "second")
+    assert (kept.authors, kept.extraction, kept.version) == (["Ann O'Hara"], article.extraction, 1)
+    assert [one.article for one in storage.articles.changes_since(cursor).found] == [kept]
+    assert storage.articles.newest(ArticleFilter(until=at + timedelta(seconds=1)), limit=5) == [kept]
+    article.content_hash = "another text"
+    article.authors = []
+    storage.articles.save_origin(article)
+    storage.articles.save_origin(make_article("unknown", "Never stored."))
+    assert storage.articles.get(article.canonical_url) == kept
     assert storage.articles.count() == 1
 
 

@@ -1,4 +1,4 @@
-"""Several processes store at once, others write while one reads, in every storage."""
+"""Several processes store at the same time, or write while another one reads, in every storage."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_filters_hold_together(storage: Storage) -> None:
     assert paths(story="s") == ["b"]
     assert paths(since=NOON + timedelta(hours=1)) == ["b", "c", "d"]
     assert paths(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=2)) == ["b"]
-    assert paths(since=NOON + timedelta(hours=3)) == ["d"]  # published unknown: fetched counts
+    assert paths(since=NOON + timedelta(hours=3)) == ["d"]  # "d" has only the time of its download
 
 
 def test_a_stream_of_articles_survives_writing(storage: Storage) -> None:

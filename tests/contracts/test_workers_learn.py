@@ -1,4 +1,4 @@
-"""Several workers learn one site and watch its health: nobody's part is lost, in either storage."""
+"""Several workers learn about one site and its health: the results of all are kept, in either storage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_each_writes_what_all_have_learned(workers: list[Notes]) -> None:
     for lessons in crawls:
         lessons.heard(RULE, links(0, 1))
         lessons.write()
-        assert plain(lessons) == told, "all go by one rule"
+        assert plain(lessons) == told, "all workers use the same rule"
 
 
 def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
@@ -77,7 +77,7 @@ def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
             lessons.heard(RULE, links(first + 5 * turn, 5))
             lessons.write()
         for _ in range(100):
-            lessons.write()  # what others were quicker with; nothing where all is written
+            lessons.write()  # writes what lost a race before, if anything
         storage.close()
 
     with ThreadPoolExecutor(3) as pool:

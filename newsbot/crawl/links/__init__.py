@@ -1,10 +1,13 @@
-"""From links that a page gave to URLs in the frontier.
+"""Judges the links of a page and queues them in the frontier.
 
 Files in reading order:
 
 * ``judge``: which links are followed, and how soon
-* ``list_probing``: lists that nobody vouches for are tried one at a time
-* ``queue``: records, frontier, counters
-* ``canonical``: other addresses of a page
-* ``usual_places``: feeds and sitemaps where they are on many sites
+* ``list_probing``: tries lists that no rule names, one at a time
+* ``shape_trials``: tries a few links whose URLs have a doubtful shape
+* ``queue``: writes records, frontier entries and counters
+* ``spellings``: tries other spellings of an address if one of them fails
+* ``canonical``: handles other addresses of a page
+* ``feed_details``: adds a feed's data to articles that were found before the feed
+* ``usual_places``: tries the usual addresses of feeds and sitemaps
 """

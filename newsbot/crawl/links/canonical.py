@@ -1,19 +1,19 @@
-"""Other addresses of a page: redirects, and the canonical address that it names (a claim).
+"""Other addresses of a page: redirects, and the canonical address that the page names (a claim).
 
-Other addresses are marked as done, so that they never cost a download. Most claims are right. Some are not:
-a template names one article on all pages, a head was copied. So a claim alone never keeps the crawl from
-reading an article that the site also offers by itself:
+Other addresses are marked as done, so that they are not downloaded. Most claims are right. Some are wrong: a
+template names one article on all pages, or the head of a page was copied. So a claim alone never prevents the
+crawl from reading an article that the site also lists itself:
 
 * Forms of one address (AMP, print, mobile host, parameters) are one page.
-* An address that nobody has mentioned is taken as another address of the page. If a list offers it later
-  under another headline, or before the site's claims are proven, it is read after all.
-* An address that is queued already is read, unless the headline it was listed with is the page's, or the
-  site's claims are trusted and no headline speaks against it.
+* An unknown address is taken as another address of the page. If a list later shows it with another headline,
+  or before the site's claims are trusted, it is read after all.
+* An address that is queued already is read, unless it was listed with the page's headline, or the site's
+  claims are trusted and no headline contradicts.
 * An address that is not an article (a section, another site's page, what the rule denies) cannot be a
   canonical address.
 
-When both pages were read, their texts decide (:mod:`newsbot.pipelines.address`), and the site's claims are
-trusted more or less from then on (:mod:`newsbot.sites.canonical_trust`).
+After both pages were read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or lowers
+the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ logger = logging.getLogger(__name__)
 
 CHECK_PRIORITY = 500.0
 MAX_CHAIN = 10
-"""Articles that are moved to make room for one."""
+"""Maximum number of articles that are moved to free an address for one."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
 APART = timedelta(days=1)
-"""Two items with the same headline are two issues of it if they were published further apart."""
+"""Two items with the same headline are different articles if they were published further apart."""
 
 
 class Canonical:
     """Decides which address a page has, and marks its other addresses as done.
 
-    ``trust`` keeps what the word of each site is worth.
+    ``trust`` knows how far the claims of each site can be trusted.
     """
 
     def __init__(self, context: Context, trust: CanonicalTrust, removals: Removals) -> None:
@@ -72,8 +72,12 @@ class Canonical:
         match = classify(self._context.rule_for(claim), claim)
         if match.denied or (match.kind is not None and match.kind.is_source):
             return False
-        known = self._context.frontier.entry(fingerprint(claim))
+        key = fingerprint(claim)
+        known = self._context.frontier.entry(key)
         if known is not None and known.kind.is_source:
+            return False
+        page = self._context.storage.pages.get([key]).get(key)
+        if page is not None and page.http_status in (404, 410):
             return False
         return self._trust.word(self._context.notes, source) is not Word.BAD
 
@@ -93,7 +97,7 @@ class Canonical:
         return known.state == "done" and known.last_fetched is None
 
     def _is_the_same(self, visit: Visit, waiting: Entry) -> bool:
-        """Return True if an address that waits is the visited page's by what is known of it."""
+        """Return True if a queued address is probably another address of the visited page."""
         if waiting.data.get("force"):
             return False  # a person asked for it
         agree = headlines_agree(str(waiting.data.get("title") or ""), str(visit.page.get("title") or ""))
@@ -106,7 +110,7 @@ class Canonical:
         )
 
     def offered_by_themselves(self, entries: list[Entry]) -> list[Entry]:
-        """Return those of known entries that were never read, only named by another page, and are to be read.
+        """Return the known entries that only another page has named and that must be read nevertheless.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -141,7 +145,7 @@ class Canonical:
         kept = self._context.storage.articles.get(
             canonicalize(entry.url, self._context.rule_for(entry.url).drop_query)
         )
-        if kept is None:
+        if kept is None or kept.source != entry.data["source"]:
             return True
         agree = headlines_agree(str(entry.data.get("title") or ""), kept.title)
         if agree is None:
@@ -149,7 +153,7 @@ class Canonical:
         return not agree
 
     def read_after_all(self, url: str) -> None:
-        """Queue an address that was only marked as done, on a word that turned out to be worth nothing.
+        """Queue an address that was marked as done by a claim which has proved wrong.
 
         An entry that waits, is leased or was fetched before is not changed.
 
@@ -171,10 +175,10 @@ class Canonical:
         self._context.count("canonical/read_after_all")
 
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
-        """Give an article that was kept under another page's URL its own; False if that is not to be had.
+        """Move an article that was stored under another page's URL to its own. Return False if that fails.
 
-        An article that is kept there by the claim of a third page is moved first, and so on. ``wrong``: the
-        claim counts against the site. Raises :class:`newsbot.errors.DataError`.
+        If the claim of a third page has placed an article there, that one is moved first, and so on.
+        ``wrong``: the claim counts against the site. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -195,7 +199,7 @@ class Canonical:
         return self._context.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
     def give_back(self, visit: Visit) -> None:
-        """Let an article that was kept under the visited address, where there is none, go back to its page.
+        """Move an article back to its own URL if the visited URL, under which it was stored, has no article.
 
         Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
@@ -222,7 +226,7 @@ class Canonical:
             )
         moved = False
         target = visit.outcome.redirected_to
-        if target and (key := self._other_page(visit, target)):
+        if target and self._may_speak_for(visit, target) and (key := self._other_page(visit, target)):
             moved = not visit.kind.is_source
             alias = alias_of(visit, target, key, self._context.clock())
             self._record_alias(alias, record if moved else None)
@@ -238,9 +242,20 @@ class Canonical:
             visit.note(self._context.clock(), EventKind.CANONICAL, to=canonical, believed=believed)
         return moved
 
+    def _may_speak_for(self, visit: Visit, target: str) -> bool:
+        """Return True if the visit counts as a visit of ``target``, to which it was redirected.
+
+        Another site may redirect to a page under a spelling that does not work.
+        """
+        if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
+            return True
+        rule_for = self._context.rule_for
+        return rule_for(target).domain == rule_for(visit.lease.entry.url).domain
+
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
         """Return the key of another page that may be an address of the visited one."""
-        key = fingerprint(canonicalize(url, visit.rule.drop_query))
+        rule = visit.rule if visit.kind.is_source else self._context.rule_for(url)
+        key = fingerprint(canonicalize(url, rule.drop_query))
         if key == visit.lease.entry.fingerprint or self._removals.covers(key, host_key(url)):
             return None
         known = self._context.frontier.entry(key)
@@ -248,7 +263,7 @@ class Canonical:
         return None if known is not None and known.kind.is_source else key
 
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
-        """Keep another address as done; with ``record`` it is the page itself from now on."""
+        """Mark another address as done. With ``record``, it is the address of the page from now on."""
         page = self._context.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
         if page is None or page.last_fetched is None:
             page = page_for(alias, self._context.clock())
@@ -260,10 +275,11 @@ class Canonical:
         self._context.frontier.mark_done([alias], None if record is None else record.next_due)
 
     def other_name(self, visit: Visit) -> bytes | None:
-        """Return the key of the known page that the visited one is, by what was learned since it was queued.
+        """Return the key of the known page to which the visited URL belongs by rules learned since it was
+        queued.
 
-        If nobody has fetched that page yet, this visit does, and its address is marked as done. A page that
-        was fetched under its own address keeps it.
+        If that page was not fetched yet, this visit fetches it. A page that was fetched under its own address
+        keeps it.
         """
         url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
         if "?" not in url or not visit.rule.drop_query or visit.forced or again:
@@ -271,10 +287,7 @@ class Canonical:
         key = fingerprint(canonicalize(url, visit.rule.drop_query))
         if key == visit.lease.entry.fingerprint:
             return None
-        if self.is_taken(key):
-            return key
-        self._context.frontier.mark_done([alias_of(visit, url, key, self._context.clock())], None)
-        return None
+        return key if self.is_taken(key) else None
 
     def is_taken(self, key: bytes) -> bool:
         """Return True if the page was fetched, under this address or another, or is being fetched now.
@@ -317,7 +330,7 @@ def _is_claimed(page: PageRecord) -> bool:
 
 
 def came_from_elsewhere(kept: Article | None, url: str) -> bool:
-    """Return True for what is kept under ``url`` by the word of another page, which is no form of it."""
+    """Return True if an article is stored under ``url`` by the claim of a page with quite another URL."""
     if kept is None or fingerprint(kept.canonical_url) != fingerprint(url):
         return False
     return not of_one_page(kept.url, url) and not is_variant(canonicalize(kept.url), kept.canonical_url)

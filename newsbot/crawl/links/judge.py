@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from newsbot.crawl.context import Context
@@ -14,16 +16,30 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking import headlines
-from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, is_onsite, judge
+from newsbot.ranking.judging import (
+    PATIENT_PRIORITY,
+    SOURCE_PRIORITY,
+    Judgement,
+    folders_of_headlines,
+    is_onsite,
+    judge,
+)
 from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
-from newsbot.rules.schema import Follow, Rule
+from newsbot.rules.schema import Rule
 
+LINKS_AT_ONCE = 100
+"""Links that are judged and queued together: that takes less than 50 ms."""
 ASKED_PRIORITY = 100.0
 RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NOT_IN_RULE, Reason.FRONT_PAGE))
 """Reasons that do not count with NEWSBOT_RANKING off."""
 UNRANKED = 50.0
+_OF_STRANGERS = 0.4
+"""Priority factor for links to a site with a rule that another site lists.
+
+The site's own links come first.
+"""
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
-"""A person or a rule gave these: they are not judged, only read."""
+"""Links that a person or a rule gave. They are read without a judgement."""
 
 
 _KEPT_OUT = "left out url=%s; it was taken out and is kept out; see: scrapy remove --list and --allow"
@@ -50,16 +66,22 @@ class LinkJudge:
         self._learning, self._removals, self._ranked = learning, removals, ranked
         self._headlines = headlines.Headlines()
 
-    def judge(self, found: Found, visit: Visit | None) -> Batch:
-        """Judge each link by its site's rule; ``visit`` is the one whose page gave them."""
+    def judge(self, found: Found, visit: Visit | None) -> Iterator[Batch]:
+        """Judge each link by its site's rule; ``visit`` is the one whose page gave them.
+
+        Yields the batch after each :data:`LINKS_AT_ONCE` links. It is complete after the last step.
+        """
         batch = Batch()
         now = self._context.clock()
         heard: dict[str, tuple[Rule, list[Link]]] = {}
-        for link in found.links:
+        folders = folders_of_headlines(found.links)
+        for place, link in enumerate(found.links):
+            if place and place % LINKS_AT_ONCE == 0:
+                yield batch
             try:
                 rule = self._rule_of(link, found, visit)
                 heard.setdefault(rule.domain, (rule, []))[1].append(link)
-                judgement = self._judge(link, rule, found, visit)
+                judgement = self._judge(link, rule, found, visit, folders)
                 if not judgement.accepted:
                     batch.rejected[judgement.token] += 1
                     continue
@@ -72,10 +94,8 @@ class LinkJudge:
                     now=now,
                     force=found.force,
                 )
-                if self._removals.covers(entry.fingerprint, entry.host):
+                if self._is_kept_out(entry, link):
                     batch.rejected[Reason.REMOVED] += 1
-                    if link.where is Where.ARGUMENT:
-                        logger.warning(_KEPT_OUT, entry.url)
                     continue
                 entry = self._headlines.weigh(entry, link.lead)
                 if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
@@ -89,12 +109,20 @@ class LinkJudge:
                 batch.entries[entry.fingerprint] = entry
         self._name_headlines(batch)
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
-        for rule, links in heard.values():
+        # A site is learned from its own links, since another site may choose those that mislead.
+        own = heard.values() if visit is None else filter(None, [heard.get(visit.rule.domain)])
+        for rule, links in own:
             self._learning.heard(rule, links)
-        return batch
+        yield batch
+
+    def _is_kept_out(self, entry: Entry, link: Link) -> bool:
+        out = self._removals.covers(entry.fingerprint, entry.host)
+        if out and link.where is Where.ARGUMENT:
+            logger.warning(_KEPT_OUT, entry.url)
+        return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """Tell under which address a site listed the headline of a link before."""
+        """Add to each entry the address under which the site listed its headline before."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
@@ -109,19 +137,22 @@ class LinkJudge:
             return visit.rule
         return self._context.rule_for(link.url)
 
-    def _judge(self, link: Link, rule: Rule, found: Found, visit: Visit | None) -> Judgement:
+    def _judge(
+        self, link: Link, rule: Rule, found: Found, visit: Visit | None, folders: frozenset[str]
+    ) -> Judgement:
         if link.where in NAMED:
             kind = link.kind or Kind.ARTICLE
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
-        if visit is not None and not self._may_go_to(link, rule, visit):
+        if visit is not None and found.source is None and not self._may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind in (Kind.FEED, Kind.SITEMAP):
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
             judgement = Judgement(kind=link.kind, priority=priority, accepted=True, reason=link.where.value)
         else:
             learned = self._learning.rule(rule)
-            judgement = judge(link, rule, depth=found.depth, now=self._context.now(), learned=learned)
+            now = self._context.now()
+            judgement = judge(link, rule, depth=found.depth, now=now, learned=learned, folders=folders)
             if not judgement.accepted and not self._ranked and judgement.reason in RANKED_OUT:
                 judgement = Judgement(
                     kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason=Reason.UNRANKED
@@ -131,7 +162,12 @@ class LinkJudge:
                 judgement = Judgement(
                     kind=Kind.ARTICLE, priority=EXPLORED_PRIORITY, accepted=True, reason=Reason.EXPLORED
                 )
+        if visit is not None and rule.domain != visit.rule.domain and self._is_crawled(rule):
+            judgement = replace(judgement, priority=judgement.priority * _OF_STRANGERS)
         return self._limit(link, rule, judgement, visit)
+
+    def _is_crawled(self, rule: Rule) -> bool:
+        return self._context.rules.get(rule.domain) is not None
 
     def _may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
         if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
@@ -143,10 +179,10 @@ class LinkJudge:
             return False
         # items of a feed may be on another site: one with a rule, or any if a person or a rule named the feed
         asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
-        return asked or (self._scope.limited_to is None and self._context.rules.get(rule.domain) is not None)
+        return asked or (self._scope.limited_to is None and self._is_crawled(rule))
 
     def _is_where_it_moved(self, rule: Rule, visit: Visit) -> bool:
-        """Return True for the site that a source lies on by now: its own one may lead there as a whole."""
+        """Return True for the site to which a source was redirected, since the whole site may have moved."""
         return visit.kind.is_source and rule.domain == self._context.rule_for(visit.url).domain
 
     def _limit(self, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
@@ -173,15 +209,13 @@ class LinkJudge:
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind in (Kind.FEED, Kind.SITEMAP):
-            needed: Follow = "feeds" if kind is Kind.FEED else "sitemaps"
-        elif visit.kind in (Kind.FEED, Kind.SITEMAP):
+            return chosen is None or ("feeds" if kind is Kind.FEED else "sitemaps") in chosen
+        if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return True
-        else:
-            needed = "sections" if visit.kind is Kind.SECTION else "links"
         if chosen is not None:
-            return needed in chosen
+            return "links" in chosen or (visit.kind is Kind.SECTION and "sections" in chosen)
         listed = visit.data.get("where") in (Where.FEED, Where.NEWS_SITEMAP)
-        return needed != "links" or not (listed or rule.domain in self._registry.with_sources)
+        return visit.kind is Kind.SECTION or not (listed or rule.domain in self._registry.with_sources)
 
     def _outside_dates(self, link: Link) -> bool:
         arguments = self._scope.arguments
@@ -195,5 +229,7 @@ class LinkJudge:
 
 
 def _is_itself(entry: Entry, visit: Visit | None) -> bool:
-    """Return True for a page's link to itself."""
-    return visit is not None and entry.fingerprint == visit.lease.entry.fingerprint
+    """Return True for a page's link to itself, unless it says that the page is another site's source."""
+    if visit is None or entry.fingerprint != visit.lease.entry.fingerprint:
+        return False
+    return not entry.kind.is_source or entry.data["source"] == visit.data.get("source")

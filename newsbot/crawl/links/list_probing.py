@@ -1,50 +1,68 @@
 """Tries one list of a kind (pages of a section, years of an archive) before more of that kind are read.
 
-One of a kind is visited; what it leads to tells whether the others are worth it
-(:mod:`newsbot.discovery.list_probing`
-keeps that). A visit of another worker counts as well, by the history of the page.
+One list of a kind is visited. Its links show whether the others are worth reading
+(:mod:`newsbot.discovery.list_probing` records this). A visit of another worker counts too, by the history of
+the page.
+
+Lists by tag, category or author have the lowest priority. They are read only if neither numbered pages nor an
+archive nor a sitemap leads to a site's older articles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Mapping
 
+from newsbot.clock import from_iso
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, page_for
+from newsbot.crawl.scope import Scope
+from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_probing import ListTrials, belongs_to, narrows
+from newsbot.discovery.list_pages import belongs_to
+from newsbot.discovery.list_probing import ListTrials, ListWalks, is_index, narrows
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
-from newsbot.frontier.base import Entry
-from newsbot.items import EventKind, Kind, Reason
+from newsbot.frontier.base import Entry, Lease
+from newsbot.items import EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint
 
 
 class ListProbing:
-    """Which lists are tried, and what became of them in this crawl."""
+    """Knows which lists are tried, and their results in this crawl."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._trials = ListTrials()
+    def __init__(self, context: Context, scope: Scope, registry: SourceRegistry) -> None:
+        self._context, self._scope, self._registry = context, scope, registry
+        self._trials, self._walks = ListTrials(), ListWalks()
+        self._with_lists: set[str] = set()
+        """Domains with numbered pages or an archive."""
+        self._heard: set[bytes] = set()
+        """Fingerprints of the lists whose results count in this crawl."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Keep lists that nobody vouches for only while such lists yield articles: calendars are endless.
+        """Drop lists that no rule names, unless such lists lead to articles, because calendars are endless.
 
-        Home pages and patterns of the rule are exempt.
+        Home pages and patterns of the rule are exempt. The next page of a list is kept if this page shows
+        articles that are worth it.
         """
-        fruitful = visit is None or visit.kind is not Kind.SECTION or visit.lease.entry.depth == 0
-        if visit is not None and not fruitful:
-            fruitful = self._yields_articles(batch, visit)
-            self._tell(batch, visit, fruitful=fruitful)
+        worth: bool | None = True
+        if visit is not None and visit.kind is Kind.SECTION and not _of_next_pages(batch):
+            worth = self._worth(batch, visit)
+            if visit.lease.entry.depth == 0:
+                worth = True
+            else:
+                self._tell(batch, visit, worth=worth)
+        self._with_lists |= {entry.data["source"] for entry in batch.entries.values() if is_next_page(entry)}
+        for key in _of_one_name(batch.entries):
+            _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
         known = self._context.frontier.known(list(lists)) if lists else {}
         # known lists cost nothing here, and are no trial: they may not be due for long
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
-        self._hear(new.values())
+        self._hear(lists, known)
         for key, entry in new.items():
             strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
-            wanted = not strange and (
-                fruitful or (visit is not None and _leads_on(entry.url, _address(visit)))
-            )
+            leads_on = visit is not None and _leads_on(entry, _address(visit))
+            wanted = not strange and (worth is not False or leads_on)
             if wanted and self._trials.may_try(entry.data["source"], entry.url):
                 continue
             if wanted and not self._trials.is_given_up(entry.data["source"], entry.url):
@@ -52,12 +70,17 @@ class ListProbing:
                 if visit is not None:
                     # a worker that dies forgets what it holds: the page must not be found unchanged then
                     visit.page.update(content_hash=None, etag=None, last_modified=None)
-            del batch.entries[key]
-            batch.rejected[Reason.BARREN_LIST] += 1
+            _reject(batch, key)
+        if visit is not None and not visit.goes_on:
+            for key in [key for key, entry in batch.entries.items() if is_next_page(entry)]:
+                _reject(batch, key)
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def end(self, visit: Visit) -> None:
         """Let another list be tried when the one under trial could not show what it holds."""
+        published = from_iso(visit.page.get("published_at"))
+        if published is not None and visit.data.get("referrer"):
+            self._walks.dated(visit.data["referrer"] or "", published.timestamp())
         if visit.tried or not _needs_trial(visit.lease.entry):
             return
         domain, url = visit.rule.domain, visit.lease.entry.url
@@ -67,7 +90,41 @@ class ListProbing:
             self._trials.release(domain, url)
         visit.tried = True
 
-    def _tell(self, batch: Batch, visit: Visit, *, fruitful: bool) -> None:
+    def left(self, lease: Lease) -> Reason | None:
+        """Return why a leased list is not to be read by what is known now; None if it is."""
+        entry, domain = lease.entry, lease.entry.data["source"]
+        if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
+            return None
+        needless = domain in self._with_lists or domain in self._registry.with_sitemaps
+        return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
+
+    def _worth(self, batch: Batch, visit: Visit) -> bool | None:
+        """Return whether a list led to articles nobody knew; None if it led to known ones only.
+
+        Notes in the visit whether the list is worth another page. On the first visit of a page it is while
+        it shows other articles than the pages before; later, while most of its articles are new.
+        """
+        found = {**batch.entries, **batch.held}
+        articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
+        known = self._context.frontier.known(list(articles)) if articles else {}
+        new = len(articles) - len(known)
+        url, entry = _address(visit), visit.lease.entry
+        before = entry.data.get("referrer") if is_next_page(entry) else None
+        unread = self._walks.read(visit.rule.domain, url, before, articles)
+        for one in articles.values():
+            if (listed := from_iso(one.data.get("published_at"))) is not None:
+                self._walks.dated(url, listed.timestamp())
+        first = visit.record is None or visit.record.last_full_fetch is None
+        if first or self._scope.arguments.since is not None:
+            since = self._scope.since_of_lists(self._walks.shown(visit.rule.domain))
+            visit.goes_on = unread and (since is None or not self._walks.is_older(url, since.timestamp()))
+        else:
+            visit.goes_on = bool(new) and 2 * new >= len(articles)
+        if new or (articles and self._broke_off(articles, visit)):
+            return True
+        return None if articles else False
+
+    def _tell(self, batch: Batch, visit: Visit, *, worth: bool | None) -> None:
         """Record what the list under trial holds, and queue what waited for it.
 
         A year that leads to months is neither fruitful nor barren before one of its days is.
@@ -77,44 +134,49 @@ class ListProbing:
             return
         visit.tried = True
         below = any(
-            _needs_trial(entry) and _leads_on(entry.url, url)
+            _needs_trial(entry) and _leads_on(entry, url)
             for entry in batch.entries.values()
             if not self._trials.is_given_up(domain, entry.url)
         )
-        if below and not fruitful:
+        if below and not worth:
             self._trials.release(domain, url)
             return
-        self._trials.tell(domain, url, fruitful=fruitful)
-        visit.note(self._context.clock(), EventKind.LIST, fruitful=fruitful)
-        for entry in self._trials.released(domain, url) if fruitful else ():
+        self._trials.tell(domain, url, fruitful=worth)
+        self._heard.add(visit.lease.entry.fingerprint)
+        if worth and not _is_by_subject(visit.lease.entry):
+            self._with_lists.add(domain)
+        visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
+        for entry in self._trials.released(domain, url) if worth else self._trials.another(domain, url):
             if entry.fingerprint not in batch.entries:
                 batch.entries[entry.fingerprint] = entry
                 batch.pages.append(page_for(entry, self._context.clock()))
 
-    def _hear(self, lists: Iterable[Entry]) -> None:
-        """Learn what became of lists under trial that another worker has visited: its page record tells."""
-        waiting: dict[bytes, tuple[str, str]] = {}
-        for entry in lists:
-            domain = entry.data["source"]
-            url = self._trials.waiting(domain, entry.url, self._context.clock())
-            if url is not None:
-                rule = self._context.rules.get(domain) or self._context.rule_for(url)
-                waiting[fingerprint(canonicalize(url, rule.drop_query))] = (domain, url)
-        for key, page in (self._context.storage.pages.get(list(waiting)) if waiting else {}).items():
-            told = page.last(EventKind.LIST)
-            if told is not None or page.state in ("gone", "failed"):
-                domain, url = waiting[key]
-                self._trials.tell(domain, url, fruitful=told is not None and bool(told.get("fruitful")))
+    def _hear(self, lists: Mapping[bytes, Entry], known: Container[bytes]) -> None:
+        """Learn from page records what became of lists that another worker or an earlier crawl has visited.
 
-    def _yields_articles(self, batch: Batch, visit: Visit) -> bool:
-        """Return True if the page leads to articles nobody knew; also if it did so in a visit that broke off.
+        Earlier crawls count for known lists by subject only, since an archive gets new months.
+        """
+        asked: dict[bytes, tuple[str, str]] = {}
+        for key, entry in lists.items():
+            domain, url = entry.data["source"], entry.url
+            if key in known:
+                untold = key not in self._heard and not self._trials.is_fruitful(domain, url)
+                if untold and _is_by_subject(entry):
+                    asked[key] = (domain, url)
+            elif (tried := self._trials.waiting(domain, url, self._context.clock())) is not None:
+                rule = self._context.rules.get(domain) or self._context.rule_for(tried)
+                asked[fingerprint(canonicalize(tried, rule.drop_query))] = (domain, tried)
+        for key, page in (self._context.storage.pages.get(list(asked)) if asked else {}).items():
+            told = [bool(event["fruitful"]) for event in page.history if event["event"] == EventKind.LIST]
+            if told or page.state in ("gone", "failed"):
+                self._heard.add(key)
+                self._trials.tell(*asked[key], fruitful=any(told))
+
+    def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
+        """Return True if the page led to these articles first, in a visit that broke off.
 
         A worker that is killed after it has queued a page's links leaves them to the next visit as known.
         """
-        articles = {key: entry for key, entry in batch.entries.items() if entry.kind is Kind.ARTICLE}
-        known = self._context.frontier.known(list(articles))
-        if any(key not in known for key in articles):
-            return True
         last = None if visit.record is None else visit.record.last_fetched
         return any(
             page.referrers[:1] == [articles[key].data["referrer"]]
@@ -123,13 +185,47 @@ class ListProbing:
         )
 
 
+def is_next_page(entry: Entry) -> bool:
+    """Return True for a page of a list behind its first."""
+    return entry.data.get("where") == Where.NEXT_PAGE
+
+
+def _is_likely(entry: Entry) -> bool:
+    """Return True for a link to a probable article; a sample of the rejected links is explored anyway."""
+    return entry.kind is Kind.ARTICLE and entry.data["why"] != Reason.EXPLORED
+
+
+def _of_next_pages(batch: Batch) -> bool:
+    return bool(batch.entries) and all(map(is_next_page, batch.entries.values()))
+
+
+def _reject(batch: Batch, key: bytes) -> None:
+    del batch.entries[key]
+    batch.rejected[Reason.BARREN_LIST] += 1
+
+
 def _needs_trial(entry: Entry) -> bool:
-    return entry.kind is Kind.SECTION and entry.data["why"] == Reason.LIST
+    unvouched = entry.data["why"] in (Reason.LIST, Reason.SUBJECT_LIST)
+    return entry.kind is Kind.SECTION and unvouched and not is_next_page(entry)
 
 
-def _leads_on(url: str, page: str) -> bool:
-    """Tell the months of a year, the days of a month, and the years that an archive's entrance names."""
-    return narrows(url, page) or (is_archive_front(page) and is_archive(url))
+def _is_by_subject(entry: Entry) -> bool:
+    return entry.kind is Kind.SECTION and entry.data.get("why") == Reason.SUBJECT_LIST
+
+
+def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
+    """Return the lists by subject whose links have the text of another one's: these are no subjects."""
+    by_subject = {key: entry.data.get("title") for key, entry in lists.items() if _is_by_subject(entry)}
+    texts = Counter(by_subject.values())
+    return [key for key, text in by_subject.items() if text is None or texts[text] > 1]
+
+
+def _leads_on(entry: Entry, page: str) -> bool:
+    """Tell the months of a year, the days of a month, and what the entrance of an archive names: its years,
+    or the tags."""
+    url = entry.url
+    of_front = is_archive_front(page) and is_archive(url)
+    return narrows(url, page) or of_front or (is_index(page) and _is_by_subject(entry) and not is_index(url))
 
 
 def _address(visit: Visit) -> str:

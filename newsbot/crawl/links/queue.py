@@ -13,8 +13,11 @@ from itertools import compress
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch
 from newsbot.crawl.links.canonical import Canonical
-from newsbot.crawl.links.judge import LinkJudge
+from newsbot.crawl.links.feed_details import FeedDetails
+from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
 from newsbot.crawl.links.list_probing import ListProbing
+from newsbot.crawl.links.shape_trials import ShapeTrials
+from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
@@ -22,9 +25,6 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, read_reason
 from newsbot.rules.schema import Rule
-
-LINKS_AT_ONCE = 1000
-"""Of a feed or sitemap that are judged and queued together."""
 
 
 class Links:
@@ -39,24 +39,43 @@ class Links:
         registry: SourceRegistry,
         judge: LinkJudge,
         probing: ListProbing,
+        trials: ShapeTrials,
         canonical: Canonical,
+        spellings: Spellings,
+        feed_details: FeedDetails,
     ) -> None:
         self._context, self._scope, self._politeness, self._registry = context, scope, politeness, registry
-        self._judge, self._probing, self._canonical = judge, probing, canonical
+        self._judge, self._probing, self._trials, self._canonical = judge, probing, trials, canonical
+        self._spellings, self._feed_details = spellings, feed_details
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
         """Judge and queue links; return how many were not known before."""
-        return sum(self._queue_some(some, visit) for some in _parts(found, visit))
+        return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
-    def _queue_some(self, found: Found, visit: Visit | None) -> int:
+    def queue_released(self, visit: Visit) -> None:
+        """After a visit: queue the links that waited for what it has told of their shape."""
+        self._queue(self._trials.end(visit), visit, force=True)
+
+    def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
+        """Judge and queue links in steps that take less than 50 ms; yield how many were not known before."""
+        batch, judging = Batch(), self._judge.judge(found, visit)
+        while True:
+            with self._context.timed("judge"):
+                judged = next(judging, None)
+            if judged is None:
+                break
+            batch = judged
+            yield 0
         with self._context.timed("judge"):
-            batch = self._judge.judge(found, visit)
+            self._trials.weigh(batch, visit)
             self._probing.weigh(batch, visit)
         self._context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():
             self._context.count(f"links/rejected/{reason}", number)
-        with self._context.timed("queue"):
-            return self._queue(batch, visit, force=found.force)
+        for some in (batch,) if visit is None else _pieces(batch):
+            with self._context.timed("queue"):
+                new = self._queue(some, visit, force=found.force)
+            yield new
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
         entries = list(batch.entries.values())
@@ -67,6 +86,10 @@ class Links:
         for host, entry in {entry.host: entry for entry in entries}.items():
             self._introduce(host, self._context.rule_for(entry.url), asked=asked)
         verdicts = self._context.frontier.add(entries, force=force)
+        if not force:
+            known = list(compress(entries, (one is not Added.NEW for one in verdicts)))
+            self._spellings.offer(known)
+            self._feed_details.take(known)
         if visit is None and not force and (changed := self._called_otherwise(entries)):
             self._context.frontier.add(changed, force=True)
         self._read_what_was_only_named(entries, verdicts)
@@ -81,7 +104,20 @@ class Links:
             listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
             if listed and entry.url not in self._registry.dead:
                 self._registry.with_sources.add(entry.data["source"])
+                if entry.kind is Kind.SITEMAP:
+                    self._registry.with_sitemaps.add(entry.data["source"])
         return new
+
+    def offer(self, entries: list[Entry]) -> None:
+        """Take the spellings that the sites of known pages gave; see :meth:`Spellings.offer`."""
+        for entry in entries:
+            self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
+        self._spellings.offer(entries)
+
+    def queue_spelling(self, entry: Entry, *, again: bool) -> None:
+        """Queue another spelling of an address that has a record; ``again``: also if it is known."""
+        self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
+        self._context.frontier.add([entry], force=again)
 
     def _read_what_was_only_named(self, entries: list[Entry], verdicts: list[Added]) -> None:
         """Queue what another page called its canonical address if the site offers it as a page of its own."""
@@ -113,17 +149,27 @@ class Links:
         }
         changed = []
         for key, known in self._context.frontier.known(list(named)).items():
-            stands = self._context.frontier.entry(key)
-            if known.state == "done" and stands is not None:
+            stands = self._context.frontier.entry(key) if known.state == "done" else None
+            if stands is not None:
                 otherwise = known.next_due is None or stands.kind is not named[key].kind
+                otherwise |= not self._spellings.given_by_site(stands.data, stands.url)
                 changed += [named[key]] * otherwise
         return changed
 
 
-def _parts(found: Found, visit: Visit | None) -> Iterator[Found]:
+def _pieces(batch: Batch) -> Iterator[Batch]:
+    """Split a batch to write it in pieces."""
+    entries, pages = list(batch.entries.items()), {page.fingerprint: page for page in batch.pages}
+    for start in range(0, len(entries), LINKS_AT_ONCE):
+        some = dict(entries[start : start + LINKS_AT_ONCE])
+        yield Batch(entries=some, pages=[pages[key] for key in some])
+
+
+def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     """Split a long feed or sitemap: 50,000 links at once take 100 MB while they are queued.
 
-    Python keeps such a peak. Links of a page stay together: they are judged by what all of them are.
+    Python keeps such a peak. Links of a page stay together, because they are judged by what all of them are;
+    :meth:`Links.steps` divides the work.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

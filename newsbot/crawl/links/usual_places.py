@@ -1,10 +1,11 @@
-"""Asks for feeds and sitemaps at the usual addresses when a site names none that is there.
+"""Requests feeds and sitemaps at the usual addresses if a site names none that exists.
 
-When neither the home page nor robots.txt has named a feed or sitemap, or those turn out to be dead, the
-usual places (:func:`newsbot.discovery.autodiscovery.usual_places`) are asked for, one after the other, as
-every other page: at the host's pace, by robots.txt and ``deny``. The first that holds links ends it, and so
-does a section that names a feed meanwhile. What came of it is kept in a note, so that a site without any is
-asked again after :data:`ASK_AGAIN` only, whichever worker looks.
+If a site names feeds but no sitemap, /sitemap.xml is requested once, because a feed shows only the newest
+articles. If neither the home page nor robots.txt names a feed or sitemap, or if those are dead, the usual
+places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the other. Delay,
+robots.txt and ``deny`` apply as for every page. The search ends with the first place that holds links, or
+when a section names a feed. The result is stored in a note, so that all workers together try a site without
+sources again only after :data:`ASK_AGAIN`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ NOTE_KIND = "usual_places:"
 """With a domain: the kind of the note that says what came of it."""
 ASK_AGAIN = 30 * 86400.0
 """Seconds until a site without feed and sitemap is asked again."""
+SITEMAP = "/sitemap.xml"
+"""Where most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
 """Seconds until a site is asked again that did not answer, or refused."""
 _ABSENT = (
@@ -46,23 +49,27 @@ _SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
 
 
 class UsualPlaces:
-    """Asks for the usual places of sites that name no source."""
+    """Requests the usual places of sites that name no source."""
 
     def __init__(self, context: Context, judge: LinkJudge, links: Links, registry: SourceRegistry) -> None:
         self._context, self._judge, self._links, self._registry = context, judge, links, registry
 
     def guess(self, visit: Visit) -> None:
-        """After the visit of a home page: ask for the first usual place if the site names no source."""
+        """After the visit of a home page: ask for the first usual place if the site names no source.
+
+        Where it names feeds and no sitemap, /sitemap.xml alone is asked for.
+        """
         domain = visit.rule.domain
-        if domain in self._registry.with_sources or not _is_home(visit) or visit.outcome.failed:
+        if domain in self._registry.with_sitemaps or not _is_home(visit) or visit.outcome.failed:
             return
         self._begin(visit, visit.url)
 
     def judge_source(self, visit: Visit) -> None:
-        """After the visit of a feed or sitemap: a site all of whose sources are dead is one without any.
+        """After the visit of a feed or sitemap: treat a site whose sources are all dead as one without
+        sources.
 
-        Many robots.txt name a sitemap that was never there. Links on articles are followed then, and the
-        usual places are asked for.
+        Many robots.txt files name a sitemap that never existed. For such a site, links on article pages are
+        followed and the usual places are requested.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
         if (
@@ -78,15 +85,18 @@ class UsualPlaces:
             return
         if len(self._registry.dead) < MAX_DEAD:
             self._registry.dead.add(url)
-        if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
-            return
         others = [
             one
             for one in self._context.storage.sources.all(domain)
-            if one.kind != Kind.SECTION and one.url != url
+            if one.kind != Kind.SECTION and one.url != url and not one.failures
         ]
-        if all(one.failures for one in others):
-            self._registry.with_sources.discard(domain)
+        if not any(one.kind == Kind.SITEMAP for one in others) and not visit.rule.sitemaps:
+            self._registry.with_sitemaps.discard(domain)
+        if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
+            return
+        if not others:
+            if visit.outcome.failed:  # one that is empty may have its first items tomorrow
+                self._registry.with_sources.discard(domain)
             self._begin(visit, visit.data.get("referrer") or url)
 
     def _begin(self, visit: Visit, url: str) -> None:
@@ -97,6 +107,8 @@ class UsualPlaces:
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)
+        if domain in self._registry.with_sources:
+            places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
             self._remember(domain, ASK_AGAIN)
             self._ask(visit, places[0])
@@ -108,6 +120,8 @@ class UsualPlaces:
             outcome.error = Reason.NOTHING_THERE.value
         if not outcome.failed:
             self._registry.with_sources.add(domain)
+            if visit.kind is Kind.SITEMAP:
+                self._registry.with_sitemaps.add(domain)
             self._context.count("guessed/found")
             self._remember(domain, ASK_AGAIN, found=visit.lease.entry.url)
             logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)

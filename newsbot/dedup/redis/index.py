@@ -1,12 +1,12 @@
-"""The near-duplicate index in Redis, for any number of workers; what it promises: :mod:`newsbot.dedup.index`.
+"""The near-duplicate index in Redis, for any number of workers. :mod:`newsbot.dedup.index` documents it.
 
-Looking and inserting are one Lua script, which Redis runs as a whole or not at all: one round trip.
-Candidates come back as records with their signatures, and are compared here. Time is ``at`` alone, in
-whole seconds; no clock of a server or worker is asked, and nothing expires by itself: every 64 insertions
-of a worker take out up to 256 texts that are too old, in steps that keep nobody waiting.
+Lookup and insertion are one Lua script, which Redis runs atomically in one round trip. The script returns
+the candidates as records with their signatures; they are compared here. The only time used is ``at``, in
+whole seconds, never the clock of a server or worker. Nothing expires by itself: after every 64 insertions a
+worker deletes up to 256 texts that are too old, in short steps.
 
-Beside what the protocol says: of the texts that share a passage, the newest ``MAX_CANDIDATES`` stay
-findable by it; at most ``MAX_TEXTS`` are kept, then the oldest go early.
+Two limits are specific to this backend. A passage finds only the newest ``MAX_CANDIDATES`` texts that share
+it. At most ``MAX_TEXTS`` texts are kept; beyond that the oldest are deleted early.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from newsbot.dedup.record import PIECES_ID, pack, seconds, shorten, unpack
 from newsbot.errors import DataError, SchemaError
 
 LOAD = 50.0
-"""Postings in a bucket, on average. A key takes some 96 bytes beside its value: with fewer that counts, with
-more each text reads and writes more."""
+"""Average number of postings in a bucket. A key needs about 96 bytes in addition to its value. Smaller
+buckets need more memory for keys; with larger buckets each text reads and writes more."""
 
 
 class Keys:
-    """The keys of the index ``namespace`` that are used here; its scripts make the others."""
+    """The keys of the index ``namespace`` that Python uses. The scripts build the names of the others."""
 
     def __init__(self, namespace: str) -> None:
         self.tag = f"{{{namespace}:near}}:"
@@ -49,26 +49,26 @@ class Keys:
 
 
 def texts_a_bucket() -> float:
-    """How many texts there are for each bucket: :data:`LOAD` postings."""
+    """Return the average number of texts per bucket, which gives :data:`LOAD` postings."""
     return LOAD / (PASSAGES + 1)
 
 
 def places_of(doc_id: str, signature: Signature) -> bytes:
-    """Return where a text's postings go, four bytes each: 16 bits that they keep, 16 bits more of the hash.
+    """Return the places of a text's postings, four bytes each: 16 bits stored in the posting, 16 more.
 
-    One a passage, the last for its id. A text that is not comparable has only the last.
+    There is one for each passage, and a last one for the id. A text that is not comparable has only the last.
     """
     return (posting_hashes(doc_id, signature) >> np.uint64(32)).astype(">u4").tobytes()
 
 
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
-"""What two workers must share to use one index: signatures, passages, and the layout of the keys."""
+"""Parameters that two workers must share to use one index: signatures, passages, layout of the keys."""
 MAX_TEXTS = 2**24 - 2**16
-"""Numbers of texts are kept in three bytes."""
+"""Maximum number of texts, since their numbers are stored in three bytes."""
 
 _TEND_EVERY = 64  # insertions
-_FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
-_SPLITS_AT_ONCE = 24  # so many insertions need 22
+_FORGET_AT_ONCE = 256  # texts; more than are inserted in between, so that deletion keeps up
+_SPLITS_AT_ONCE = 24  # _TEND_EVERY insertions need 22
 _CLEAR_AT_ONCE = 64  # buckets
 
 logger = logging.getLogger(__name__)
@@ -77,9 +77,9 @@ logger = logging.getLogger(__name__)
 class RedisIndex:
     """A :class:`newsbot.dedup.index.NearIndex` in Redis.
 
-    ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis; ``namespace`` tells
-    indexes on one server apart; ``keep``: seconds after which a text is forgotten. Raises
-    :class:`newsbot.errors.DataError` kinds, also from every method.
+    ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis. ``namespace``
+    distinguishes indexes on one server. ``keep`` is the number of seconds after which a text is forgotten.
+    The constructor and all methods raise subclasses of :class:`newsbot.errors.DataError`.
     """
 
     place = "Redis"
@@ -92,7 +92,7 @@ class RedisIndex:
         self._client = connect(settings)
         self._keys = Keys(namespace)
         self._insertions = 0
-        self._chance = random.Random()  # noqa: S311  which bucket is cleared next is no secret
+        self._chance = random.Random()  # noqa: S311  which bucket is cleared next is not a secret
         try:
             with readable_errors(self._place):
                 refuse_eviction(self._client, self._place, "the near-duplicate index")
@@ -130,7 +130,7 @@ class RedisIndex:
         try:
             return self._run("insert", *arguments)
         except redis.exceptions.OutOfMemoryError:
-            self._insertions = 0  # what is too old makes room, before the next one
+            self._insertions = 0  # makes the next insertion delete old texts first
             raise
         except redis.exceptions.ResponseError as error:
             if not str(error).startswith("SCHEME"):
@@ -139,7 +139,7 @@ class RedisIndex:
             return self._run("insert", *arguments)
 
     def _tend(self, moment: int) -> None:
-        """Forget what is too old, clear some buckets, and let the index grow."""
+        """Delete texts that are too old, clean some buckets, and split buckets if the index has grown."""
         limits = moment - int(self.keep), _FORGET_AT_ONCE, MAX_TEXTS
         growth = texts_a_bucket(), _SPLITS_AT_ONCE
         self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
@@ -155,12 +155,15 @@ class RedisIndex:
         if scheme.decode() != SCHEME:
             raise SchemaError(
                 f"{self._place}: the near-duplicate index was made another way ({scheme.decode()}; here:"
-                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or make it anew"
+                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or rebuild it"
                 " from the stored texts: scrapy articles reindex --anew"
             )
 
     def _begin_again(self) -> None:
-        """Fill a server that lost its data, or refuse; the worker that notices it first says it."""
+        """Start again on a server that lost its data, or raise :class:`SchemaError` for another scheme.
+
+        Only the worker that notices the loss first logs it.
+        """
         if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
             logger.error(
                 "near-duplicate index came back empty place=%s; its server has lost its data, near copies of"
@@ -170,7 +173,7 @@ class RedisIndex:
         self._check_scheme()
 
     def _check_evictions(self) -> None:
-        """Say if parts of the index may be gone; what is left of it is still right."""
+        """Log a warning if the server has evicted keys. The rest of the index remains correct."""
         with readable_errors(self._place):
             gone = thrown_away(self._client)
         if gone:
@@ -184,15 +187,15 @@ class RedisIndex:
 
 
 def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
-    """Throw an index away, whatever its scheme. Raises :class:`DataError` kinds."""
+    """Delete an index, whatever its scheme. Raises subclasses of :class:`DataError`."""
     settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
     with readable_errors(server_name(settings)), closing(connect(settings)) as client:
         keys = Keys(namespace)
-        client.unlink(keys.meta)  # first: what is half gone looks like an empty one
+        client.unlink(keys.meta)  # first, so that a partly deleted index looks empty
         for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
             client.unlink(key)
 
 
 def _literal(text: str) -> str:
-    """Return a pattern that only matches the text itself."""
+    """Return a glob pattern that matches only the text itself."""
     return re.sub(r"([\\*?\[\]^])", r"\\\1", text)

@@ -1,7 +1,7 @@
-"""Moves recent postings into their buckets, one chunk of all buckets at a time, and removes expired ones.
+"""Moves recent postings into their buckets, one chunk of buckets at a time, and removes expired ones.
 
-A turn reads and writes each bucket of its chunk once, however many postings it gets; it takes some
-milliseconds and is part of the insertion whose turn it is.
+One turn reads and writes each bucket of its chunk once, however many postings are added. It takes a few
+milliseconds, within the insertion that triggers it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from newsbot.dedup.sqlite.postings import (
 )
 
 _LOOKED_AT = 4 * MAX_CANDIDATES
-"""The newest numbers of a hash that are looked at: some of them may be gone."""
+"""Maximum number of texts checked per hash, the newest first. Some of them may be deleted."""
 
 Buckets = dict[int, bytes]
 
 
 def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
-    """Bring the buckets of a chunk up to date, inside a transaction; ``recent`` has caught up."""
+    """Write the recent postings of a chunk to its buckets. Call it in a transaction, after ``catch_up``."""
     before = _read(database, turn)
     (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
     first = packed([oldest or NO_TEXT - 1])
@@ -59,7 +59,7 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
 def newest_living(database: sqlite3.Connection, numbers: bytes) -> list[int]:
     """Return the newest of packed numbers, at most ``MAX_CANDIDATES``.
 
-    Where there are more, those of texts that are gone do not count.
+    Deleted texts are left out if there are more numbers than that.
     """
     if len(numbers) <= NUMBER * MAX_CANDIDATES:
         return unpacked(numbers)
@@ -77,7 +77,7 @@ def _living(database: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
 
 
 def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
-    """Leave, under hashes that several texts had, the newest that are still there: in buckets and chunk."""
+    """Keep only the newest existing texts under each hash that several texts had, in buckets and chunk."""
     shared = {}
     for hash_ in chunk.met:
         there = with_tag(buckets.get(hash_ >> TAG_BITS, b""), tag_of(hash_))
@@ -94,8 +94,8 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield, of each bucket that gets postings, its id, and their numbers and tags, oldest first."""
-    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # none, where all are gone
+    """Yield id, numbers and tags for each bucket that gets postings, oldest text first."""
+    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty if all texts are gone
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
     number_bits = 8 * NUMBER

@@ -1,9 +1,10 @@
-"""The near-duplicate index in SQLite; what it guarantees: :mod:`newsbot.dedup.index`.
+"""The near-duplicate index in SQLite. :mod:`newsbot.dedup.index` documents its guarantees.
 
-Looking and inserting are one transaction. A text is one row (:mod:`newsbot.dedup.record`); its postings, one
-a passage and one for its id, are noted together in another row until they lie in 65,536 buckets, each a row
-that holds those of many texts: a row for each posting would take twice the room, and writing them at once
-a page for each. What is gone leaves its postings behind; they are taken out when their bucket is written.
+Lookup and insertion are one transaction. A text is one row (:mod:`newsbot.dedup.record`). It has one posting
+for each passage and one for its id. These are first stored together in one row, and later moved into 65,536
+buckets. A bucket is one row with the postings of many texts. One row per posting would need twice the space,
+and writing all postings immediately would write one database page for each. Postings of deleted texts are
+removed when their bucket is written the next time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from newsbot.dedup.sqlite.postings import (
 from newsbot.errors import SchemaError
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
-"""What two programs must share to use one index: signatures, passages, and how records are written."""
+"""Parameters that two programs must share to use one index: signatures, passages, encoding of records."""
 
 _MIGRATIONS = (
     """
@@ -77,10 +78,10 @@ _MIGRATIONS = (
     """,
 )
 _FORGET_EVERY = 64  # insertions
-_FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
+_FORGET_AT_ONCE = 256  # texts; more than are inserted in between, so that deletion keeps up
 _CHECKPOINT_PAGES = 16_000
-"""Writing a chunk goes all over the file: the more are gathered, the fewer pages are written twice. No more
-than the log keeps of its room (``journal_size_limit``)."""
+"""Writing a chunk touches pages all over the file. The more chunks one checkpoint covers, the fewer pages are
+written twice. The log must still fit its limit (``journal_size_limit``)."""
 
 _READ_BUCKETS = {
     count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - signs of ours
@@ -124,7 +125,7 @@ class SqliteIndex:
                 self._insertions += 1
                 found = self._insert(doc_id, record, hashes, oldest)
         except BaseException:
-            self._recent = Recent()  # it may hold what the file does not
+            self._recent = Recent()  # it may hold postings that were rolled back
             raise
         return near_of(signature, found) if found and record else []
 
@@ -139,7 +140,7 @@ class SqliteIndex:
 
     # --- inside
     def _insert(self, doc_id: str, record: bytes | None, hashes: list[int], oldest: int) -> list[Record]:
-        """Keep a record (None: only take out what has its id); return the candidates, oldest first."""
+        """Store a record (None: only delete the text with this id). Return the candidates, oldest first."""
         recent = self._recent
         recent.catch_up(self._database)
         turn = recent.due()
@@ -165,7 +166,7 @@ class SqliteIndex:
         return [texts[number] for number in sorted(candidates & texts.keys()) if texts[number].at >= oldest]
 
     def _told(self, hashes: list[int]) -> dict[int, bytes]:
-        """Return the texts under each of the hashes that somebody has: of most texts nobody has any."""
+        """Return hash -> packed numbers of texts. Hashes without a text are left out, which are most."""
         rows = self._database.execute(_READ_BUCKETS[len(hashes)], [hash_ >> TAG_BITS for hash_ in hashes])
         buckets, noted = dict(rows.fetchall()), self._recent.under(hashes)
         told = dict(noted)
@@ -194,7 +195,7 @@ class SqliteIndex:
         return {row[0]: unpack(row[1]) for row in rows}
 
     def _forget(self, before: int) -> None:
-        """Take out the oldest texts, as far as they came before that second."""
+        """Delete the oldest texts that were fetched before ``before`` (POSIX seconds)."""
         oldest = self._database.execute(
             "SELECT id, record FROM near_text ORDER BY id LIMIT ?", (_FORGET_AT_ONCE,)
         )
@@ -218,13 +219,13 @@ class SqliteIndex:
         if row[0] != SCHEME:
             raise SchemaError(
                 f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {SCHEME}),"
-                " and the two cannot be compared; use the newsbot that made it, or make it anew from the"
+                " and the two cannot be compared; use the newsbot that made it, or rebuild it from the"
                 " stored texts: scrapy articles reindex --anew"
             )
 
 
 def empty(path: Path) -> None:
-    """Throw the index in the file at ``path`` away, whatever its scheme. Raises :class:`DataError` kinds."""
+    """Delete the index in the file at ``path``, whatever its scheme. Raises :class:`DataError` subclasses."""
     with (
         closing(open_database(path, component="dedup", migrations=_MIGRATIONS)) as database,
         readable_errors(path),
@@ -235,6 +236,6 @@ def empty(path: Path) -> None:
 
 
 def _hashes(doc_id: str, signature: Signature) -> list[int]:
-    """Return the hash of each posting; the last one is that of the id."""
+    """Return the hash of each posting; the last one is the hash of the id."""
     hashes: list[int] = (posting_hashes(doc_id, signature) >> np.uint64(64 - HASH_BITS)).tolist()
     return hashes

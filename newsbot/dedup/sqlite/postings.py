@@ -1,8 +1,8 @@
-"""Postings of many texts in one row: which text is listed under which hash.
+"""Encodes postings (hash -> number of a text), those of many texts in one row.
 
-A hash has 32 bits: the upper ones say in which of 65,536 buckets its postings lie, the lower ones (its *tag*)
-stand there beside the number of the text, together six bytes. A bucket is all its numbers, the oldest text
-first, then their tags in the same order: what is searched are the tags, a third of it.
+A hash has 32 bits. The upper 16 bits select one of 65,536 buckets; the lower 16 bits are its *tag*. A posting
+is a tag and the number of a text, six bytes together. A bucket stores all its numbers first, oldest text
+first, and then the tags in the same order. A search therefore scans only the tags, a third of the bucket.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_TEXT = 1 << 8 * NUMBER
 
 
 def tag_of(hash_: int) -> bytes:
-    """Return what stands for a hash in its bucket, ``hash_ >> TAG_BITS``."""
+    """Return the tag of a hash. Its bucket is ``hash_ >> TAG_BITS``."""
     return (hash_ & (1 << TAG_BITS) - 1).to_bytes(TAG)
 
 
@@ -41,16 +41,16 @@ def unpacked(row: bytes) -> list[int]:
 
 
 def with_tag(bucket: bytes, tag: bytes) -> bytes:
-    """Return the numbers that a bucket has under a tag, packed, oldest first."""
+    """Return the numbers of texts with this tag in a bucket, packed, oldest first."""
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, end)
-    if at < 0:  # as nearly always
+    if at < 0:  # the usual case
         return b""
     return b"".join([bucket[place : place + NUMBER] for place in _places(bucket, tag, at)])
 
 
 def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
-    """Yield where the numbers with a tag begin; the tag is nowhere before ``at``."""
+    """Yield the offsets of the numbers with a tag. The tag does not occur before ``at``."""
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, max(at, end))
     while at >= 0:
@@ -60,13 +60,13 @@ def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
 
 
 def join(bucket: bytes, numbers: bytes, tags: bytes) -> bytes:
-    """Return a bucket with more postings, younger than all that are there."""
+    """Return a bucket with postings added, which must be younger than all postings in it."""
     middle = len(bucket) // POSTING * NUMBER
     return b"".join((bucket[:middle], numbers, bucket[middle:], tags))
 
 
 def without_old(bucket: bytes, oldest: bytes) -> bytes:
-    """Return a bucket without the texts below a packed number: they stand first."""
+    """Return a bucket without the texts below the packed number ``oldest``."""
     end = len(bucket) // POSTING * NUMBER
     at = 0
     while at < end and bucket[at : at + NUMBER] < oldest:
@@ -88,32 +88,32 @@ def without(bucket: bytes, tag: bytes, gone: set[int]) -> bytes:
 CHUNK_BITS = 6
 CHUNKS = 1 << CHUNK_BITS
 EVERY = 512
-"""Texts between two turns."""
+"""Texts between two turns, in each of which one chunk of buckets is written."""
 
 
 @dataclass
 class Chunk:
-    """What its buckets do not have yet."""
+    """The recent postings of one chunk of buckets, which are not in the buckets yet."""
 
     upto: int = 0
-    """They have all texts up to this number."""
+    """The buckets have all texts up to this number."""
     postings: dict[int, bytes] = field(default_factory=dict)
     """Packed numbers of texts by hash, oldest first."""
     met: set[int] = field(default_factory=set)
-    """Hashes that an older text had when a younger one came."""
+    """Hashes that an older text already had when a younger one was inserted."""
 
 
 class Recent:
-    """What is in ``near_recent``; ask and change it inside the transaction that holds the file's lock."""
+    """A copy of ``near_recent`` in memory. Use it only inside the transaction that holds the file's lock."""
 
     def __init__(self) -> None:
         self.newest = 0
-        """The highest number of a text that was noted here."""
+        """The highest number of a text in this copy."""
         self._version = -1
         self._chunks = [Chunk() for _ in range(CHUNKS)]
 
     def catch_up(self, database: sqlite3.Connection) -> None:
-        """Read what other processes have noted and folded."""
+        """Read the changes of other processes: new postings and folded chunks."""
         (version,) = database.execute("PRAGMA data_version").fetchone()
         if version == self._version:
             return
@@ -126,14 +126,14 @@ class Recent:
         self._version = version
 
     def under(self, hashes: list[int]) -> dict[int, bytes]:
-        """Return the texts that are noted under each of some hashes, packed, oldest first; few have any."""
+        """Return hash -> packed numbers of texts, oldest first. Hashes without a text are left out."""
         chunks, shift = self._chunks, HASH_BITS - CHUNK_BITS
         return {hash_: row for hash_ in hashes if (row := chunks[hash_ >> shift].postings.get(hash_))}
 
     def add(self, number: int, hashes: list[int], met: list[int]) -> None:
-        """Note a text, younger than all that are here, as far as its chunks were not folded since.
+        """Add a text that is younger than all others, except to chunks that already contain it.
 
-        ``met``: those of its hashes that other texts have.
+        ``met`` are those of its hashes that other texts have too.
         """
         noted = number.to_bytes(NUMBER)
         for hash_ in hashes:
@@ -148,29 +148,29 @@ class Recent:
         self.newest = number
 
     def leave_out(self, hash_: int, gone: set[int]) -> None:
-        """Forget texts that are noted under a hash."""
+        """Remove the texts ``gone`` from the postings of a hash."""
         postings = self.chunk_of(hash_).postings
         if hash_ in postings:
             postings[hash_] = packed([number for number in unpacked(postings[hash_]) if number not in gone])
 
     def chunk_of(self, hash_: int) -> Chunk:
-        """Return the chunk in which the bucket of a hash is."""
+        """Return the chunk that contains the bucket of a hash."""
         return self._chunks[hash_ >> HASH_BITS - CHUNK_BITS]
 
     def due(self) -> int | None:
-        """Return the number of the chunk whose turn it is, if one's is."""
+        """Return the number of the chunk to fold now; None if no chunk is due."""
         turn = self.newest // EVERY % CHUNKS
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
     def take(self, number: int) -> Chunk:
-        """Return a chunk that is folded now; nothing stays of it here."""
+        """Return the chunk to be folded and replace it by an empty one."""
         taken = self._chunks[number]
         self._chunks[number] = Chunk(self.newest)
         return taken
 
     @property
     def last_turn(self) -> int:
-        """The highest number up to which a chunk is folded."""
+        """The highest number up to which any chunk is folded."""
         return max(chunk.upto for chunk in self._chunks)
 
     @property

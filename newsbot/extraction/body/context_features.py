@@ -1,7 +1,8 @@
-"""What a piece of text has to do with its company: the text found so far, the headline, authors, pictures.
+"""Features of a piece of text in its context: the text found so far, the headline, authors, pictures.
 
-Teasers of other articles use other words than the article does; a caption says what the picture beside it
-shows; notes about the author name them, those about the site name it; labels before links start alike.
+Teasers of other articles use other words than the article. A caption describes the picture beside it. Notes
+about the author contain the author's name, notes about the site contain the site's name. Labels before links
+begin alike.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from newsbot.extraction.body.word_features import Columns, Known, Numbers
 from newsbot.extraction.strings import words
 
 _STEM = 5
-"""Letters of a word that are compared: endings differ."""
+"""Letters of a word that are compared, because endings differ."""
 _LONG = 4
-"""Shorter words are in every text; a Chinese, Japanese or Korean sign counts."""
+"""Least letters of a word: shorter words are in every text. A Chinese, Japanese or Korean sign counts as
+long.
+"""
 _COMPARED = 60_000
 """Letters of the text that are compared."""
 _LOOKED_AT = 1000
-"""Letters of a piece that are."""
+"""Letters of a piece that are compared."""
 _LABEL = 12
-"""Letters in which pieces that start alike agree."""
+"""Letters that two pieces must share at their start to be alike."""
 _CAPTION = 60
 _MOST = 5.0
 
@@ -33,10 +36,10 @@ _MOST = 5.0
 def company(
     pieces: Sequence[Piece], said: Sequence[list[str]], known: Known, extracted: str, found: Numbers
 ) -> Columns:
-    """Return numbers about each piece by name; ``extracted`` is another extractor's text.
+    """Return the features of each piece by name.
 
-    ``said`` are the words that each piece begins with. ``found`` is above 0 for pieces of that text. Shares
-    are -1 where there is nothing to compare with.
+    ``said`` holds the words at the start of each piece. ``extracted`` is the text of another extractor, and
+    ``found`` is above 0 for the pieces of that text. Shares are -1 where there is nothing to compare with.
     """
     starts = [piece.text[:_LOOKED_AT] for piece in pieces]
     stems = [Counter(_stems(own)) for own in said]
@@ -67,7 +70,7 @@ def _stems(said: list[str]) -> list[str]:
 
 
 def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:
-    """The share of a piece's stems that stand in the text, elsewhere than in the piece itself."""
+    """Return the share of a piece's stems that occur in the text outside of the piece itself."""
     if not own or not whole:
         return -1.0
     return sum(whole[stem] > (times if within else 0) for stem, times in own.items()) / len(own)
@@ -78,7 +81,7 @@ def _of_headline(own: Counter[str], headline: set[str]) -> float:
 
 
 def _by_box(boxes: list[object], shares: Numbers, weights: NDArray[np.float64]) -> Numbers:
-    """The mean of the shares over all pieces of a box, by their weights; those of -1 do not count."""
+    """Return the weighted mean of the shares over all pieces of a box; shares of -1 do not count."""
     numbers: dict[object, int] = {}
     keys = np.array([numbers.setdefault(box, len(numbers)) for box in boxes], np.intp)
     counted = np.where(shares >= 0, weights, 0.0)
@@ -102,7 +105,7 @@ def _said(texts: list[str], names: frozenset[str]) -> Numbers:
 
 
 def _alike(starts: list[str]) -> Numbers:
-    """How many other pieces start with the same letters, two words at least."""
+    """Return how many other pieces start with the same letters, for pieces of at least two words."""
     labels = [text[:_LABEL] if " " in text[:_LABEL].strip() and len(text) > _LABEL else "" for text in starts]
     seen = Counter(labels)
     return np.array([min(seen[label] - 1, _MOST) if label else 0 for label in labels], np.float32)

@@ -1,4 +1,4 @@
-"""The main text of a page by the density of its words: one pass, linear in the size of the page."""
+"""Finds the main text of a page by the density of its words: one pass, linear in the size of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 25
 
 
 def densest(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of the container whose children hold most prose; links count against it."""
+    """Return the blocks of the container whose children hold most prose. Text of links lowers the score."""
     prose, linked = _own_text(tree)
     scores: dict[etree._Element, float] = defaultdict(float)
     for block, length in prose.items():
@@ -29,7 +29,8 @@ def densest(tree: HtmlElement) -> list[Block]:
         parent = block.getparent()
         if worth < _LEAST or parent is None:
             continue
-        scores[block] += worth * 0.6 if length > 400 else 0.0  # text cut by <br> only lies in one block
+        # text that is divided by <br> only is in one block
+        scores[block] += worth * 0.6 if length > 400 else 0.0
         scores[parent] += worth
         above = parent.getparent()
         if above is not None:
@@ -40,9 +41,9 @@ def densest(tree: HtmlElement) -> list[Block]:
 
 
 def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
-    """Return the prose of the one parent that holds most of it, and that as a share of ``length``.
+    """Return the prose of the parent that holds most of it, and its share of ``length``.
 
-    Paragraphs of an article stand side by side; teasers of a front page each stand in a box of their own.
+    Paragraphs of an article are siblings; each teaser of a front page is in its own box.
     """
     prose, linked = _own_text(tree)
     sums: dict[etree._Element, float] = defaultdict(float)
@@ -57,7 +58,9 @@ def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
 
 
 def headline_links(tree: HtmlElement) -> int:
-    """Return how many links read like headlines: four words or more, or in a heading; each address once."""
+    """Return how many links look like headlines: four words or more, or inside a heading. Each URL counts
+    once.
+    """
     seen: set[str] = set()
     for link in tree.iter("a"):
         href = link.get("href")
@@ -79,7 +82,7 @@ def _in_sentence(link: etree._Element) -> bool:
 
 
 def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:
-    """Length of the text directly in each block element, and how much of it is links."""
+    """Return the length of the text directly in each block element, and how much of it is in links."""
     prose: dict[etree._Element, int] = defaultdict(int)
     linked: dict[etree._Element, int] = defaultdict(int)
     walker = etree.iterwalk(tree, events=("start", "end"))

@@ -1,4 +1,4 @@
-"""Text that a page carries only as data for its scripts (Next.js, Apollo and the like)."""
+"""Text that a page contains only as data for its scripts (Next.js, Apollo, …), or that scripts fetch."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import Block, render
+from newsbot.extraction.page.page import xpath
 from newsbot.extraction.strings import looks_like_code, size, squash
 
 MAX_SCRIPT = 1_000_000
 MAX_DEPTH = 2
-"""Strings within strings that are opened."""
+"""Levels of strings within strings that are decoded."""
 LEAST = 200
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
+_SCRIPTS = xpath("//script[@src or not(contains(@type,'json'))]")
+_STATED = xpath("//script[contains(@type,'ld+json')][contains(.,'articleBody')]")
+_NEVER_SHOWN = frozenset({"script", "style", "noscript", "template", "head"})
+_CONTROLS = frozenset({*_NEVER_SHOWN, "a", "button", "select", "textarea"})
 _LEAST_SENTENCE = 60
 _LEAST_SENTENCES = 3
 _RESTS = 10
-"""Of so many lines one may begin within a sentence."""
+"""One line in this many may begin within a sentence."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
@@ -39,10 +44,33 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
     return best
 
 
-def sentence_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the paragraphs that stand as strings of their own in the data of one script, in its order.
+def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
+    """Return True if a page has scripts and hardly any text, so that its scripts may fetch the text.
 
-    Menus and messages of the page stand there too: ask only for a page that is known to be an article.
+    ``tree`` is the page from :func:`newsbot.extraction.parse_html`. Text of links counts only in lists
+    (``of_list``), because the menu of a page may be present without its article. A page that contains its
+    text as data does not need scripts.
+    """
+    unseen = _NEVER_SHOWN if of_list else _CONTROLS
+    left = LEAST
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    for event, element in walk:
+        if event == "end":
+            left -= size(squash(element.tail or ""))
+        elif element.tag in unseen:
+            walk.skip_subtree()
+        else:
+            left -= size(squash(element.text or ""))
+        if left <= 0:
+            return False
+    return bool(_SCRIPTS(tree)) and (of_list or not (_STATED(tree) or embedded_blocks(tree)))
+
+
+def sentence_blocks(tree: HtmlElement) -> list[Block]:
+    """Return the paragraphs that are separate strings in the data of one script, in their order.
+
+    The data also contain menus and messages of the page. Call this only for a page that is known to be an
+    article.
     """
     best: list[Block] = []
     for script in tree.iter("script"):
@@ -74,7 +102,9 @@ def _sentences(text: str, *, depth: int) -> Iterator[str]:
 
 
 def _is_rest(line: str) -> bool:
-    """True for the rest of a sentence: links and names in it are strings of their own, and would be lost."""
+    """True for the rest of a sentence. Links and names in such a sentence are separate strings and would be
+    lost.
+    """
     return line[0].islower() or line[0] in ",.;:!?)–—-"
 
 
@@ -89,12 +119,12 @@ def _is_paragraph(line: str) -> bool:
 
 
 def _strings(text: str, *, depth: int) -> Iterator[str]:
-    """Yield string literals with paragraphs in them, also those inside of string literals."""
+    """Yield string literals that contain paragraphs, also those inside other string literals."""
     text = text[:MAX_SCRIPT]
     at = text.find('"')
     while at >= 0:
         match = _STRING.match(text, at)
-        if match is None:  # never closed
+        if match is None:  # a string without an end
             return
         if match.end() - at > LEAST:
             value = _decoded(match[0])
@@ -108,7 +138,7 @@ def _strings(text: str, *, depth: int) -> Iterator[str]:
 def _decoded(literal: str) -> str:
     try:
         value = json.loads(literal, strict=False)
-    except ValueError:  # an escape that JSON does not know
+    except ValueError:  # an escape sequence that JSON does not have
         return ""
     return value if isinstance(value, str) else ""
 

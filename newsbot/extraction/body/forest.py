@@ -1,4 +1,4 @@
-"""Decision trees that were learned elsewhere (``benchmarks/learning.py``), applied to many rows at once."""
+"""Applies decision trees, learned by ``benchmarks/learning.py``, to many rows at once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from newsbot.extraction.body.word_features import Columns
 
 _SIFTED = (5, 8)
-"""Steps before which the rows that have reached their leaves are left aside: seven in ten, nearly all."""
+"""Steps at which rows that have reached their leaves are set aside: seven in ten at the first, nearly all at
+the second.
+"""
 
 
 @dataclass(frozen=True)
 class Forest:
     """Boosted trees as arrays over all their nodes.
 
-    ``feature`` is the column a node looks at; rows with a value up to ``threshold`` go to the second of its
-    two ``children``, others to the first. A leaf has itself for children; ``value`` is what it adds to the
-    score, in log odds.
+    ``feature`` is the column that a node compares. Rows with a value up to ``threshold`` go to the second of
+    the two ``children``, other rows to the first. A leaf has itself as both children. ``value`` is what a
+    leaf adds to the score, in log odds.
     """
 
     names: tuple[str, ...]
@@ -41,7 +43,8 @@ class Forest:
         node = np.repeat(self.roots, count)
         place = np.tile(np.arange(count, dtype=np.int32), len(self.roots))
         leaves, going = node, np.arange(len(node))
-        for step in range(self.depth):  # flat and with take: half the time of indexing in two dimensions
+        # Flat arrays and take() need half the time of indexing in two dimensions.
+        for step in range(self.depth):
             if step in _SIFTED:
                 leaves[going] = node
                 inner = np.flatnonzero(self.children.take(2 * node) != node)
@@ -54,7 +57,7 @@ class Forest:
 
 
 def from_json(text: str) -> Forest:
-    """Read what ``benchmarks/learning.py`` wrote."""
+    """Read trees from the JSON that ``benchmarks/learning.py`` writes."""
     data = json.loads(text)
     feature = np.array(data["feature"], np.int32)
     itself = np.arange(len(feature), dtype=np.int32)

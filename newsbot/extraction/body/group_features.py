@@ -1,4 +1,6 @@
-"""What the surroundings of a piece of text tell: its group, its place, its neighbours, another extractor."""
+"""Features of the surroundings of a piece of text: its group, its place, its neighbours, another
+extractor.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ _LONG = 400
 
 
 def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Columns:
-    """Return numbers about the surroundings of each piece.
+    """Return the features of the surroundings of each piece.
 
-    ``own`` holds the basic numbers of each; ``extracted`` is another extractor's text.
+    ``own`` holds the basic features of each piece. ``extracted`` is the text of another extractor.
     """
     view = _View(pieces, own)
     return view.groups() | view.densest() | view.places() | view.neighbours() | view.extracted(extracted)
@@ -41,7 +43,7 @@ class _View:
         self._keys += [_numbered([box.above(step) for box in self._boxes]) for step in range(1, _LEVELS)]
 
     def groups(self) -> Columns:
-        """Pieces in boxes of one kind, and below one box one to three steps up."""
+        """Count pieces in boxes of one kind, and pieces below the box that is one to three steps up."""
         sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
         columns: Columns = {}
         for level, keys in enumerate(self._keys):
@@ -60,7 +62,9 @@ class _View:
         return columns
 
     def densest(self) -> Columns:
-        """Steps up to the box that holds most prose, and how much the piece's own boxes hold beside it."""
+        """Return the steps up to the box with most prose, and the prose of the piece's own boxes relative to
+        it.
+        """
         scores: dict[Box, float] = {}
         worths = self._length * (1 - 2 * self._linked)
         for box, worth in zip(self._boxes, worths.tolist(), strict=True):
@@ -84,7 +88,7 @@ class _View:
         return {"densest_up": found[:, 0], "densest_like": found[:, 1]}
 
     def places(self) -> Columns:
-        """Where the piece stands in the page, from the headline and among the prose."""
+        """Return the position of the piece in the page, relative to the headline and to the prose."""
         passed = np.cumsum(self._length)
         columns = {
             "place": passed / passed[-1],
@@ -119,7 +123,9 @@ class _View:
         }
 
     def _headline_index(self) -> int | None:
-        """The headline: an h1 that says what the head says, else another such piece, else an h1."""
+        """Return the index of the headline: an h1 with the title of the head, else another piece with it,
+        else an h1.
+        """
         titles = np.flatnonzero(self._own["title"] > 0)
         firsts = [index for index, box in enumerate(self._boxes) if box.tag == "h1"]
         both = [index for index in titles if self._boxes[index].tag == "h1"]
@@ -145,7 +151,7 @@ class _View:
         return {name: values.astype(np.float32) for name, values in columns.items()}
 
     def extracted(self, text: str) -> Columns:
-        """Say whether the piece, and what stands around it, is in the text of another extractor."""
+        """Return whether the piece and its neighbours are in the text of another extractor."""
         count = len(self._pieces)
         lines = set(text.split("\n"))
         hits = [2 if p.text in lines else 1 if p.text[:50] in text else 0 for p in self._pieces]
@@ -182,7 +188,7 @@ def _numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
-    """Steps from the headline up to the box that it shares with ``box``, and from there down."""
+    """Return the steps from the headline up to the box that it shares with ``box``, and from there down."""
     down = 0
     above: Box | None = box
     while above is not None and above not in line:
@@ -192,7 +198,7 @@ def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
 
 
 def _steps(box: Box, outer: Box) -> float:
-    """Steps up from ``box`` to ``outer``, far if it does not lie in it."""
+    """Return the steps up from ``box`` to ``outer``; a large number if it is not inside."""
     above: Box | None = box
     count = 0
     while above is not None and above is not outer:
@@ -204,7 +210,9 @@ def _steps(box: Box, outer: Box) -> float:
 def _ranks(
     marked: NDArray[np.intp], count: int, *, itself: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each place the index in ``marked`` of the next marked place and of the one before (-1: none)."""
+    """Return for each place the index in ``marked`` of the next marked place and of the previous one (-1:
+    none).
+    """
     places = np.arange(count)
     after = np.searchsorted(marked, places, "left" if itself else "right")
     before = np.searchsorted(marked, places, "right" if itself else "left") - 1
@@ -214,7 +222,7 @@ def _ranks(
 def _distance(
     marked: NDArray[np.intp], ranks: NDArray[np.intp], count: int, sign: int
 ) -> NDArray[np.float64]:
-    """How far the marked place of that rank lies ahead (``sign`` 1) or behind (-1)."""
+    """Return how far ahead (``sign`` 1) or behind (-1) the marked place of that rank is."""
     if not len(marked):
         return np.full(count, _NOWHERE)
     valid = (ranks >= 0) & (ranks < len(marked))
@@ -225,7 +233,7 @@ def _distance(
 def _picked(
     values: NDArray[np.float64], marked: NDArray[np.intp], ranks: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """The value at the marked place of that rank, -1 where there is none."""
+    """Return the value at the marked place of that rank, -1 if there is none."""
     if not len(marked):
         return np.full(len(ranks), -1.0)
     valid = (ranks >= 0) & (ranks < len(marked))
@@ -233,7 +241,7 @@ def _picked(
 
 
 def _shifted(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """The value so many places on (back if negative), -1 beyond the ends."""
+    """Return the values ``step`` places further on (back if negative), -1 beyond the ends."""
     result = np.full(len(values), -1.0)
     if abs(step) < len(values):
         if step > 0:

@@ -1,10 +1,10 @@
-"""The main text by learned judgement: which pieces of the page belong to the article."""
+"""Finds the main text by learned trees: which pieces of the page belong to the article."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,36 +32,43 @@ from newsbot.extraction.body.word_features import (
 from newsbot.extraction.strings import words
 
 GAP = 12
-"""Pieces that lie between two islands and belong to neither."""
+"""Pieces outside of the article that separate two islands."""
 WEAK = 0.5
-"""An island whose mean score is under so much of the main one's is none of the article."""
+"""Share of the main island's mean score below which an island does not belong to the article."""
 NONE = -1.5
-"""What its pieces score then, in log odds."""
+"""The score that pieces of such an island get, in log odds."""
+
+
+def islands(scores: NDArray[np.float32]) -> list[NDArray[np.intp]]:
+    """Return the places of the pieces with a score above 0, divided where more than :data:`GAP` other pieces
+    lie between.
+    """
+    taken = np.flatnonzero(scores > 0)
+    return np.split(taken, np.flatnonzero(np.diff(taken) > GAP) + 1)
 
 
 def without_weak_islands(
     scores: NDArray[np.float32], lengths: NDArray[np.float32], found: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """Return the scores (log odds) of the pieces of a page, those of weak islands lowered.
+    """Return the scores (log odds) of the pieces of a page, with those of weak islands lowered.
 
-    ``lengths`` is in letters; ``found`` says which pieces another extractor took. An island that it took for
-    the better part is left as it is.
+    ``lengths`` is in letters. ``found`` marks the pieces that another extractor took. An island of which it
+    took the greater part is not changed.
 
-    Pieces above 0 make islands. Notes on the law, another article below, rules for comments look like prose
-    and are judged so; what gives them away is that the article stands elsewhere and is far surer. The main
-    island is that with most score over all its letters.
+    Pieces with a score above 0 form islands. Legal notes, another article below, and rules for comments look
+    like prose and get scores above 0. They are recognised because the article is elsewhere and has much
+    higher scores. The main island is the one with the greatest sum of score times letters.
     """
-    taken = np.flatnonzero(scores > 0)
-    islands = np.split(taken, np.flatnonzero(np.diff(taken) > GAP) + 1)
-    if len(islands) < 2:
+    parts = islands(scores)
+    if len(parts) < 2:
         return scores
-    worths = [float((scores[island] * lengths[island]).sum()) for island in islands]
+    worths = [float((scores[island] * lengths[island]).sum()) for island in parts]
     means = [
-        worth / (float(lengths[island].sum()) or 1.0) for worth, island in zip(worths, islands, strict=True)
+        worth / (float(lengths[island].sum()) or 1.0) for worth, island in zip(worths, parts, strict=True)
     ]
     main = int(np.argmax(worths))
     result = scores.copy()
-    for mean, island in zip(means, islands, strict=True):
+    for mean, island in zip(means, parts, strict=True):
         taken_too = float(lengths[island][found[island]].sum())
         if mean < WEAK * means[main] and taken_too < 0.5 * float(lengths[island].sum()):
             result[island] = NONE
@@ -74,18 +81,18 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _HEADINGS = tuple(TAG_NUMBERS[name] for name in ("h1", "h2", "h3", "h4", "blockquote"))
 STATED = 1.6
-"""The least score of what the page itself calls its lead or its key points."""
+"""The least score of pieces that the page itself marks as its lead or its key points."""
 _NEVER = -9.0
 _SAME_START = 40
 _COMPARED = 100_000
-"""Letters of a text that are compared with another."""
+"""Letters of a text that are compared with another text."""
 _LEAST_COPY = 1000
 _MOST_COPIES = 5
 _MOST_STARTS = 500
 _FEW = 2
 _MOSTLY = 0.5
-_REPEATED = 40
-"""A piece so long that comes again is another copy of the text (for phones, for print)."""
+REPEATED = 40
+"""Least letters of a piece whose repetition shows another copy of the text (for phones, for print)."""
 
 
 _ADDRESS = re.compile(r"https?://\S{1,500}")
@@ -93,7 +100,7 @@ _ADDRESS = re.compile(r"https?://\S{1,500}")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Pieces of a page and how likely each belongs to the article, in log odds."""
+    """Pieces of a page and their log odds of belonging to the article."""
 
     pieces: list[Piece]
     scores: NDArray[np.float32]
@@ -101,19 +108,19 @@ class Judged:
     """Texts of pieces that repeat others of the page, see :func:`without_copies`."""
 
     def blocks(self) -> list[Block]:
-        """Return what belongs to the article, each text once."""
+        """Return the blocks that belong to the article, each text once."""
         found: list[Block] = []
         seen: set[str] = set()
         for piece, score in zip(self.pieces, self.scores, strict=True):
-            if score > 0 and not (len(piece.text) >= _REPEATED and piece.text in seen):
+            if score > 0 and not (len(piece.text) >= REPEATED and piece.text in seen):
                 seen.add(piece.text)
                 found.append(_block(piece))
         return found
 
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
-        """Return ``blocks`` (of another extractor) without those that are judged below ``least``.
+        """Return ``blocks`` (of another extractor) without those that score below ``least``.
 
-        An address alone on its line is judged like any link. It stays between lines of the article.
+        A URL alone on its line scores like any link. It is kept between lines of the article.
         """
         best = dict.fromkeys(self.copies, _NEVER)
         for piece, score in zip(self.pieces, self.scores, strict=True):
@@ -127,10 +134,12 @@ class Judged:
         ]
 
     def with_missing(self, blocks: list[Block], least: float) -> list[Block]:
-        """Return ``blocks`` (of another extractor) with what it left out and is judged above ``least``.
+        """Return ``blocks`` (of another extractor) with the pieces that it left out and that score above
+        ``least``.
 
-        Each such piece stands after the last block that comes before it in the page. A piece most of whose
-        pairs of words stand in ``blocks`` is there already, cut otherwise. A link leads elsewhere.
+        Each added piece follows the last block that precedes it in the page. Three kinds of pieces are not
+        added: a piece most of whose word pairs are in ``blocks`` already, a link that leads elsewhere, and an
+        island below all ``blocks`` (comments, notes, the next article).
         """
         places: dict[str, int] = {}
         for index, block in enumerate(blocks):
@@ -139,12 +148,14 @@ class Judged:
         after: dict[int, list[Block]] = {}
         seen: set[str] = set()
         last = -1
-        for piece, score in zip(self.pieces, self.scores, strict=True):
+        end = self._end_of(places)
+        for index, (piece, score) in enumerate(zip(self.pieces, self.scores, strict=True)):
             at = places.get(piece.text[:_SAME_START], -1)
             if at >= 0:
                 last = max(last, at)
-            elif score > least and piece.linked < _MOSTLY and piece.text not in seen:
+            elif index <= end and score > least and piece.linked < _MOSTLY and piece.text not in seen:
                 seen.add(piece.text)
+                # Computed on first use: most texts lack nothing.
                 have = word_pairs(join(blocks)) if have is None else have
                 own = word_pairs(piece.text)
                 if (own & have).total() < 0.5 * max(1, own.total()):
@@ -159,15 +170,22 @@ class Judged:
             whole += [block, *after.get(index, ())]
         return whole
 
+    def _end_of(self, starts: Container[str]) -> int:
+        """Return the last place of the last island with a piece that begins like one of ``starts``."""
+        for island in reversed(islands(self.scores)):
+            if any(self.pieces[place].text[:_SAME_START] in starts for place in island):
+                return int(island[-1])
+        return -1
+
 
 def _inside(scores: list[float]) -> list[bool]:
-    """Say of each line whether the nearest judged lines on both sides belong to the article."""
+    """Return for each line whether the nearest judged lines on both sides belong to the article."""
     before, after = _last_judged(scores), _last_judged(scores[::-1])[::-1]
     return [min(pair) > 0 for pair in zip(before, after, strict=True)]
 
 
 def _last_judged(scores: list[float]) -> list[float]:
-    """The score of the nearest line before each that was judged."""
+    """Return for each line the score of the nearest judged line before it."""
     found: list[float] = []
     last = _NEVER
     for score in scores:
@@ -177,7 +195,7 @@ def _last_judged(scores: list[float]) -> list[float]:
 
 
 def word_pairs(text: str) -> Counter[tuple[str, str]]:
-    """Return how often each two words follow each other, for comparing texts."""
+    """Return how often each two words follow each other, to compare texts."""
     return Counter(pairwise(words(text[:_COMPARED])))
 
 
@@ -205,11 +223,11 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
 
 
 def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
-    """Return the pieces without those that repeat others of the page, and the texts of these.
+    """Return the pieces without those that repeat others of the page, and the texts of the repetitions.
 
-    Some pages hold the whole text once more in one piece, for machines or behind an offer to subscribe.
+    Some pages contain the whole text a second time in one piece, for machines or behind a paywall.
     """
-    starts = [piece.text[:_SAME_START] for piece in pieces if len(piece.text) >= _REPEATED][:_MOST_STARTS]
+    starts = [piece.text[:_SAME_START] for piece in pieces if len(piece.text) >= REPEATED][:_MOST_STARTS]
     copies = {
         piece.text
         for piece in sorted(pieces, key=lambda piece: -len(piece.text))[:_MOST_COPIES]
@@ -221,7 +239,7 @@ def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
 
 
 def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
-    """True when shorter pieces make half of ``text``."""
+    """True when shorter pieces make up half of ``text``."""
     looked_at = text[:_COMPARED]
     inside = {start for start in starts if start in looked_at}
     if len(inside) <= _FEW:
@@ -229,13 +247,13 @@ def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
     letters = sum(
         len(line)
         for line in {piece.text for piece in pieces}
-        if line[:_SAME_START] in inside and _REPEATED <= len(line) < len(text)
+        if line[:_SAME_START] in inside and REPEATED <= len(line) < len(text)
     )
     return 2 * letters >= len(text)
 
 
 def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, NDArray[np.bool_]]:
-    """Return the numbers that the learned trees look at, for the pieces that the second value marks."""
+    """Return the features for the learned trees, for the pieces that the second value marks."""
     basic = basic_clues(pieces)
     basic |= repetitions(pieces)
     basic["title"] = titles_of(pieces, known)
@@ -252,7 +270,7 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
 
 
 def candidates(columns: Columns) -> NDArray[np.bool_]:
-    """True for pieces that need judgement: not for short links, nor for labels far from any prose."""
+    """True for pieces that are judged: all but short links and labels far from any prose."""
     links = (columns["linked"] > 0.9) & (columns["length"] < 80)
     labels = (columns["length"] < 25) & (columns["group2_most"] < 0.02)
     result: NDArray[np.bool_] = ~links & ~(labels & ~np.isin(columns["tag"], _HEADINGS))

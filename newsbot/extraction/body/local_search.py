@@ -1,9 +1,9 @@
-"""Searches that look at one element's name and attributes only, in Python and with a memory.
+"""XPath searches that depend only on an element's name and attributes, answered in Python with a cache.
 
-Trafilatura finds what to take out of a page by XPath with regular expressions, for which lxml calls Python
-several times for each of some thousand elements. Whether an element matches hangs on its name and a few of
-its attributes, and most elements are like others that were met before, on the page or on another of the site.
-:func:`quicker` reads such a path once and answers it so; it knows what those paths use of XPath 1.0.
+Trafilatura finds what to remove from a page by XPath with regular expressions. lxml calls Python several
+times for each of some thousand elements. The result depends only on the name and a few attributes of the
+element, and most elements are like others seen before, on the page or on another page of the site.
+:func:`quicker` compiles such a path once. It supports the part of XPath 1.0 that trafilatura's paths use.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from lxml import etree
 from newsbot.extraction.body.predicates import TAG, Given, PredicateReader
 
 MAX_KNOWN = 20_000
-"""Answers that a search remembers; all go when there are more."""
+"""Answers that a search caches; the cache is emptied when it is full."""
 MAX_KEY = 300
-"""Letters of an element's attributes; the answer for one with more is not remembered."""
+"""Characters of an element's attributes; longer ones are not cached."""
 
 Search = Callable[[Any], list[Any]]
-"""From an element to those below it that match."""
+"""A function from an element to the matching elements below it."""
 Attributes = tuple[tuple[str, str], ...]
-"""Those of an element that a search looks at, in their order; before them its name, where that matters."""
+"""Attributes of an element that a search uses, in their order, preceded by its name if the name matters."""
 
 _PATH = re.compile(r"\.//\*\[((?:self::[\w-]+|\s|\bor\b)+)\]\s*(\[.*\])|\.//\*()(\[.*\])", re.DOTALL)
 _FIRST = re.compile(r"(\()?(.*?)(?(1)\))\s*\[1\]", re.DOTALL)
@@ -34,9 +34,10 @@ _NEXT = re.compile(r"\]\s*\[")
 
 
 def quicker(xpath: Any) -> Search:
-    """Return a search that finds what an ``etree.XPath`` does; itself if its path is not understood.
+    """Return a search equivalent to an ``etree.XPath``; the XPath itself if its path is not supported.
 
-    Where only its last predicates see more than one element, the others say first whether there is anything.
+    If only the last predicates need more than one element, the other predicates check first whether there is
+    any match.
     """
     search: Search = xpath
     path = xpath.path.strip()
@@ -50,7 +51,7 @@ def quicker(xpath: Any) -> Search:
 
 
 class _Memory:
-    """Whether elements match, by their attributes: asked once for all that are alike."""
+    """A cache of whether elements match, by their attributes: like elements are evaluated once."""
 
     def __init__(self, names: Collection[str], by_tag: bool, matches: Callable[[Given], int]) -> None:
         self._names = names
@@ -59,7 +60,7 @@ class _Memory:
         self._known: dict[Attributes, int] = {}
 
     def matching(self, elements: Iterable[etree._Element]) -> Iterator[tuple[etree._Element, int]]:
-        """Yield the elements that match, with what was answered for each."""
+        """Yield the elements that match, each with its answer."""
         names, known, by_tag = self._names, self._known, self._by_tag
         for element in elements:
             items: Any = element.items()
@@ -86,13 +87,15 @@ class _Memory:
 
 
 class LocalSearch:
-    """What an XPath finds below an element, in order; the first of it where the path ends with ``[1]``.
+    """Finds what an XPath finds below an element, in order; only the first if the path ends with ``[1]``.
 
     May be shared between threads.
     """
 
     def __init__(self, path: str) -> None:
-        """Raise ``ValueError`` for a path that is not understood, or whose predicates see other elements."""
+        """Compile ``path``. Raises ``ValueError`` if it is not supported or its predicates depend on other
+        elements.
+        """
         path = path.strip()
         first = _FIRST.fullmatch(path)
         self.first = first is not None
@@ -100,11 +103,11 @@ class LocalSearch:
         if found is None:
             raise ValueError("not a path to elements of some names with some attributes")
         self.tags = tuple((found[1] or "").replace("self::", "").replace(" or ", " ").split())
-        """Names of the elements that are looked at; none for all."""
+        """Names of the elements that are checked; empty for all."""
         reader = PredicateReader(found[2] or found[4])
         self.matches = reader.predicates()
         self.names = reader.names
-        """Attributes that are looked at."""
+        """Attributes that are used."""
         self._memory = _Memory(self.names, reader.by_tag, lambda given: bool(self.matches(given)))
         if self.matches({}):
             raise ValueError("the path finds elements without attributes")
@@ -117,7 +120,7 @@ class LocalSearch:
 
 @dataclass(frozen=True, slots=True)
 class GuardedSearch:
-    """A search that is asked only where another, with fewer predicates, finds something."""
+    """A search that runs only if another, with fewer predicates, finds something."""
 
     guard: LocalSearch
     search: Search
@@ -128,10 +131,15 @@ class GuardedSearch:
 
 
 class JointSearch:
-    """What several searches find below an element, by search, in one walk. May be shared between threads."""
+    """Runs several searches below an element in one walk and groups the result by search.
+
+    May be shared between threads.
+    """
 
     def __init__(self, searches: Sequence[Search]) -> None:
-        """Raise ``ValueError`` for others than :func:`quicker` makes, and for those that find the first."""
+        """Raises ``ValueError`` for searches that :func:`quicker` did not make, and for those that find only
+        the first.
+        """
         self._searches = searches
         self._locals = [_local(search) for search in searches]
         tags = [local.tags for local in self._locals]
@@ -140,7 +148,9 @@ class JointSearch:
         self._memory = _Memory(names, True, self._which)
 
     def __call__(self, tree: etree._Element) -> list[etree._Element]:
-        """Return the elements that each search finds, one after the other; some may come twice."""
+        """Return the elements that each search finds, one search after the other; an element may
+        occur twice.
+        """
         by_search: list[list[etree._Element]] = [[] for _ in self._searches]
         for element, which in self._memory.matching(tree.iterdescendants(*self._tags)):
             for place, found in enumerate(by_search):
@@ -152,7 +162,7 @@ class JointSearch:
         return [*chain(*by_search)]
 
     def _which(self, given: Given) -> int:
-        """A bit for each search that finds such an element."""
+        """Return a bit for each search that matches such an element."""
         which, bit = 0, 1
         for local in self._locals:
             if (not local.tags or given[TAG] in local.tags) and local.matches(given):

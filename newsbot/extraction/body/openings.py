@@ -1,7 +1,7 @@
-"""What opens an article by the page's own word: the lead that its head states too, and its key points.
+"""Finds the opening of an article: the lead that the head of the page also states, and its key points.
 
-Annotators take these for a part of the text, or leave it to the extractor, or leave them out: trees that
-learn from all of them take one lead and not the next. Here each is a part, on every page.
+Annotators disagree on these: some count them as text, some leave the choice to the extractor, some omit them.
+Trees learned from all annotators take one lead and reject the next. This module takes them on every page.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from newsbot.extraction.strings import size
 _LEAST_LEAD = 40
 _LEAST_POINT = 30
 _LEAST_PARAGRAPH = 80
-"""Letters."""
+"""Letters that a paragraph has at least."""
 _LINKED = 0.3
-"""A line that is a link for more of its letters leads elsewhere."""
+"""A line with a greater share of letters in links leads elsewhere."""
 _SURE = 1.0
-"""Log odds of the paragraph with which the text begins."""
+"""Least log odds of the paragraph with which the text begins."""
 _AROUND = 6
-"""Boxes around a key point that may name it."""
+"""Ancestors of a key point whose names are checked."""
 _PARAGRAPHS = 3
-"""A box with so many sure paragraphs, or with the headline, holds the article: its name speaks of no list."""
+"""A box with this many sure paragraphs, or with the headline, contains the article: its name does not mark a
+list.
+"""
 _CAPTIONS = frozenset({"caption", "captions", "figcaption", "credit", "credits"})
 _POINTS = re.compile(
     r"\bkey ?(?:points?|takeaways?|facts?)\b|\btakeaways\b|\bsummary (?:list|points|bullets)\b"
@@ -40,11 +42,12 @@ Marks = NDArray[np.bool_]
 def openings(
     pieces: list[Piece], scores: NDArray[np.float32], described: Marks, titles: Marks, found: Marks
 ) -> Marks:
-    """Say of each piece of a page whether it is the stated lead or a key point.
+    """Return for each piece whether it is the stated lead or a key point.
 
-    ``scores`` are log odds of being a part of the text; ``described`` marks what the description in the head
-    says, ``titles`` the headline, ``found`` what another extractor took. A lead stands between the headline
-    and the first long line that is sure or taken: if it is such a line itself, it needs no help.
+    ``scores`` are the log odds that a piece is part of the text. ``described`` marks pieces in the
+    description of the head, ``titles`` the headline, ``found`` the pieces that another extractor took. A lead
+    is between the headline and the first long line that is sure or taken. If the lead is such a line itself,
+    nothing is changed.
     """
     result = np.zeros(len(pieces), np.bool_)
     sure = (scores > _SURE) | found
@@ -63,9 +66,9 @@ def openings(
 
 
 def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
-    """The places behind the headline and before the text, none where either is missing.
+    """Return the places between the headline and the text; empty if either is missing.
 
-    A name of the site above the headline may be marked up like one.
+    The name of the site above the headline may be marked up like a headline.
     """
     heads = [place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place]]
     for place in np.flatnonzero(sure):
@@ -84,12 +87,12 @@ def _is_line(piece: Piece, least: int) -> bool:
 
 
 def _is_caption(box: Box) -> bool:
-    """True for what is named as the words below a picture: many describe their page by these."""
+    """True for a box that is named like a caption: many pages use a caption as their description."""
     return any(not _CAPTIONS.isdisjoint(around.words) for around in (box, box.above(1)))
 
 
 def _naming(box: Box) -> Box | None:
-    """The innermost box around an item that is named after key points."""
+    """Return the innermost box around an item that is named after key points."""
     around: Box | None = box
     for _ in range(_AROUND):
         if around is None or _names_points(around.words):
@@ -99,7 +102,7 @@ def _naming(box: Box) -> Box | None:
 
 
 def _holding_article(pieces: list[Piece], sure: Marks) -> set[Box]:
-    """The boxes that hold the headline or several paragraphs."""
+    """Return the boxes that contain the headline or several paragraphs."""
     held: Counter[Box] = Counter()
     for piece, is_sure in zip(pieces, sure, strict=True):
         is_headline = piece.box.tag == "h1"

@@ -1,4 +1,4 @@
-"""A page cut into pieces: runs of text between breaks, each with the boxes of markup that it lies in."""
+"""Cuts a page into pieces: runs of text between breaks, each with the boxes of markup around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from newsbot.extraction.strings import resolved, squash, word_set
 
 MAX_PIECES = 4000
-"""What lies beyond is not looked at; the longest real articles have about 1,000."""
+"""Pieces that are read of one page; the longest real articles have about 1,000."""
 
 _INLINE = word_set(
     "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
@@ -29,15 +29,17 @@ REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
 )  # fmt: skip
-"""Boxes that are remembered for all that lies in them."""
+"""Elements whose name is recorded for all pieces inside."""
 _REGION_NAMES = frozenset(REGIONS)
 _STRONG = frozenset({"b", "strong", "em", "i"})
 _SENTENCES = frozenset(
     {"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "dd", "dt", "figcaption"}
 )
-"""Boxes of sentences: an element of the site's own in them (with a hyphen in its name) breaks no line."""
+"""Elements that contain sentences. A custom element in them (a name with a hyphen) does not break the
+line.
+"""
 _PLAIN = _INLINE - _STRONG - {"a"}
-"""Elements that change nothing but the look of words."""
+"""Elements that change only the look of words."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
@@ -45,7 +47,10 @@ _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidde
 
 @dataclass(slots=True, eq=False)
 class Box:
-    """A block element. ``words`` are those of its class, id and role; ``kind`` is alike for like boxes."""
+    """A block element.
+
+    ``words`` are the words of its class, id and role. ``kind`` is equal for similar boxes.
+    """
 
     tag: str
     words: tuple[str, ...]
@@ -55,7 +60,7 @@ class Box:
     depth: int
 
     def above(self, steps: int) -> Box:
-        """Return the box so many steps up, or the outermost."""
+        """Return the ancestor that many steps up, or the outermost box."""
         box = self
         for _ in range(steps):
             if box.parent is None:
@@ -66,7 +71,7 @@ class Box:
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A run of text on one line. ``linked`` and ``strong`` are shares of its letters, 0 to 1."""
+    """A run of text on one line; ``linked`` and ``strong`` are shares of its letters, 0 to 1."""
 
     text: str
     box: Box
@@ -75,7 +80,7 @@ class Piece:
     links: int
     after_break: bool
     pictures: int = 0
-    """Pictures between the piece before and this one."""
+    """Pictures between the previous piece and this one."""
 
 
 def cut(tree: HtmlElement) -> list[Piece]:
@@ -90,9 +95,11 @@ class _Cutter:
     pieces: list[Piece] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """Of the block elements that are open."""
+    """Names of the open block elements."""
     boxes: list[Box | etree._Element] = field(default_factory=list)
-    """The same as boxes, as elements where no piece has needed the box yet: many hold no text at all."""
+    """The open block elements as boxes, or as elements as long as no piece needs the box: many contain no
+    text.
+    """
     in_link: int = 0
     in_strong: int = 0
     linked: int = 0
@@ -180,7 +187,7 @@ class _Cutter:
         self.after_break = False
 
     def _box(self) -> Box:
-        """The innermost box; those around it are made if no piece before has lain in them."""
+        """Return the innermost box; boxes around it are created on first use."""
         known = len(self.boxes)
         while not isinstance(box := self.boxes[known - 1], Box):
             known -= 1

@@ -1,4 +1,4 @@
-"""Predicates of XPath 1.0 that look at one element's name and attributes, as functions in Python."""
+"""Compiles predicates of XPath 1.0 that use only an element's name and attributes into Python functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 Given = Mapping[str, str]
-"""An element's attributes; its name under :data:`TAG`."""
+"""An element's attributes, and its name under the key :data:`TAG`."""
 TAG = ""
-"""No attribute is called so."""
+"""The key of the name; no attribute has an empty name."""
 _Value = str | bool | list[str]
-"""What a part of a predicate is worth; a list holds the values of attributes, in their order."""
+"""The value of a part of a predicate; a list holds the values of attributes, in their order."""
 Part = Callable[[Given], _Value]
 
 _TOKEN = re.compile(r"\s*('[^']*'|\"[^\"]*\"|@[\w-]+|[A-Za-z][\w:-]*|[()\[\]|,=])")
@@ -22,9 +22,9 @@ class PredicateReader:
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
-        """Attributes that are looked at."""
+        """Attributes that the predicates use."""
         self.by_tag = False
-        """True where names of elements are."""
+        """True if the predicates use the name of the element."""
         self._tokens = []
         at = 0
         while at < len(text.rstrip()):
@@ -36,7 +36,10 @@ class PredicateReader:
         self._tokens.reverse()
 
     def predicates(self) -> Part:
-        """Return what says whether an element meets all of them. Raises ``ValueError`` for others."""
+        """Return a function that tells whether an element meets all predicates.
+
+        Raises ``ValueError`` for predicates that are not supported.
+        """
         parts = []
         while self._tokens:
             self._take("[")
@@ -110,7 +113,7 @@ class _Literal:
 
 @dataclass(frozen=True, slots=True)
 class _Attributes:
-    """``@id``, ``@id|@class``."""
+    """A set of attributes such as ``@id`` or ``@id|@class``."""
 
     names: frozenset[str]
 
@@ -118,7 +121,7 @@ class _Attributes:
         return [value for name, value in given.items() if name in self.names]
 
     def first(self, given: Given) -> str:
-        """The value of that which the element names first."""
+        """Return the value of the attribute that comes first in the element."""
         for name, value in given.items():
             if name in self.names:
                 return value
@@ -188,7 +191,7 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
 
 
 def _said(part: Part) -> Callable[[Given], str]:
-    """What a part is worth as a text."""
+    """Return a function that gives the value of a part as a string."""
     if isinstance(part, _Literal):
         return part
     if isinstance(part, _Attributes):
@@ -200,7 +203,9 @@ def _said(part: Part) -> Callable[[Given], str]:
 
 
 def _string(value: _Value) -> str:
-    """A text as XPath has it: of attributes the first, of none the empty one."""
+    """Convert a value to a string as XPath does: the first of several attributes, an empty string for
+    none.
+    """
     if isinstance(value, list):
         return value[0] if value else ""
     return value if isinstance(value, str) else str(value).lower()

@@ -1,21 +1,39 @@
-"""What the words of a line talk of: sentences have small words, notes on law or comments words of their own.
+"""The subjects of the words in a line: sentences contain function words; legal notes and comments have their
+own words.
 
-The lists hold beginnings of words in the languages of most news sites. They decide nothing: learned trees
-weigh how many words of a line are of each subject.
+The lists hold prefixes of words in the languages of most news sites. They decide nothing alone: they count
+how many words of a line belong to each subject, and learned trees weigh the counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.body.tallies import counts, tally
 from newsbot.extraction.stopwords import PROFILES
 from newsbot.extraction.strings import word_list, words
+
+_BITS = 16
+"""Bits of one count. All counts are packed into one integer and added together; each count may reach
+65,535.
+"""
+
+
+def tally(places: Iterable[int]) -> int:
+    """Return packed counts with 1 at each of ``places`` (from 0); packed counts may be added."""
+    return sum(1 << (_BITS * place) for place in places)
+
+
+def counts(tallies: Sequence[int], places: int) -> NDArray[np.uint16]:
+    """Unpack: return one row for each number, with its counts at the first ``places``."""
+    size = places * _BITS // 8
+    whole = b"".join([one.to_bytes(size, "little") for one in tallies])
+    return np.frombuffer(whole, "<u2").reshape(-1, places)
+
 
 _SUBJECTS = {
     "law": word_list(
@@ -57,12 +75,12 @@ _SUBJECTS = {
 SMALL = frozenset().union(*PROFILES.values())
 NAMES = ("small", *_SUBJECTS)
 _MOST = 60
-"""Words of a line that are looked at."""
+"""Words of a line that are counted."""
 _LETTERS = 10 * _MOST
 
 
 def _by_first() -> dict[str, tuple[tuple[int, re.Pattern[str]], ...]]:
-    """By first letter the beginnings with it: of each subject its place in :data:`NAMES` and one pattern."""
+    """Return the prefixes by first letter: for each subject its place in :data:`NAMES` and one pattern."""
     found: dict[str, dict[int, list[str]]] = {}
     for place, beginnings in enumerate(_SUBJECTS.values(), start=1):
         for beginning in beginnings:
@@ -78,15 +96,15 @@ _BY_FIRST = _by_first()
 
 @lru_cache(maxsize=16384)
 def _signs(word: str) -> int:
-    """A tally of the :data:`NAMES` that a word is of."""
+    """Return packed counts of the :data:`NAMES` that a word belongs to."""
     found = [place for place, pattern in _BY_FIRST.get(word[0], ()) if pattern.match(word)]
     return tally([0, *found] if word in SMALL else found)
 
 
 def talks(texts: Sequence[str], said: Sequence[list[str]] | None = None) -> NDArray[np.float32]:
-    """Return for each text, by row, the shares of its words that are of each of :data:`NAMES`.
+    """Return for each text, by row, the share of its words that belong to each of :data:`NAMES`.
 
-    ``said`` are the words that each begins with, where they are known.
+    ``said`` holds the first words of each text, if they are known.
     """
     heads = [
         words(text[:_LETTERS]) if said is None or len(text) > _LETTERS else said[number]

@@ -1,4 +1,4 @@
-"""The text of an article: by the rule, else by the generic extractor, checked against structured data."""
+"""The text of an article: from the rule, else from the generic extractor, checked against structured data."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ from html import unescape
 from itertools import islice
 
 from lxml import etree
-from lxml.html import fragment_fromstring
+from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.body.extractor import generic_body
-from newsbot.extraction.body.next_articles import next_articles
 from newsbot.extraction.body.tidy import tidy, trim_edges
 from newsbot.extraction.body.word_features import Known
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
-from newsbot.extraction.kinds_and_paywalls import is_gallery
+from newsbot.extraction.kinds_and_paywalls import form_of, is_gallery
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
-from newsbot.extraction.site_boilerplate import SiteMemory
 from newsbot.extraction.strings import key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
 TEASER = "teaser"
-"""The method of a text that is only the summary of one that the page does not hold."""
+"""The method for a text that is only the summary of an article whose text is not in the page."""
 _HARDLY_ANY = 100
 _MOST_PICTURES = 500
 _LEAST_CAPTION = 15
@@ -44,11 +42,13 @@ class Body:
 
     @property
     def text(self) -> str:
-        """One block a line."""
+        """The text, one block per line."""
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without headline, names and date at its edges; a rule's text stays as it is."""
+        """Return the body without headline, names and date at its start and end; a rule's text stays as it
+        is.
+        """
         blocks = list(self.blocks)
         if self.method == RULE:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
@@ -57,7 +57,7 @@ class Body:
         return Body(tuple(blocks), self.method)
 
     def structure(self) -> dict[str, list[int]]:
-        """Return the numbers of the lines of :attr:`text` that are no plain paragraphs, by kind."""
+        """Return the numbers of the lines of :attr:`text` that are not plain paragraphs, by kind."""
         found: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
             if block.kind != "paragraph":
@@ -65,27 +65,24 @@ class Body:
         return found
 
     def first_sentence(self) -> str:
-        """Return what may stand for a missing headline."""
+        """Return the first sentence, which can replace a missing headline."""
         text = next((block.text for block in self.blocks if len(block.text) >= 20), "")
         match = _SENTENCE.match(text)
         return match[0] if match else text[:100].rsplit(" ", 1)[0]
 
 
-def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) -> Body:
+def find_body(page: Page, selected: Selected) -> Body:
     """Return the text of the page, empty if there is none.
 
-    No generic extractor runs where a rule gives text. ``memory`` knows lines of other articles.
+    No generic extractor runs where a rule gives text.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
         return Body(tuple(blocks), RULE)
 
-    def clean(found: list[Block]) -> list[Block]:
-        return tidy(found) if memory is None else memory.own(page.url, tidy(found))
-
     stated = _stated(page)
     removed = selected.removed | next_articles(page)
-    blocks, method = generic_body(page.tree, _known(page, stated), removed, clean)
+    blocks, method = generic_body(page.tree, _known(page, stated), removed)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
@@ -94,7 +91,9 @@ def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) 
 
 
 def _carried(page: Page) -> Body | None:
-    """What a page without visible text holds of one: in its scripts, below its pictures, as a summary."""
+    """Return the text of a page without visible text: from its scripts, from captions, or from the
+    summary.
+    """
     found = tidy(embedded_blocks(page.tree))
     if not found and _is_named(page):
         found = tidy(sentence_blocks(page.tree))
@@ -110,22 +109,25 @@ def _carried(page: Page) -> Body | None:
 
 
 def _is_named(page: Page) -> bool:
-    """True for a page whose data call it an article."""
+    """True for a page whose structured data declare an article."""
     return page.nodes.own is not None or "article" in page.meta("og:type").lower()
 
 
 def _teaser(page: Page) -> str:
-    """What the data say of an article whose text the page does not hold at all; empty if it is no article."""
+    """Return the summary that the structured data give for an article whose text is not in the page.
+
+    Empty if the page is not an article.
+    """
     node = page.article
     if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
     stated = [*texts(node.get("description")), page.meta("og:description", "description")]
-    said = max(map(squash, stated), key=len)  # data may cut theirs short
+    said = max(map(squash, stated), key=len)  # the summary in the data may be cut
     return said if size(said) >= _HARDLY_ANY else ""
 
 
 def known_of(page: Page) -> Known:
-    """Return what the head and the headings say of the article."""
+    """Return what the head and the headings say about the article."""
     return _known(page, _stated(page))
 
 
@@ -153,7 +155,7 @@ def _site(page: Page) -> frozenset[str]:
 
 
 def _captions(page: Page) -> frozenset[str]:
-    """What pictures show; of many, and of each, only the start."""
+    """Return the descriptions of pictures; their number and length are limited."""
     said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
     return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
 
@@ -173,6 +175,43 @@ def _stated(page: Page) -> list[Block]:
 
 
 def _is_better(stated: list[Block], found: list[Block]) -> bool:
-    """The stated text replaces one that was not found, or that is less than half of it."""
+    """True if the stated text should replace the text found: that is missing, or less than half as long."""
     length = size(join(stated))
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
+
+
+MAX_HEADLINES = 10
+"""Headings that are checked."""
+_LEAST = 600
+"""Least letters of the page's own article: a shorter one may be the box of a teaser."""
+
+
+def next_articles(page: Page) -> frozenset[HtmlElement]:
+    """Return the ``<article>`` elements below the page's own article that have their own first heading.
+
+    Some pages continue with other whole articles for readers who scroll on. The result is empty unless the
+    first heading is the title of the page and is inside an ``<article>``.
+    """
+    if len(page.h1) < 2:
+        return frozenset()
+    headline, own = key(text_of(page.h1[0])), _holder(page.h1[0])
+    titled = key(page.title_tag or page.meta("og:title"))
+    if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
+        return frozenset()
+    # the entries of a live blog are articles with headings too
+    if form_of(page, page.title_tag, "") == "live":
+        return frozenset()
+    holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])
+    return frozenset(
+        holder
+        for holder, words in holders
+        if holder is not None and words not in ("", headline) and not _nested(holder, own)
+    )
+
+
+def _holder(element: HtmlElement) -> HtmlElement | None:
+    return next(element.iterancestors("article"), None)
+
+
+def _nested(one: HtmlElement, other: HtmlElement) -> bool:
+    return one is other or other in one.iterancestors() or one in other.iterancestors()

@@ -1,4 +1,4 @@
-"""Lines that stand among the paragraphs of an article but are no part of it."""
+"""Removes lines among the paragraphs of an article that are not part of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from functools import lru_cache
 from lxml import etree
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.body.legal_notes import without_legal_end
-from newsbot.extraction.body.remarks import is_remark, without_questions
 from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.strings import key
 
 MAX_LABEL = 40
-"""Length of the words before a link that make it a pointer elsewhere ("Read also:")."""
+"""Maximum length of a label before a link that points elsewhere ("Read also:")."""
 
 _POINTER = (
     r"(?:read|see|watch|listen|don't miss|lesen sie|mehr zum|siehe|lire|voir|à lire|lees|les|læs|läs|leia|"
@@ -81,7 +79,9 @@ _SENTENCE = re.compile(
     r"(?:photos?|photographs?|images?|pictures?|videos?)\sby\s(?-i:[a-z]).{40,}[.!?…»”\"]$)",
     re.IGNORECASE,
 )
-"""What only begins like an appeal or a credit: "Sigara …", "Copyright law is …", "Photos by satellites …"."""
+"""Sentences that only begin like an appeal or a credit: "Sigara …", "Copyright law is …", "Photos by
+satellites …".
+"""
 _HOLDERS = frozenset({"p", "li", "strong", "b", "em", "i", "span", "u", "font"})
 _CLOSING = " \t\r\n.,;:|»›→"
 _MAX_APPEAL = 320
@@ -90,27 +90,26 @@ _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 
 def tidy(blocks: list[Block]) -> list[Block]:
-    """Return ``blocks`` without pointers to other articles, labels, appeals, picture credits, legal notes."""
-    own = [block for block in blocks if not is_foreign(block.text)]
-    return without_legal_end(without_questions(own))
+    """Return ``blocks`` without pointers to other articles, labels, appeals and picture credits."""
+    return [block for block in blocks if not is_foreign(block.text)]
 
 
 def is_foreign(text: str) -> bool:
-    """True for a line that is known by its words to be none of an article's."""
-    return (foreign_kind(text) > 0 and not _SENTENCE.match(text)) or is_remark(text)
+    """True for a line whose words show that it is not part of an article."""
+    return foreign_kind(text) > 0 and not _SENTENCE.match(text)
 
 
 def foreign_kind(text: str) -> int:
     """Return 1 for a label, 2 for an appeal, 3 for a pointer elsewhere, 4 for a picture credit, else 0.
 
-    The learned trees know it as it is: what is mended goes into :func:`is_foreign`.
+    The learned trees were trained with this function as it is. Put corrections into :func:`is_foreign`.
     """
     return _short_kind(text) if len(text) <= _MAX_APPEAL else 0
 
 
 @lru_cache(maxsize=1024)
 def _short_kind(text: str) -> int:
-    """Remembered: a line of a page is asked for as a piece, and again in each text that has it."""
+    """The result is cached: each line is checked as a piece and again in each text that contains it."""
     if len(text) <= MAX_LABEL and _LABEL.match(text):
         return 1
     if _APPEAL.match(text):
@@ -121,9 +120,9 @@ def _short_kind(text: str) -> int:
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
-    """Drop headline, names and date line above the first paragraph, and names below the last.
+    """Remove headline, names and date line above the first paragraph, and names below the last.
 
-    At least one block stays.
+    At least one block is kept.
     """
     names = {key(author) for author in authors}
     headline = key(title)
@@ -159,9 +158,9 @@ def _is_byline(text: str, names: set[str]) -> bool:
 
 
 def pointers(tree: etree._Element) -> list[etree._Element]:
-    """Return paragraphs and list items that hold nothing but a link, perhaps after a short label.
+    """Return paragraphs and list items that contain only a link, perhaps after a short label.
 
-    An article links from within its sentences; a line that is a link as a whole leads elsewhere.
+    An article links from within its sentences. A line that is a link as a whole leads elsewhere.
     """
     found = []
     for link in tree.iter("a"):
@@ -172,7 +171,7 @@ def pointers(tree: etree._Element) -> list[etree._Element]:
 
 
 def _holder(link: etree._Element) -> etree._Element | None:
-    """The block of which the link is the whole content; None if other text stands beside it."""
+    """Return the block whose whole content is the link; None if it contains other text."""
     element = link
     labelled = False
     for _ in range(4):
@@ -190,7 +189,9 @@ def _holder(link: etree._Element) -> etree._Element | None:
 
 
 def _before(parent: etree._Element, element: etree._Element) -> str | None:
-    """The short label before ``element``, empty if nothing is there; None if ``parent`` holds other text."""
+    """Return the short label before ``element``, or an empty string; None if ``parent`` contains
+    other text.
+    """
     if len(parent) > 4:
         return None
     parts = [parent.text or ""]

@@ -1,4 +1,4 @@
-"""What speaks for or against a piece of text being part of an article: its own words and its boxes."""
+"""Features of a piece of text from its own words and from the boxes around it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.extraction.body.pieces import REGIONS, Box, Piece
-from newsbot.extraction.body.talk import NAMES, talks
-from newsbot.extraction.body.tallies import counts, tally
+from newsbot.extraction.body.talk import NAMES, counts, talks, tally
 from newsbot.extraction.body.tidy import foreign_kind
 from newsbot.extraction.strings import key, size, word_list, words
 
@@ -72,7 +71,7 @@ _SUBJECTS = (
     ("hidden", word_list("hidden hide sr visually screen print tooltip dropdown collapse")),
     ("quote", word_list("quote pull box factbox info embed tweet insta blockquote")),
 )
-"""What words in ``class`` and ``id`` tell of a box."""
+"""Subjects that words in ``class`` and ``id`` name, and the words of each."""
 _PATTERNS = tuple((name, re.compile("|".join(parts))) for name, parts in _SUBJECTS)
 _END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
 _SENTENCE = re.compile(r"[.!?…。][\s\"»”]")
@@ -81,27 +80,27 @@ _ADDRESS = re.compile(r"@|http|www\.")
 _BAR = re.compile(r"[|»>]|/ ")
 _COMMA = re.compile("[,，、]")
 _LONG = 1000
-"""Letters of a piece that are looked at for signs."""
+"""Letters of a piece that are searched for signs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the page says of the article elsewhere: its titles as keys, its description."""
+    """What the page states about the article outside of its text: its titles as keys, its description."""
 
     titles: frozenset[str]
     description: str
     stated: str = ""
-    """The text that the structured data state, one paragraph a line."""
+    """The text in the structured data, one paragraph per line."""
     authors: frozenset[str] = frozenset()
     """Keys of the authors' names."""
     site: frozenset[str] = frozenset()
-    """What the site is called: words of its host, its name without spaces."""
+    """Names of the site: words of its host, and its name without spaces."""
     captions: frozenset[str] = frozenset()
-    """What pictures show, as their markup says it."""
+    """Descriptions of pictures in the markup."""
 
 
 def basic_clues(pieces: list[Piece]) -> Columns:
-    """Return what is counted of every piece: its letters, its share of links, its end, its tag."""
+    """Return the basic features of every piece: its letters, its share of links, its end, its tag."""
     return {
         "length": _numbers([size(piece.text) for piece in pieces]),
         "linked": _numbers([piece.linked for piece in pieces]),
@@ -111,7 +110,7 @@ def basic_clues(pieces: list[Piece]) -> Columns:
 
 
 def repetitions(pieces: list[Piece]) -> Columns:
-    """Return how often the text of each piece comes on the page, and whether it came before."""
+    """Return how often the text of each piece occurs on the page, and whether it occurred before."""
     seen: Counter[str] = Counter()
     earlier = []
     texts = [piece.text[:_LONG] for piece in pieces]
@@ -122,13 +121,13 @@ def repetitions(pieces: list[Piece]) -> Columns:
 
 
 def titles_of(pieces: list[Piece], known: Known) -> Numbers:
-    """Return 1 for pieces that are the headline as the head of the page says it."""
+    """Return 1 for pieces that are the headline as the head of the page states it."""
     first = {title[0] for title in known.titles}
     return _numbers([_is_title(piece, known.titles, first) for piece in pieces])
 
 
 def _is_title(piece: Piece, titles: frozenset[str], first: set[str]) -> bool:
-    """``first`` are the first letters of the titles: most pieces begin with another."""
+    """``first`` holds the first letters of the titles. It excludes most pieces without a comparison."""
     if not 10 < len(piece.text) < 300 or piece.linked >= 0.5:
         return False
     sign = piece.text[0]
@@ -136,12 +135,12 @@ def _is_title(piece: Piece, titles: frozenset[str], first: set[str]) -> bool:
 
 
 def said_in(pieces: list[Piece]) -> list[list[str]]:
-    """Return the words that each piece begins with, for :func:`own_clues` and others."""
+    """Return the first words of each piece, for :func:`own_clues` and others."""
     return [words(piece.text[:_LONG]) for piece in pieces]
 
 
 def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
-    """Return numbers about the text of each piece, by name; ``said`` is from :func:`said_in`."""
+    """Return the features of each piece's text, by name; ``said`` comes from :func:`said_in`."""
     texts = [piece.text for piece in pieces]
     starts = [text[:_LONG] for text in texts]
     columns = {name: _numbers([count(text) for text in starts]) for name, count in _COUNTED.items()}
@@ -156,7 +155,7 @@ def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Colum
 
 
 def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
-    """Say how much each piece is like the headline, and whether it is the description in the head."""
+    """Return how similar each piece is to the headline, and whether it is the description in the head."""
     expected = set(" ".join(known.titles).split())
     described = known.description
     like, lead = [], []
@@ -169,7 +168,9 @@ def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) ->
 
 
 def _stated(pieces: list[Piece], text: str) -> Columns:
-    """Say whether each piece is in the stated text: 2 where it is a line of it, -1 where none is stated."""
+    """Return whether each piece is in the stated text: 2 if it is a whole line of it, -1 if no text is
+    stated.
+    """
     if not text:
         nothing = np.full(len(pieces), -1.0, np.float32)
         return {"stated": nothing, "stated_letters": nothing}
@@ -179,7 +180,7 @@ def _stated(pieces: list[Piece], text: str) -> Columns:
 
 
 def box_clues(pieces: list[Piece]) -> Columns:
-    """Return numbers about the boxes around each piece, by name."""
+    """Return the features of the boxes around each piece, by name."""
     boxes = [piece.box for piece in pieces]
     columns = {
         "tag_above": _numbers([TAG_NUMBERS.get(box.above(1).tag, _OTHER_TAG) for box in boxes]),
@@ -204,18 +205,18 @@ def _counted(tallies: list[int]) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def _told(names: tuple[str, ...]) -> int:
-    """A tally of the subjects that the words of a box name, each once."""
+    """Return packed counts of the subjects that the words of a box name, each word once."""
     return tally({subject for word in names for subject in _subjects(word)})
 
 
 @lru_cache(maxsize=16384)
 def _subjects(word: str) -> tuple[int, ...]:
-    """The subjects that a word names: a new site brings new names, made of words that are known."""
+    """Return the subjects that a word names. A new site has new names, but they are made of known words."""
     return tuple([place for place, (_, pattern) in enumerate(_PATTERNS) if pattern.search(word)])
 
 
 def _told_around(box: Box, sums: dict[Box, int]) -> int:
-    """A tally of the subjects that the box and those around it name; ``sums`` remembers them."""
+    """Return packed counts of the subjects that the box and its ancestors name; ``sums`` is a cache."""
     chain: list[Box] = []
     above: Box | None = box
     while above is not None and above not in sums:

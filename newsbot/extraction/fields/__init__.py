@@ -2,10 +2,10 @@
 
 Files in reading order:
 
-* ``evidence``: the value of a field, where it was found, how far it is trusted
-* ``titles``: headlines; ``site_name`` takes the name of the site off
+* ``evidence``: the value of a field, its source, and the trust in it
+* ``titles``: headlines; ``site_name`` removes the name of the site
 * ``authors``: a clean list of names; ``author_marks``, ``names`` and ``agencies`` find and clean them
-* ``dates``: when it was published and changed
+* ``dates``: when the article was published and changed
 * ``language``: the language of the text
 * ``details``: summary, section, tags, picture
 """

@@ -1,4 +1,4 @@
-"""News agencies that a page names as an author or a source, each under one name."""
+"""Recognises news agencies that a page names as an author or a source, and gives each one name."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def agency_of(name: str) -> str | None:
 
 
 def named_agencies(page: Page, authors: Iterable[str]) -> list[str]:
-    """Return the agencies among ``authors`` and those that the metadata name as the source, each once."""
+    """Return the agencies among ``authors`` and in the metadata for the source, each once."""
     node = page.article or {}
     stated = [
         text

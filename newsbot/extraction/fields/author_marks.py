@@ -12,15 +12,17 @@ from lxml.html import HtmlElement
 
 MAX_SURE = 20
 MAX_NAMED = 40
+MAX_LOOKED_AT = 2000
+"""Elements that are checked because of a part of an attribute."""
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
-_is_named = re.compile("[Aa]uthor|[Bb]yline|avtor").search
+_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
 _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorMarks:
-    """Elements that can be nothing but an author's name, and those that are named after authors, in order."""
+    """Elements that are certainly an author's name, and elements named after authors, in page order."""
 
     sure: list[HtmlElement] = field(default_factory=list)
     """Links to an author, hCard and microformats; at most :data:`MAX_SURE`."""
@@ -29,9 +31,10 @@ class AuthorMarks:
 
 
 def author_marks(tree: HtmlElement) -> AuthorMarks:
-    """Return what markup names after authors, in one walk."""
+    """Return the elements that markup names after authors."""
     marks = AuthorMarks()
     known: dict[HtmlElement, bool] = {}
+    left = MAX_LOOKED_AT
     for element in tree.iter(etree.Element):
         attributes: Any = element.items()
         for name, value in attributes:
@@ -42,6 +45,9 @@ def author_marks(tree: HtmlElement) -> AuthorMarks:
                     marks.sure.append(element)
                 if len(marks.named) < MAX_NAMED and _is_named_byline(element):
                     marks.named.append(element)
+                left -= 1
+                if not left:
+                    return marks
                 break
     return marks
 
@@ -67,7 +73,7 @@ def _is_named_byline(element: HtmlElement) -> bool:
 
 
 def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
-    """True within a box that is named after authors; ``known`` keeps what was found for boxes."""
+    """True inside a box that is named after authors; ``known`` is a cache of the results for boxes."""
     passed: list[HtmlElement] = []
     found = False
     for box in chain((element,), element.iterancestors()):

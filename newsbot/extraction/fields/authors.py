@@ -1,4 +1,4 @@
-"""Who wrote an article: a clean list of names."""
+"""Finds the authors of an article: a clean list of names."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any
 
 from lxml.html import HtmlElement
 
+from newsbot.extraction.fields.agencies import agency_of
 from newsbot.extraction.fields.author_marks import AuthorMarks, author_marks
-from newsbot.extraction.fields.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
+from newsbot.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.extraction.fields.names import BY, MAX_AUTHORS, clean_authors
 from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.extraction.page.page import Page, text_of, xpath
 from newsbot.extraction.strings import key
+from newsbot.items import Link
 
 MAX_LOOKED_AT = 10_000
+MAX_DATE_LINES = 30
+"""Paragraphs that are checked for the place of the report at their start."""
 MAX_LABELLED = 300
 """Lines with a label that are read for names."""
 VISIBLE_TRUST = 0.5
@@ -26,26 +30,39 @@ _SITE_TRUST = 0.3
 _LABEL = re.compile(
     r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
     r"(?:by|von|par|por|di|door|av|af|text|texte|words|story|текст|автор(?:ы)?|aut(?:h)?or(?:en|in|es|a|e)?|"
-    r"autorin/autor|auteur|redazione|redaktion|yazan|haber)\s?[:：]|autorin/autor\b)|(?:by|von|par|por)\s)",
+    r"autorin/autor|auteur|redazione|redaktion|yazan|haber)\s?[:：]|autorin/autor\b)|"
+    r"(?!(?:ph?oto|foto|pictur|bild|imag|illustrat|graphi|video|translat|power|design|proudly))"
+    r"(?:-+\s)?(?:[^\W\d_]+\s){0,2}(?:by|von|par|por)\s)",
     re.IGNORECASE,
 )
-"""What stands before the names in a line; after a ``sure`` one anything that may be a name is one."""
+"""Labels before the names in a line; after a ``sure`` label, anything that may be a name is one."""
+_DATE_LINE = re.compile(r"([^\W\d][^\d–—:;()]{1,40}?)\s?(?:\([^)]{2,30}\))?\s?[–—-]+\s")
+_BEHIND = re.compile(r"\s[|•·]\s")
+"""Separators between the names and the day or section in the same line."""
+_LONG_LABEL = 20
+"""Letters above which a line has more than a label."""
 _RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
 _NAME = xpath(".//*[@itemprop='name']")
-_ASIDE = re.compile(r"comment|related|sidebar|footer|recommend|widget|bio\b|popular|social", re.IGNORECASE)
+_ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|social", re.IGNORECASE)
+_ASIDE_TAGS = frozenset({"aside", "nav", "form"})
+_OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
+_BY_BEHIND = re.compile(r"\b(?:by|von|par|por|da|door|av)$", re.IGNORECASE)
+"""The end of a label for link previews: "Written by", "Verfasst von"."""
 
 
-def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
-    """Yield lists of authors by source: JSON-LD, microdata, meta.
+def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidate[list[str]]]:
+    """Yield lists of authors by source: JSON-LD, microdata, meta, the feed that listed the page.
 
-    The site's own name beside others is none of them; alone, it is the last thing to believe.
+    The site's own name is removed if there are other names. If it is the only name, it has the least trust.
     """
-    for candidate in _stated_authors(page):
-        others = [name for name in candidate.value if not _is_site(name, page)]
+    fed = clean_authors(hint.authors) if hint is not None else []
+    for candidate in chain(_stated_authors(page), [Candidate(fed, FEED, 0.7)] if fed else ()):
+        names = _without_places(candidate.value, page)
+        others = [name for name in names if not _is_site(name, page)]
         if others:
             yield Candidate(others, candidate.method, candidate.confidence)
-        else:
-            yield Candidate(candidate.value, candidate.method, _SITE_TRUST)
+        elif names:
+            yield Candidate(names, candidate.method, _SITE_TRUST)
 
 
 def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
@@ -55,8 +72,10 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         found = clean_authors(persons + others)
         if found:
             yield Candidate(found, JSON_LD, 0.9 if persons else 0.72)
+    preview = page.meta_all("twitter:data1") if _BY_BEHIND.search(page.meta("twitter:label1")) else []
     for values, method, confidence in (
         (_microdata(page), MICRODATA, 0.8),
+        (preview, META, 0.72),
         (page.meta_all("author", "article:author", "article:author_name", "og:article:author"), META, 0.75),
         (
             page.meta_all(
@@ -93,19 +112,19 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
 
 
 def visible_authors(page: Page) -> Candidate[list[str]] | None:
-    """Return the names of the visible byline; asked only where nothing else names persons."""
-    found = clean_authors(_bylines(page))
+    """Return the names of the visible byline; used only if no other source names persons."""
+    found = _without_places(clean_authors(_bylines(page)), page)
     return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
-    """Return what a rule's selectors gave, cleaned; None if nothing of it is a name."""
+    """Return the names that a rule's selectors gave, cleaned; None if none of them is a name."""
     found = clean_authors(values)
     return Candidate(found, RULE, 1.0) if found else None
 
 
 def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
-    """Names of persons, and of organisations and things without a type, in JSON-LD."""
+    """Return the names of persons, and the names of organisations and of nodes without a type, in JSON-LD."""
     persons: list[str] = []
     others: list[str] = []
     for entry in (value if isinstance(value, list) else [value])[:50]:
@@ -125,6 +144,26 @@ def _microdata(page: Page) -> list[str]:
     return values
 
 
+def _without_places(names: list[str], page: Page) -> list[str]:
+    """Return the names without places beside or instead of them: "By Jane Doe, Munich"."""
+    places = _places(page) if any(" " not in name for name in names) else set()
+    return [name for name in names if " " in name or key(name) not in places]
+
+
+def _places(page: Page) -> set[str]:
+    """Return the places in the metadata and in the date line at the start of the text: "Munich,
+    Germany –".
+    """
+    node = page.article or {}
+    fields = ("contentLocation", "locationCreated", "spatialCoverage", "dateline")
+    found = [text for field in fields for text in texts(page.nodes.follow(node.get(field)))]
+    found += page.meta_all("geo.placename", "dateline", "article:location", "dc.coverage")
+    for element in islice(page.tree.iter("p"), MAX_DATE_LINES):
+        if place := _DATE_LINE.match(text_of(element, 80)):
+            found.append(place[1])
+    return {key(part) for text in found for part in text.split(",")}
+
+
 def _is_site(name: str, page: Page) -> bool:
     """True for a "name" that is the site's own."""
     name = key(name)
@@ -137,7 +176,7 @@ def _is_site(name: str, page: Page) -> bool:
 
 
 def _bylines(page: Page) -> list[str]:
-    """Visible bylines outside of comments and side columns: the first that gives names."""
+    """Return the first visible byline with names, outside of comments and side columns."""
     marks = author_marks(page.tree)
     if marked := _marked_names(page, marks):
         return marked
@@ -145,28 +184,49 @@ def _bylines(page: Page) -> list[str]:
         if _is_aside(element, page):
             continue
         text = text_of(element, 400)
-        if 3 < len(text) <= 120 and clean_authors([text]) and (BY.match(text) or _capitalised(text)):
+        names = clean_authors([text]) if 3 < len(text) <= 120 else []
+        if any(BY.match(text) or (_capitalised(text) and (" " in one or agency_of(one))) for one in names):
             return [text]
-    return _labelled_names(page) or _signature(page)
+    return _labelled_names(page) or _signature(page) or _profile(page, marks)
 
 
 def _labelled_names(page: Page) -> list[str]:
-    """Names behind a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
+    """Return names after a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
     labelled = (element for element in islice(lines, MAX_LOOKED_AT) if _LABEL.match(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[] ")
         label = _LABEL.match(text)
-        if label is None or len(text) > 100 or _is_aside(element, page):
+        if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element):
             continue
-        names = clean_authors([text[label.end() :]])
+        names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
         if names and (label["sure"] or all(_is_full_name(name) for name in names)):
             return names
     return []
 
 
+def _profile(page: Page, marks: AuthorMarks) -> list[str]:
+    """Return the full name at the top of the boxes about an author if all have the same.
+
+    Boxes in side columns count too. In navigation the name is not a link: that would be an entry of a menu.
+    """
+    names: set[str] = set()
+    for box in marks.named:
+        heads = list(islice(box.iter("h2", "h3", "h4", "h5", "h6", "strong", "b", "a"), 1))
+        found = clean_authors(text_of(head, 60) for head in heads)
+        outside = frozenset({"form"} if not any(True for _ in box.iter("a")) else {"nav", "form"})
+        if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
+            names.add(found[0])
+    return list(names) if len(names) == 1 else []
+
+
+def _in_link(element: HtmlElement) -> bool:
+    """True within the link to another article."""
+    return next(element.iterancestors("a"), None) is not None
+
+
 def _signature(page: Page) -> list[str]:
-    """The full name that closes a text, set at the right: "<p align=right><b>Jane Doe</b></p>"."""
+    """Return the full name at the end of a text, aligned right: "<p align=right><b>Jane Doe</b></p>"."""
     for element in islice(page.tree.iter("p", "div"), MAX_LOOKED_AT):
         placed = f"{element.get('style') or ''};{element.get('align') or ''}"
         if not _RIGHT.search(placed[:200]):
@@ -178,11 +238,11 @@ def _signature(page: Page) -> list[str]:
 
 
 def _start(element: HtmlElement) -> str:
-    """The first words in an element, be they in an element of their own."""
+    """Return the first words in an element, also from its children: "<p>By <strong>Jane Doe</strong>"."""
     own = (element.text or "").strip()
-    if own or not len(element):
+    if len(own) >= _LONG_LABEL or not len(element):
         return own[:60]
-    return (element[0].text or "").strip()[:60] + " "
+    return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 
 def _is_full_name(name: str) -> bool:
@@ -191,7 +251,9 @@ def _is_full_name(name: str) -> bool:
 
 
 def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
-    """Names that markup alone makes certain, be they one word in small letters; those side by side."""
+    """Return names that are certain by markup alone, even a single word in small letters; only
+    adjacent ones.
+    """
     names: list[str] = []
     beside: HtmlElement | None = None
     for element in marks.sure:
@@ -214,10 +276,4 @@ def _capitalised(text: str) -> bool:
 
 
 def _is_aside(element: HtmlElement, page: Page) -> bool:
-    for box in islice(chain((element,), element.iterancestors()), 12):
-        if box in page.around_headline or box.tag == "body":
-            return False
-        names = f"{box.get('class') or ''} {box.get('id') or ''}"
-        if box.tag in ("footer", "aside", "nav") or _ASIDE.search(names):
-            return True
-    return False
+    return page.is_aside(element, _ASIDE, _ASIDE_TAGS)

@@ -19,7 +19,7 @@ _COMMA = re.compile(r"\s*[,;|]\s*")
 
 
 def summary(page: Page, title: str) -> Candidate[str] | None:
-    """Return what the page gives as its short description, unless that is its title again."""
+    """Return the short description of the page, unless it repeats the title."""
     node = page.article or {}
     for text, method in (
         (first_text(node.get("description")), JSON_LD),
@@ -79,7 +79,7 @@ def tags(page: Page, title: str) -> Candidate[list[str]] | None:
 
 
 def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
-    """Split at commas, drop doubles, machine keys (``type:article``) and the title itself."""
+    """Split at commas and remove duplicates, machine keys (``type:article``) and the title itself."""
     found: dict[str, str] = {}
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
@@ -96,7 +96,7 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
 
 
 def image(page: Page) -> Candidate[str] | None:
-    """Return the absolute address of the main picture."""
+    """Return the absolute URL of the main picture."""
     for value, method in _images(page):
         resolved = urls.resolve(page.url, value) if value and len(value) < 2000 else None
         if resolved is not None:

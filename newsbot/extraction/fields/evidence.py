@@ -1,4 +1,4 @@
-"""Evidence for the value of a field: the value, where it was found, how far it is trusted."""
+"""Evidence for the value of a field: the value, its source, and the trust in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ TIME_TAG = "time-tag"
 VISIBLE = "visible"
 FEED = "feed"
 SITEMAP = "sitemap"
-LINK = "link"
 URL = "url"
 GENERIC = "generic"
 DERIVED = "derived"
@@ -28,7 +27,7 @@ DERIVED = "derived"
 class Candidate(Generic[T]):
     """One possible value of a field.
 
-    ``confidence`` runs from 0 to 1 and orders candidates of one field; it is no probability.
+    ``confidence`` is from 0 to 1 and orders the candidates of one field; it is not a probability.
     """
 
     value: T

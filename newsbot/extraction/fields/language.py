@@ -1,4 +1,6 @@
-"""The language of a text: by its letters, then by its small words; the page's own tag is only a hint."""
+"""Detects the language of a text by its letters, then by its function words. The page's own tag is only a
+hint.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections import Counter
 from newsbot.extraction.stopwords import PROFILES
 
 SAMPLE = 6000
-"""Signs of the text that are looked at."""
+"""Characters of the text that are used."""
 
 _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
 _RENAMED = {
@@ -16,7 +18,7 @@ _RENAMED = {
     "gr": "el", "cn": "zh", "se": "sv", "eng": "en", "rus": "ru", "ukr": "uk", "deu": "de", "ger": "de",
     "bs": "hr", "fil": "tl",
 }  # fmt: skip
-"""Old and three-letter codes, and countries that stand where a language should."""
+"""Old and three-letter codes, and country codes that are used as language codes."""
 _SCRIPTS = (
     ("latin", "A", "ɏ"),
     ("greek", "Ͱ", "Ͽ"),
@@ -76,7 +78,7 @@ _OWN_LETTERS = {
     "es": "ñ¿",
     "pt": "ã",
 }
-"""Letters that hardly any other language of the script has; a text of one line has few small words."""
+"""Letters that are rare in the other languages of the script; a text of one line has few function words."""
 _AZERBAIJANI = "ə"
 _LATIN = tuple(
     language
@@ -95,9 +97,10 @@ def normal_code(tag: str | None) -> str | None:
 
 
 def detect(text: str, prior: str | None = None) -> str | None:
-    """Return the language of ``text``, ISO 639-1; ``prior`` (a tag) decides where the text does not.
+    """Return the language of ``text`` as ISO 639-1 code.
 
-    Small words vote; those of the prior weigh a quarter more. None for a short text without a prior.
+    ``prior`` (a tag) decides if the text does not. Function words vote; the votes of the prior's language
+    count a quarter more. Returns None for a short text without a prior.
     """
     expected = normal_code(prior)
     sample = text[:SAMPLE]
@@ -120,7 +123,7 @@ def detect(text: str, prior: str | None = None) -> str | None:
 
 
 def _script(sample: str) -> str | None:
-    """The script of most letters; Japanese is known by some kana among many Han signs."""
+    """Return the script of most letters; Japanese is recognised by some kana among many Han characters."""
     counts: Counter[str] = Counter()
     for sign, number in Counter(sample).items():
         if sign.isalpha():
@@ -130,7 +133,7 @@ def _script(sample: str) -> str | None:
         return None
     if counts["kana"] * 20 > counts["han"] + counts["kana"] > counts["latin"]:
         return "kana"
-    counts["han"] *= 2  # one sign is a word or half of one
+    counts["han"] *= 2  # one character is a word or half a word
     return counts.most_common(1)[0][0]
 
 

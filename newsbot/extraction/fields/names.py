@@ -1,4 +1,4 @@
-"""Takes names out of bylines: without "by", offices, dates, addresses and handles."""
+"""Extracts names from bylines: removes "by", job titles, dates, addresses and handles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_AUTHORS = 25
 MAX_BYLINES = 100
 
 _AND = r"(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|και|és|ja|și|oraz|(?-i:e|y|i|и|й|і|a|ir|dan|و))"
-"""Single letters join names only in small print: "Mary E Smith" is one."""
+"""Single letters join names only in lower case: "Mary E Smith" is one name."""
 _PICTURES = r"(?:fotos?|photos?|bilder|фото|video|видео)"
 _SPLIT = re.compile(
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
@@ -46,7 +46,7 @@ BY = re.compile(
     r"|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
     re.IGNORECASE,
 )
-"""What stands before the first name."""
+"""Words before the first name."""
 _PLACED = re.compile(
     r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s(?:by|von|par|por|door)\s+",
     re.IGNORECASE,
@@ -58,13 +58,20 @@ _TAIL = re.compile(
     r"\s+on\s+(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*$|"
     r"\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|twitter|facebook|instagram|linkedin|e-?mail|rss)$|"
     r"\s+(?:(?:le|am|el|il|den|dne)\s)?\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d\b.*$|"
-    r"(?<!^the)(?<=\w\w)\s+(?:the\s)?associated press$|\s+(?-i:aus [A-ZÄÖÜ]\w+)$|"
-    r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$|\s+(?-i:in (?:[A-Z][\w.'’-]+ ?){1,3})$",
+    r"(?<!^the)(?<=\w\w)\s+(?:the\s)?associated press$|"
+    r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_EDITED = re.compile(r"[;,.]?\s*\bedit(?:ing|ed) by\b.*", re.IGNORECASE)
+_IN_PLACE = re.compile(
+    r"\s(?:in|aus|from)\s[A-ZÄÖÜ][\w.'’-]+(?:\s[A-ZÄÖÜ][\w.'’-]+){0,2}"
+    r"(?:,\s(?:(?:New|North|South|West|East|United|Saudi|Sri|Costa|Puerto|El)\s)?[A-ZÄÖÜ][\w.]+)?"
+    r"(?=$|[,;]|\s(?:and|und)\s)"
+)
+"""The place of a reporter: "Jane Doe in Munich, Germany"."""
 _OFFICE = re.compile(r"\s?(?:기자|특파원|記者|记者)$")
-"""Reporter, correspondent: written behind the name in Korean, Japanese and Chinese."""
+"""Job titles (reporter, correspondent) after the name in Korean, Japanese and Chinese."""
 _ROLES = (
     r"(?:writer|reporter|correspondent|editor|columnist|contributor|producer|analyst|journalist|author|"
     r"critic|newsroom|desk)"
@@ -75,15 +82,15 @@ _KINDS = (
     r"economics?|national|local|crime|legal|royal|europe|us|uk)"
 )
 _ROLE_BEHIND = re.compile(rf"(?<=\w\s)(?<=\w\w\s){_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}$", re.IGNORECASE)
-"""An office right behind a name, without a comma."""
+"""A job title directly after a name, without a comma."""
 _OFFICE_ALONE = re.compile(rf"{_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}s?$", re.IGNORECASE)
 _ROLE = re.compile(
     rf"^(?:[\w-]+\s){{0,3}}{_KINDS}\s(?:[\w-]+\s){{0,2}}{_ROLES}s?$|^[\w-]+\s{_ROLES}s?$", re.IGNORECASE
 )
-"""A part of a byline that is an office and no name; believed only beside names."""
+"""A part of a byline that is a job title and not a name; trusted only next to names."""
 _DEGREES = word_set("md phd ph dr jr sr ii iii iv mba ma msc bsc rn rd esq dds llm")
 _NOT_A_NAME = re.compile(
-    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
+    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\$\$|%|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
     r"comments?|share|follow|subscribe|photos?|photograph(?:s|y)|fotos?|image|video|"
     r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
     r"redaktor|autor|admin(?:istrator)?|"
@@ -101,11 +108,11 @@ _EMPTY = word_set(
     "null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser",
 )
 _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
-"""A full stop at the end that belongs to the name."""
+"""A full stop at the end that is part of the name."""
 
 
 def clean_authors(values: Iterable[str]) -> list[str]:
-    """Return names out of written bylines: one each, without "by", dates, addresses and handles.
+    """Return the names in written bylines, one each, without "by", dates, addresses and handles.
 
     >>> clean_authors(["By Jane Doe and John Roe, jane@example.org"])
     ['Jane Doe', 'John Roe']
@@ -123,7 +130,8 @@ def clean_authors(values: Iterable[str]) -> list[str]:
 
 
 def _names(value: str) -> Iterator[str]:
-    text = BY.sub("", _PLACED.sub("", _ADDRESS.sub(" ", plain(value[:1000])).strip()))
+    text = _IN_PLACE.sub("", _EDITED.sub("", _ADDRESS.sub(" ", plain(value[:1000]))).strip())
+    text = BY.sub("", _PLACED.sub("", text))
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return
     for part in _SPLIT.split(text):
@@ -137,7 +145,7 @@ def _names(value: str) -> Iterator[str]:
 
 
 def is_name(name: str) -> bool:
-    """True for what may be a person's or an editorial office's name."""
+    """True for a string that may be the name of a person or an editorial office."""
     words = key(name).split()
     if not 2 <= len(name) <= 60 or not any(sign.isalpha() for sign in name):
         return False

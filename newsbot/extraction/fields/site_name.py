@@ -1,12 +1,17 @@
-"""The name of a site, and headlines without it."""
+"""The name of a site, and how to remove it from headlines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
+from urllib.parse import urlsplit
 
+from lxml.html import HtmlElement
+
+from newsbot import urls
 from newsbot.extraction.page.jsonld import first_text
-from newsbot.extraction.page.page import Page
+from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain, word_set
 
 MAX_TITLE = 400
@@ -21,12 +26,12 @@ _NO_HEADLINE = re.compile(
     r"(?:page|seite|страница|сторінка|página|pagina|strona|sayfa)\s\d{1,3}",
     re.IGNORECASE,
 )
-"""A part that is no words of a headline, whatever the site is called: an address, a day, a page number."""
+"""A part that is not a headline on any site: a URL, a day, a page number."""
 _DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
-"""The day behind the name of the site: "… - РИА Новости, 03.05.2024"."""
+"""The day after the name of the site: "… - РИА Новости, 03.05.2024"."""
 _COLON = re.compile(r"\s*[:：]\s*")
 _SITE_ENDS = re.compile(r"[\u3400-\u9fff\w]{1,10}(?:网|網|频道|頻道|日报|日報|晚报|晚報)")
-"""How names of Chinese sites end."""
+"""Endings of the names of Chinese sites."""
 _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
@@ -39,7 +44,7 @@ _COMMON = word_set(
     "news online world com tv sport sports business magazine live today newspaper media the international",
     "новости сегодня онлайн газета nachrichten aktuell actualités noticias notícias notizie nyheter",
 )
-"""Words beside a short name: "BBC News", "RT World News"."""
+"""Words next to a short name: "BBC News", "RT World News"."""
 _ARTICLES = word_set("the a der die das la le les el los il lo o os de of and und et y e")
 
 
@@ -74,9 +79,10 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
 
 
 def _without_label(title: str, sites: Sequence[str]) -> str:
-    """Drop the full name of the site before or behind a colon: one word may be what the story is about.
+    """Remove the full name of the site before or after a colon; a single word may be the subject of the
+    story.
 
-    So behind a dash without spaces, where the language writes none.
+    The same applies to a dash without spaces in languages that do not write spaces.
     """
     dash = _UNSPACED.search(title)
     if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
@@ -114,7 +120,7 @@ def _is_name_of(name: str, site: str) -> bool:
 
 
 def _abbreviates(label: str, parts: Sequence[str]) -> bool:
-    """True where ``label`` is made of the beginnings of ``parts`` in order: nytimes, wsj, latimes.
+    """True if ``label`` consists of the beginnings of ``parts`` in order: nytimes, wsj, latimes.
 
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
@@ -132,7 +138,7 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
 
 
 def romanised(word: str) -> str:
-    """Return a Cyrillic word in Latin letters, as addresses of sites have it.
+    """Return a Cyrillic word in Latin letters, as host names contain it.
 
     >>> romanised("фонтанка")
     'fontanka'
@@ -140,8 +146,19 @@ def romanised(word: str) -> str:
     return word if word.isascii() else "".join(_ROMAN.get(sign, sign) for sign in word)
 
 
+def _leads_up(heading: HtmlElement, page: Page) -> bool:
+    """True for a heading that names the site or a section of it: a link to a folder of the page's URL."""
+    link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
+    target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
+    if target is None or len(page.h1) < 2:
+        return False
+    there, here = urlsplit(target), page.parts.path
+    folder = re.sub(r"/index\.\w{3,5}$", "/", there.path or "/")
+    return there.hostname == page.host and folder.endswith("/") and here != folder and here.startswith(folder)
+
+
 def site_names(page: Page) -> list[str]:
-    """Return what the site may be called: its own metadata, its publisher, the labels of its host."""
+    """Return the possible names of the site: from its metadata, its publisher and the labels of its host."""
     publisher = page.article.get("publisher") if page.article else None
     raw = [
         page.meta("og:site_name"),
@@ -149,6 +166,7 @@ def site_names(page: Page) -> list[str]:
         page.meta("twitter:site").lstrip("@"),
         page.meta("apple-mobile-web-app-title"),
         first_text(page.nodes.follow(publisher)),
+        *(text_of(heading, 100) for heading in page.h1[:3] if _leads_up(heading, page)),
     ]
     labels = [
         label

@@ -1,4 +1,4 @@
-"""The headline of an article, without the name of the site."""
+"""Finds the headline of an article, without the name of the site."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _EMPTY = frozenset(
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
-    """Yield possible headlines, cleaned, most trusted methods with the highest confidence.
+    """Yield possible headlines, cleaned; more trusted methods have a higher confidence.
 
-    What several sources say rises: see :func:`choose_title`.
+    :func:`choose_title` raises the confidence of a headline that several sources give.
     """
     sites = site_names(page)
     raw: list[tuple[str, str, float]] = []
@@ -81,7 +81,7 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
 
 
 def _visible(page: Page) -> Iterator[tuple[str, float]]:
-    """Yield headings and the trust in them, and of one with a line below it within also the first line."""
+    """Yield headings with their confidence; for a heading of two lines also the first line alone."""
     trust = 0.86
     for heading in page.h1:
         text = text_of(heading)
@@ -95,7 +95,7 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
 
 
 def _is_for_search(heading: HtmlElement) -> bool:
-    """True for a heading that ends the trail of sections: readers see another headline."""
+    """True for a heading at the end of the breadcrumbs: readers see another headline."""
     return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
 
 
@@ -105,11 +105,11 @@ def _usable(title: str, sites: list[str]) -> bool:
 
 
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
-    """Return the headline that most evidence agrees on.
+    """Return the headline with the most evidence.
 
-    Each candidate is supported by others with the same words, and in part by one that extends it or is
-    cut short. Two things speak against one: another candidate is its beginning up to a separator (then
-    the rest is a section or a site), and a heading that shares no words with the rest (then it heads
+    A candidate is supported by others with the same words, and in part by one that extends it or is cut
+    short. Two things lower it: another candidate equals its beginning up to a separator (then the rest is a
+    section or a site), or it is a heading that shares no words with the others (then it is the heading of
     something else).
     """
     if not candidates:
@@ -138,14 +138,26 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
         doubt += 0.25
     if candidates[index].method == VISIBLE:
         mine = set(keys[index].split())
-        others = [set(keys[o].split()) for o, other in enumerate(candidates) if other.method != VISIBLE]
-        if others and not any(len(mine & words) * 2 >= len(mine) for words in others):
+        stated = [keys[o] for o, other in enumerate(candidates) if other.method != VISIBLE]
+        if stated and not any(len(mine & set(name.split())) * 2 >= len(mine) for name in stated):
             doubt += 0.4
+        elif keys[index] not in stated and any(
+            _calls(name, keys[o]) and len(keys[o]) > len(keys[index])
+            for o, other in enumerate(candidates)
+            for name in stated
+            if other.method == VISIBLE
+        ):
+            doubt += 0.2  # the page title is another heading, so this one is the site's name
     return doubt
 
 
+def _calls(name: str, heading: str) -> bool:
+    """True if ``name`` equals ``heading``, alone or with the name of the site before or after it."""
+    return name == heading or name.startswith(f"{heading} ") or name.endswith(f" {heading}")
+
+
 def _is_tailed(long: str, short: str) -> bool:
-    """True when ``long`` is ``short`` with a separator and a short rest behind it."""
+    """True if ``long`` is ``short`` followed by a separator and a short rest."""
     if len(short) < 12 or len(long) <= len(short) or not long.startswith(short):
         return False
     rest = long[len(short) :]
@@ -157,6 +169,6 @@ def _near(one: str, other: str) -> bool:
 
 
 def same_title(one: str, other: str) -> bool:
-    """True when two headlines say the same in most of their words."""
+    """True if two headlines share most of their words."""
     left, right = set(words(one)), set(words(other))
     return bool(left and right) and len(left & right) >= 0.8 * min(len(left), len(right))

@@ -1,4 +1,4 @@
-"""The canonical address that a page names, where it can be believed."""
+"""The canonical URL that a page states, if it can be trusted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from newsbot.extraction.page.variants import AMP_CACHE, VARIANT_STEPS
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
     """Return the canonical URL of the page and the method: ``rule``, ``link``, ``og`` or ``url``.
 
-    ``stated`` is what a rule's selectors gave. A stated address is believed only on the same site and
-    if it is not a front page while the page itself is none: some sites name their home page everywhere.
+    ``stated`` is the value that a rule's selectors gave. A stated URL is trusted only on the same site. It
+    must not be a front page unless the page itself is one: some sites state their home page on every page.
     """
     own = urls.canonicalize(page.url, drop_query)
     for method, value in (
@@ -53,7 +53,7 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
 
 
 def _is_kept_for(source: SplitResult, target: SplitResult) -> bool:
-    """True for the copy of an AMP page in a cache: its path begins with the address of the original."""
+    """True for the copy of an AMP page in a cache: its path begins with the URL of the original."""
     return (source.hostname or "").endswith(AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
         :4
     ]

@@ -1,7 +1,7 @@
 """Decodes the bytes of a page when the declared encoding may be wrong.
 
 The order: byte order mark; UTF-8 if the bytes are valid UTF-8 (text in another encoding hardly ever
-is); what the server or the page declares, unless the letters say otherwise (:mod:`alphabets`).
+is); what the server or the page declares, unless the letters say otherwise (:mod:`charset_scores`).
 Names of encodings are read as browsers do (WHATWG Encoding Standard, "latin1" means windows-1252).
 """
 
@@ -60,7 +60,7 @@ _TAG = re.compile(rb"<[^<>]{1,3000}>")
 _SAMPLE = 200_000
 _HEAD = 4096
 _LETTERS = 8000
-"""Bytes that letters are counted in."""
+"""Bytes in which letters are counted."""
 _HIGH = bytes(range(128, 256))
 _PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
@@ -84,7 +84,7 @@ def decode(page: bytes, declared: str | None = None) -> str:
 
 
 def _without_bom(page: bytes) -> str | None:
-    """UTF-16 that lost its mark: every second byte of the markup is zero."""
+    """Decode UTF-16 without a byte order mark: every second byte of the markup is zero."""
     start = page[:_HEAD]
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) * 8 < len(start) or min(even, odd) * 50 > len(start):
@@ -93,7 +93,7 @@ def _without_bom(page: bytes) -> str | None:
 
 
 def _declared(page: bytes, server: str | None) -> list[str]:
-    """Encodings that the server and the page name, known ones only, in Python's names."""
+    """Return the encodings that the server and the page declare, known ones only, as Python names."""
     match = _META.search(page[:_HEAD])
     inside = (match[1] or match[2]).decode("ascii", "replace") if match else None
     names: list[str] = []
@@ -108,20 +108,24 @@ def _known(label: str) -> str | None:
     label = label.strip().strip("\"'").lower()[:40]
     try:
         name = resolve_encoding(_ALIASES.get(label, label))
-    except (ValueError, UnicodeError):  # a label with signs that no codec name has
+    except (ValueError, UnicodeError):  # a label with characters that no codec name has
         return None
     return name if name and _is_text_codec(name) else None
 
 
 def _is_text_codec(name: str) -> bool:
-    """Python also has codecs such as ``idna`` and ``punycode``, slow and never meant for a page."""
+    """True for codecs of text. Python also has codecs such as ``idna`` and ``punycode``, which are slow and
+    are not for pages.
+    """
     return name.startswith(
         ("utf", "cp", "iso", "koi8", "mac", "euc", "gb", "big5", "shift", "ascii", "tis", "johab", "hz")
     )
 
 
 def _as_utf8(page: bytes) -> str | None:
-    """Valid UTF-8, and UTF-8 with a few broken places or a cut end, as text; None for all else."""
+    """Return valid UTF-8, and UTF-8 with a few broken places or a cut end, as text; None for anything
+    else.
+    """
     try:
         return page.decode("utf-8")
     except UnicodeDecodeError:
@@ -132,7 +136,7 @@ def _as_utf8(page: bytes) -> str | None:
 
 
 def _eight_bit(page: bytes, names: list[str]) -> str:
-    """The encoding of a page that is no UTF-8."""
+    """Return the encoding of a page that is not UTF-8."""
     declared = [name for name in names if not name.startswith(("utf", "ascii"))]
     sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
     found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
@@ -140,14 +144,15 @@ def _eight_bit(page: bytes, names: list[str]) -> str:
 
 
 def _has_runs(sample: bytes) -> bool:
-    """False for a text in Latin letters, where those beyond ASCII stand alone."""
+    """True if non-ASCII letters stand side by side. In a Latin text they stand alone."""
     return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _HIGH))
 
 
 def _by_script(sample: bytes, declared: list[str]) -> str | None:
-    """The encoding by which the letters are a text in another script than Latin; None if there is none.
+    """Return the encoding in which the letters form a text in a script other than Latin; None if there is
+    none.
 
-    The letters choose, what is declared breaks ties.
+    The letters decide; the declared encoding breaks ties.
     """
     scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
     scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
@@ -167,7 +172,7 @@ def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
 
 
 def _east_asian(page: bytes, declared: list[str]) -> str | None:
-    """The encoding by which the page is Japanese, Korean or Chinese, or is said to be; None if it is not."""
+    """Return the Japanese, Korean or Chinese encoding that fits the page or that it declares, or None."""
     lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
     sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
     stated = [name for name in declared if name in _MULTIBYTE]
@@ -180,7 +185,7 @@ def _east_asian(page: bytes, declared: list[str]) -> str | None:
 
 
 def _of_latin(sample: bytes, declared: list[str]) -> str:
-    """The encoding by which most letters are those of one language in Latin letters."""
+    """Return the encoding in which most letters belong to one language in Latin script."""
     stated = [name for name in declared if name not in _CYRILLIC and name not in _SCRIPTS]
     names = dict.fromkeys((*stated, *_LATIN))
     scores = {name: latin(sample.decode(name, "replace")) + _BETTER * (name in stated) for name in names}

@@ -1,7 +1,7 @@
-"""Measures by its letters alone whether a text was decoded correctly; this chooses between encodings.
+"""Scores whether a text was decoded correctly, by its letters alone. The scores choose between encodings.
 
-The bytes of one encoding, read as another, give letters too, but not those that one language has, and not
-where words have them: capitals inside of words, endings in the middle, letters of two scripts side by side.
+Bytes read in the wrong encoding give letters too, but not the letters of one language, and not in their usual
+places: there are capitals inside words, endings in the middle, or letters of two scripts side by side.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшції
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
 _INITIAL = re.compile("(?<![Ѐ-ӿ])[А-ЯЁІЇЄҐ](?=[а-яёіїєґў])")
 MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")
-"""Cyrillic beside Latin letters."""
+"""A Cyrillic letter next to a Latin letter."""
 
 _MARKS = frozenset("\xa0\xad«»“”„‘’‚‹›–—…•·´©®™°§№€£¥¿¡")
-"""Signs that texts in any script have."""
+"""Signs that occur in texts of any script."""
 _SIDE_BY_SIDE = re.compile("[^\\x00-\\x7f](?=[^\\x00-\\x7f])")
 _SCRIPTS = {
     "greek": (
@@ -34,9 +34,10 @@ _SCRIPTS = {
         re.compile("(?<![ก-ฮั-ฺ็-๎])[ัิ-ฺ็-๎]|[เ-ไ](?![ก-ฮ])|[A-Za-z](?=[ก-๛])|[ก-๛](?=[A-Za-z])"),
     ),
 }
-"""Letters of a script, and what no text in it has: signs of the end of a word within one, and the like.
+"""Letters of each script, and patterns that never occur in it, such as a word-final form inside a word.
 
-Greek has two letters a thousand times less often than Russian has those of the same bytes.
+For Greek, two letters are excluded that are a thousand times less frequent than the Russian letters with the
+same bytes.
 """
 _LATIN = (
     "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
@@ -46,18 +47,18 @@ _LATIN = (
 """Letters beyond ASCII, by language."""
 _ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
 _IN_ALL_ICELANDIC = frozenset("áíóú")
-"""Without one of these, eth, thorn and y with an accent are Turkish letters of another encoding."""
+"""If a text has none of these, then eth, thorn and y with an accent are misread Turkish letters."""
 _ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
 _HAN = frozenset(
     "的一是不了在人有我他这中大来上国到说们为子和你地出也时年得就那要下以生会自去之过家学对可后小多天而能好都然没日"
     "于起还发成事只作当看文开用主行方如前所本经面公同三已从动两长民样现分将外但些与高意进法此实回二理点月明其全工者"
     "情部正名定问力机等业最间新因重被第相次东政海使平世信北关内加化由代军产入先水万市体别报這來國個說們為時會過學對後"
 )  # fmt: skip
-"""Characters that make up near half of any Chinese text, in both forms."""
+"""Characters that make up nearly half of any Chinese text, in simplified and traditional form."""
 _HANGUL = frozenset(
     bytes((row, cell)).decode("euc_kr") for row in range(0xB0, 0xC9) for cell in range(0xA1, 0xFF)
 )
-"""The 2,350 syllables that Korean uses; of all others Japanese bytes make a text too."""
+"""The 2,350 syllables that Korean uses. Japanese bytes read as Korean give the other syllables too."""
 _EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
 
@@ -68,11 +69,11 @@ def _runs(script: str) -> re.Pattern[str]:
 
 
 def cyrillic(text: str) -> float:
-    """How much the letters beyond ASCII look like Russian or Ukrainian prose: 0 to about 1.
+    """Score how much the non-ASCII letters look like Russian or Ukrainian prose: from 0 to about 1.
 
-    Common letters count in full where they are small or begin a word, others less. The wrong Cyrillic
-    encoding shows by capitals inside words (KOI8-R and windows-1251 have the cases the other way round) and
-    by signs that are no letters; a western one by single letters inside Latin words.
+    Common letters count in full where they are small or begin a word, other letters count less. Two faults
+    show the wrong Cyrillic encoding: capitals inside words (KOI8-R and windows-1251 have upper and lower case
+    swapped) and signs that are not letters. A western encoding shows by single letters inside Latin words.
     """
     high = [sign for sign in text if sign > "\x7f"]
     if not high:
@@ -95,9 +96,9 @@ def _faults(text: str) -> int:
 
 
 def of_script(text: str, script: str) -> float:
-    """How much of the letters beyond ASCII is ``greek``, ``hebrew``, ``arabic`` or ``thai`` prose: 0 to 1.
+    """Score how much of the non-ASCII letters is ``greek``, ``hebrew``, ``arabic`` or ``thai`` prose: 0 to 1.
 
-    They stand side by side: accents and quotation marks of texts in Latin letters stand alone.
+    Only letters next to each other count. In Latin texts, accented letters and quotation marks stand alone.
     """
     letters, faults = _SCRIPTS[script]
     high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
@@ -108,7 +109,9 @@ def of_script(text: str, script: str) -> float:
 
 
 def latin(text: str) -> float:
-    """The share of the signs beyond ASCII that one language in Latin letters has; 1 where there are none."""
+    """Return the share of non-ASCII signs that belong to one language in Latin script; 1 if there are
+    none.
+    """
     high = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
     total = high.total()
     if not total:
@@ -118,9 +121,10 @@ def latin(text: str) -> float:
 
 
 def east_asian(text: str, language: str) -> float:
-    """How much of the signs beyond ASCII is what ``ja``, ``ko`` or ``zh`` cannot do without: 0 to 1.
+    """Score how much of the non-ASCII signs is typical of ``ja``, ``ko`` or ``zh``: 0 to 1.
 
-    Japanese has Hiragana for a fifth of its signs at least, Chinese some hundred characters for as much.
+    At least a fifth of the signs of a Japanese text is Hiragana. About a hundred characters make up as much
+    of a Chinese text.
     """
     high = Counter(sign for sign in text if sign > "\x7f")
     total = high.total()

@@ -1,4 +1,4 @@
-"""JSON-LD of a page: which node is the article, and what it says (schema.org vocabulary)."""
+"""JSON-LD of a page: which node is the article, and what it states (schema.org vocabulary)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
 _OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
 _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
-"""Letters at the end that are searched: a search of the whole would try at each blank."""
+"""Characters at the end that are searched: a search of the whole text would try a match at each space."""
 _SINGLE = re.compile(
     r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
 )
@@ -91,7 +91,7 @@ class Nodes:
                 self._by_id[name] = node
 
     def follow(self, value: Any) -> Any:
-        """Return the node that one without a name stands for by its ``@id``; other values as they are."""
+        """Resolve a node that has only an ``@id``; other values are returned as they are."""
         if isinstance(value, dict) and not value.get("name") and isinstance(value.get("@id"), str):
             return self._by_id.get(value["@id"], value)
         return value
@@ -99,8 +99,8 @@ class Nodes:
     def article(self, url: str, titles: Iterable[str]) -> Node | None:
         """Return the node of the page's own article.
 
-        Several may be there (teasers of others): one that names this page or its headline wins, then
-        one that is not a part of something else, then the one that says most.
+        A page may have several, such as teasers of other articles. A node that names this page or its
+        headline wins, then one that is not a part of another node, then the one with most properties.
         """
         known = {key(title) for title in titles if title}
         path = _bare(url)
@@ -122,11 +122,11 @@ class Nodes:
         if rank[0]:
             self.own = node
             return node
-        # Else they may be teasers of other articles.
+        # Three or more unrelated nodes may be teasers of other articles.
         return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
 
     def weaker(self) -> Iterator[Node]:
-        """Nodes of the page as a whole (WebPage, VideoObject …) that name a time or an author."""
+        """Yield nodes of the page as a whole (WebPage, VideoObject …) that state a time or an author."""
         for node in self.all:
             if (
                 _has_type(node, _WEAK)
@@ -141,7 +141,7 @@ class Nodes:
 
 
 def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
-    """True for an article that has another address on the same site, and a headline of other words."""
+    """True for an article with another URL on the same site and a headline of other words."""
     stated = {bare for address in _addresses(node) if "/" in (bare := _bare(address))}
     words = set(key(first_text(node.get("headline") or node.get("name"))).split())
     return (
@@ -157,7 +157,7 @@ def is_article(node: Node) -> bool:
 
 
 def types_of(node: Node) -> list[str]:
-    """Return the types of a node, as far as they are names."""
+    """Return the types of a node that are strings."""
     types = node.get("@type")
     return [name for name in (types if isinstance(types, list) else [types])[:20] if isinstance(name, str)]
 
@@ -167,10 +167,11 @@ def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
 
 
 def load(script: str) -> list[Any]:
-    """Return the documents of one script; common faults are repaired, hopeless text gives nothing.
+    """Return the JSON documents of one script; an empty list if the text cannot be repaired.
 
-    Repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes, several
-    documents in one script, quotes as entities. Of text that stays broken single values are taken.
+    Common faults are repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes,
+    several documents in one script, quotes as entities. If the text is still broken, single values are read
+    from it.
     """
     text = script.strip().lstrip("\ufeff")
     opening = _OPENING.match(text)
@@ -191,7 +192,7 @@ def load(script: str) -> list[Any]:
 
 
 def _single_values(text: str) -> dict[str, Any]:
-    """The first value of each name, of those that can be read and end where a value does."""
+    """Return the first value of each name, for values that can be parsed and are complete."""
     decoder = json.JSONDecoder(strict=False)
     found: dict[str, Any] = {}
     for match in islice(_SINGLE.finditer(text), _MOST_SINGLE):
@@ -222,7 +223,9 @@ def _decode(text: str) -> list[Any]:
 
 
 def _bare(url: str) -> str:
-    """An address without scheme, ``www.``, query and closing slash, to compare what pages write loosely."""
+    """Return a URL without scheme, ``www.``, query and closing slash, because pages write URLs
+    inconsistently.
+    """
     bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
     return bare.removeprefix("www.").rstrip("/").lower()
 
@@ -239,7 +242,7 @@ def _addresses(node: Node) -> Iterator[str]:
 def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
     """Return the strings of a value that may be a string, a node with a name, or a list of these.
 
-    Nodes that are named by nodes are followed for ``depth`` steps.
+    Nodes inside nodes are followed for ``depth`` steps.
     """
     if isinstance(value, str):
         text = plain(value[:20_000])
@@ -255,7 +258,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 
 
 def scalar(value: Any) -> str:
-    """Return a value that should be a string or a number as text; of a list the first, of a node its value.
+    """Return a string or a number as text; for a list its first value, for a node its ``@value``.
 
     >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
     ('2024-05-03', '1714745110', '')

@@ -1,4 +1,4 @@
-"""A parsed page with all that its head and its markup say about it, collected in one walk."""
+"""A parsed page with the metadata and structured data of its head and markup, collected in one walk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import SplitResult, urlsplit
 
 from lxml import etree
@@ -18,10 +18,16 @@ from newsbot.extraction.strings import plain, squash, word_set
 MAX_TIMES = 200
 MAX_HEADLINES = 50
 MAX_STEPS = 4000
-"""Starts and ends of elements that are passed for the text of one."""
+"""Start and end tags that are visited for the text of one element."""
 MAX_ITEM_NAMES = 10
 
+MAX_BOXES = 12
+"""Ancestors of an element that are checked for the name of a side column."""
+
 _ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
+_ENTRY = re.compile(r"(?:^|\s)h-?entry(?:\s|$)")
+"""The class of an article in hAtom and microformats2."""
+_FOOTER = re.compile("footer", re.IGNORECASE)
 _ITEM_NAMES = word_set(
     "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
     "description inLanguage",
@@ -45,7 +51,9 @@ _CODE = frozenset({"script", "style"})
 
 @dataclass(slots=True)
 class Times:
-    """One ``<time>``: the machine's form, the visible form, and what its attributes call it."""
+    """One ``<time>``: its machine-readable value, its visible text, and its names (class, id and similar
+    attributes).
+    """
 
     stamp: str
     text: str
@@ -55,7 +63,7 @@ class Times:
 
 @dataclass
 class Page:
-    """What field readers look at. The tree is shared: nobody changes it."""
+    """The input of the functions that read fields. The tree is shared and must not be changed."""
 
     tree: HtmlElement
     url: str
@@ -102,10 +110,10 @@ class Page:
 
     @cached_property
     def parts(self) -> SplitResult:
-        """The page's URL in parts; empty ones if it is none."""
+        """The parts of the page's URL; all are empty if the URL is not valid."""
         try:
             return urlsplit(self.url)
-        except ValueError:  # brackets that are no IPv6 address
+        except ValueError:  # brackets without an IPv6 address
             return urlsplit("")
 
     @property
@@ -120,8 +128,27 @@ class Page:
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
-        """The boxes that the headline lies in: none of them is a side column, whatever it is called."""
+        """The ancestors of the headline: none of them is a side column, whatever its name is."""
         return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
+
+    def is_aside(self, element: HtmlElement, named: re.Pattern[str], tags: frozenset[str]) -> bool:
+        """True for an element inside a box with one of ``tags``, or whose class or id matches ``named``.
+
+        A box that contains the headline does not count. The footer of the page's own article does not count
+        either.
+        """
+        footer = False
+        for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
+            if footer and (box.tag == "article" or _ENTRY.search(box.get("class") or "")):
+                return box not in self.around_headline
+            if box.tag == "body" or (box in self.around_headline and not footer):
+                return footer
+            names = f"{box.get('class') or ''} {box.get('id') or ''}"
+            if box.tag == "footer" or _FOOTER.search(names):
+                footer = True
+            elif box.tag in tags or named.search(names):
+                return True
+        return footer
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -214,7 +241,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the text in the order of the page; of a box that holds half the page only the start."""
+    """Yield the text in document order; of a box that holds half the page, only the start."""
     if not len(element):
         if element.text and element.tag not in _CODE:
             yield element.text

@@ -1,25 +1,27 @@
-"""Parses the bytes of a page into a tree, in bounded time and memory whatever the bytes are."""
+"""Parses the bytes of a page into a tree. Time and memory are bounded for any input."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.asides import without_asides
 from newsbot.extraction.page.charset import decode
 
 MAX_BYTES = 6_000_000
-"""What lies beyond is not looked at."""
+"""Bytes of a page that are read; the rest is ignored."""
 MAX_MARKUP = 2_500_000
-"""Length of the markup that is parsed, without scripts where these make it longer."""
-MAX_TAGS = 120_000
+"""Characters of markup that are parsed. Scripts are removed first if the markup is longer."""
+MAX_TAGS = 60_000
 """Tags that are parsed; the longest real pages have about 30,000."""
 
-MAX_ATTRIBUTES = 150_000
-"""Attributes that are parsed; the longest real pages have about 20,000. Each copy takes 250 bytes for one."""
+MAX_ATTRIBUTES = 75_000
+"""Attributes that are parsed; the longest real pages have about 20,000. Each copy of the tree takes 250 bytes
+for an attribute.
+"""
 
 MAX_MAINS = 5
 MAX_CELLS = 200
@@ -43,16 +45,20 @@ _LAYOUT_TAG = re.compile(
 _TEXT = re.compile(r"[^\W_]")
 _LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
 _PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
-"""lxml.html asks a Python function for the class of each element each time it is met; nobody here needs its
-classes for forms and links."""
+"""Makes every element a plain ``HtmlElement``. By default, lxml.html calls a Python function for the class of
+each element. newsbot does not need its classes for forms and links.
+"""
 
 
 def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
-    """Return the tree of a page, without comments; ``charset`` is what the server declared.
+    """Return the tree of a page, without comments.
 
-    Raises :class:`NotAnArticle` with ``binary`` or ``empty``. Time and memory are bounded: markup is
-    cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and :data:`MAX_ATTRIBUTES` (scripts that hold no data go
-    first); libxml2 bounds depth and text.
+    ``charset`` is the encoding that the server declared. Raises :class:`NotAnArticle` with the reason
+    ``binary`` or ``empty``.
+
+    Time and memory are bounded: markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
+    :data:`MAX_ATTRIBUTES`. Scripts without data are removed first. libxml2 limits the depth of the tree and
+    the length of a text.
     """
     if not html or html.isspace():
         raise NotAnArticle("empty")
@@ -65,7 +71,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
         if markup.count(sign) > most:
             markup = sign.join(markup.split(sign, most)[:most])
     tree, too_deep = _parse(markup)
-    if too_deep:  # libxml2 stops at a depth of 256: read the page without the tags that only lay it out
+    if too_deep:  # libxml2 stops at a depth of 256: parse again without tags that are layout only
         tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
     if tree is None:
         raise NotAnArticle("empty")
@@ -77,7 +83,10 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
 
 
 def _mend(tree: HtmlElement) -> None:
-    """Mend what would mislead those who read the tree; one walk for all, a page's nodes lie far apart."""
+    """Repair what would mislead the readers of the tree.
+
+    All repairs share one walk because the nodes of a page are far apart in memory.
+    """
     found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
     for element in tree.iter(*found):
         found[str(element.tag)].append(element)
@@ -87,14 +96,16 @@ def _mend(tree: HtmlElement) -> None:
 
 
 def _free_main(mains: list[HtmlElement]) -> None:
-    """Make plain boxes of buttons and menus that were never closed and so swallowed the main part."""
+    """Turn unclosed buttons and menus that contain the main part into plain boxes."""
     for main in mains[:MAX_MAINS]:
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
             holder.tag = "div"
 
 
 def _narrow_rows(rows: list[HtmlElement]) -> None:
-    """Break rows of more than :data:`MAX_CELLS` cells: extractors count a row at each of its cells."""
+    """Split rows of more than :data:`MAX_CELLS` cells: extractors count all cells of a row again for each
+    cell.
+    """
     for row in rows:
         if len(row) <= MAX_CELLS:
             continue
@@ -108,7 +119,7 @@ def _narrow_rows(rows: list[HtmlElement]) -> None:
 
 
 def _shorten_classes(tree: HtmlElement) -> None:
-    """Cut endless class names: extractors search each of them some thirty times."""
+    """Shorten very long class names: extractors search each of them about thirty times."""
     found = _LONG_CLASSES(tree)
     for element in found if isinstance(found, list) else ():
         if isinstance(element, HtmlElement):
@@ -116,7 +127,9 @@ def _shorten_classes(tree: HtmlElement) -> None:
 
 
 def _limit_attributes(tree: HtmlElement) -> None:
-    """Drop what stands after so many attributes: those without a value need not show in the markup."""
+    """Remove attributes beyond the limit. Attributes without a value cannot be counted in the markup, so they
+    are counted here.
+    """
     left = MAX_ATTRIBUTES
     for element in tree.iter(etree.Element):
         left -= len(element.attrib)
@@ -125,10 +138,11 @@ def _limit_attributes(tree: HtmlElement) -> None:
 
 
 def is_binary(html: bytes) -> bool:
-    """True for files that are no text, whatever their content type says."""
+    """True for files that are not text, whatever their content type says."""
     start = html[:2048]
     if start.startswith(_BINARY) or start[4:8] == b"ftyp":
         return True
+    # UTF-16 is text, but has zero bytes.
     if b"<\0" in start or b"\0<" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return start.count(b"\0\0") * 10 > len(start)  # UTF-16 has single zeros
     control = len(start) - len(start.translate(None, _CONTROL))
@@ -165,3 +179,43 @@ def _without_scripts(markup: str) -> str:
         at = stop
     kept.append(markup[at:])
     return "".join(kept)
+
+
+MAX_ASIDE = 60
+"""Maximum length, in letters, of a comment counter or of a note on how a link opens."""
+
+_AROUND_COUNT = " \t\r\n\xa0()[]+"
+_COUNTS = re.compile(
+    r"comment|(?:com|share|like|view|vote|reply|replies)s?[_-]{0,2}(?:count|number)", re.IGNORECASE
+)
+_OPENS = re.compile(
+    r"^\W*(?:(?:this )?(?:external )?(?:link )?(?:will )?opens? (?:external link )?in (?:a )?new "
+    r"(?:tab|window)|"
+    r"opens new (?:tab|window)|(?:link )?wird in einem neuen (?:tab|fenster) geöffnet|"
+    r"(?:link )?(?:öffnet|oeffnet) (?:sich )?(?:in einem|im) neuen (?:tab|fenster)|"
+    r"(?:s['’])?ouvre (?:dans )?une? (?:nouvel onglet|nouvelle fenêtre)|nouvelle fenêtre|"
+    r"(?:se )?abre en (?:una )?nueva (?:ventana|pestaña)|abre (?:em|numa) (?:uma )?nova (?:janela|aba)|"
+    r"(?:si )?apre in una nuova (?:finestra|scheda)|opent in (?:een )?nieuw (?:venster|tabblad)|"
+    r"åpnes i (?:et )?nytt vindu|öppnas i (?:ett )?nytt fönster|"
+    r"откро?ется в новом окне|открывается в нов(?:ом окне|ой вкладке))\W*$",
+    re.IGNORECASE,
+)
+
+
+def without_asides(elements: Iterable[HtmlElement]) -> None:
+    """Empty the elements (links, spans, superscripts) that hold a sign instead of words of the line.
+
+    Some sites let readers comment on each paragraph and print the count before its first word (``<p><a
+    class="comments_count">0</a>The mayor said``). Some links tell users of screen readers that they open a
+    new window. Such words would appear in the middle of sentences.
+    """
+    for element in elements:
+        text = element.text
+        if text and len(text) <= MAX_ASIDE and not len(element) and _is_aside(element, text):
+            element.text = None
+
+
+def _is_aside(element: HtmlElement, text: str) -> bool:
+    if text.strip(_AROUND_COUNT).isdecimal():
+        return _COUNTS.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:300]) is not None
+    return element.tag == "span" and _OPENS.match(text) is not None

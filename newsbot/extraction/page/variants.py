@@ -1,6 +1,4 @@
-"""Whether two addresses are forms of one page, by the addresses alone: AMP, print, mobile host,
-parameters.
-"""
+"""Tells whether two URLs are forms of one page (AMP, print, mobile host, parameters), by the URLs alone."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from newsbot.extraction.strings import word_set
 
 VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
-"""Steps of a path that name another form of the page whose address is left without them."""
+"""Segments of a path that mark another form of the page; the URL without them is the page itself."""
 AMP_CACHE = ".cdn.ampproject.org"
 
 _HOSTS = re.compile(r"^(?:www|m|mobile|mobil|amp|wap|touch|print|pda|lite)\.(?=[^.]+\.)")
@@ -21,11 +19,12 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 
 
 def is_variant(url: str, canonical: str) -> bool:
-    """Return True if ``canonical`` is ``url`` in another form, as far as the two tell by themselves.
+    """Return True if ``canonical`` is another form of ``url``, as far as the two URLs show it.
 
-    Both are canonical URLs of one site. Hosts may differ in ``m.`` and the like, paths in a step (``amp``,
-    ``print``) or the ending; parameters may be left out where the path still names one page. Where headline
-    and section in the path differ, one long number at the same page's end tells.
+    Both are canonical URLs of one site. Hosts may differ in a prefix such as ``m.``. Paths may differ in one
+    segment (``amp``, ``print``) or in the ending. Parameters may be missing if the path still identifies one
+    page. If the headline and the section in the path differ, the same long number at the end of both paths
+    decides.
     """
     one, other = urlsplit(url), urlsplit(canonical)
     host, path = one.netloc, one.path
@@ -61,13 +60,17 @@ def _parameters(query: str) -> frozenset[str]:
 
 
 def _names_a_page(steps: tuple[str, ...]) -> bool:
-    """True for a path that names one page whatever its parameters: ``/news?id=7`` does not."""
+    """True for a path that identifies one page without its parameters; the path of ``/news?id=7``
+    does not.
+    """
     last = unquote(steps[-1]) if steps else ""
     return any(sign.isdigit() for sign in last) or last.count("-") + last.count("_") >= 2
 
 
 def _number(steps: tuple[str, ...]) -> str | None:
-    """The number of the article, if its last step begins or ends with a long one that is no date."""
+    """Return the number of the article: a long number at the start or end of the last segment, but not a
+    date.
+    """
     found = _NUMBER.search(steps[-1].lower()) if steps else None
     number = found and (found[1] or found[2])
     if not number or _DATE.fullmatch(number) or number.endswith("000"):

@@ -1,7 +1,7 @@
-"""What a reader sees of a page: its text without scripts, styles, and what the markup hides.
+"""The visible text of a page: without scripts, styles and elements that the markup hides.
 
-One line for each block (paragraph, cell, heading), blanks as browsers show them. Style sheets are not
-read: what they alone hide counts as visible.
+Each block (paragraph, cell, heading) is one line, with white space as browsers show it. Style sheets are not
+read, so text that only a style sheet hides counts as visible.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ def visible_text(tree: HtmlElement) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text that is no markup as :func:`visible_text` would."""
+    """Return plain text in the form that :func:`visible_text` gives."""
     return "\n".join(_lines(text.replace("\r", "\n")))[:MAX_TEXT]
 
 
 def smooth(text: str) -> str:
-    """Return a text with the blanks that visible text has: one at a time, none without width."""
+    """Return a text with white space normalised as in visible text: single spaces, no zero-width
+    characters.
+    """
     return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
 
 

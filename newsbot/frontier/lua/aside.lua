@@ -1,4 +1,4 @@
--- aside(now, limit) -> fingerprint, record of those that were set aside last, the newest first
+-- aside(now, limit) -> fingerprint, record of the entries that were set aside last, newest first
 -- Keys: entries, aside (2, 8, see lib.lua)
 
 local reply = {}

@@ -1,4 +1,4 @@
--- at_work(now) -> who holds leases whose deadline lies ahead
+-- at_work(now) -> the owners of leases that have not expired
 -- Keys: leases, holders (9, 10, see lib.lua)
 
 local owners, seen = {}, {}

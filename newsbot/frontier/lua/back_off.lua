@@ -1,5 +1,5 @@
 -- back_off(now, host, seconds) -> 1
---   The host's clock does not strike before seconds from now; a longer rest stays.
+--   The host's next turn is at least seconds from now. A longer rest stays.
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local host = host_of(ARGV[2])

@@ -1,4 +1,4 @@
--- extend(now, owner, ttl) -> how many leases of the owner now end ttl seconds from now
+-- extend(now, owner, ttl) -> the number of leases of the owner; all of them now end ttl seconds from now
 -- Keys: entries, leases, holders, owned, out, hosts (2, 9-13, see lib.lua)
 
 local deadline = present() + tonumber(ARGV[3])

@@ -1,5 +1,5 @@
 -- known(now, level, fingerprint, ...) -> state, last fetch, next due for each
---   state: a letter of lib.lua, empty for unknown; times in POSIX seconds, empty for none.
+--   state: a letter of lib.lua, empty if unknown. Times are POSIX seconds, empty for none.
 -- Keys: meta, entries (1, 2, see lib.lua);
 --   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th fingerprint, from 0, at the level and at the next
 

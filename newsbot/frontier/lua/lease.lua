@@ -1,9 +1,11 @@
--- lease(now, horizon, limit, ttl, owner, call, batch, [host, ...]) -> now, then fingerprint, record of each lease
---   Hands out up to limit entries due at or before horizon, for ttl seconds; only from the hosts given, or
---   from all if none is; of suspects one, and none if the owner has one. call: 16 bytes that no other call
---   has, the token of all its leases.
---   Without hosts it first does what time alone brings (batch entries of each sort); with hosts, the caller
---   has called turns just before.
+-- lease(now, horizon, limit, ttl, owner, call, batch, alone, [host, ...]) -> now, then fingerprint, record of
+--   each lease
+--   Leases up to limit entries that are due at or before horizon, for ttl seconds. Only the hosts given are
+--   used, or all hosts if none is given. At most one entry is a suspect, and none if the owner holds one.
+--   call: 16 bytes unique to this call, the token of all its leases. alone: '1' to lease a suspect that must
+--   be leased alone, if there is nothing else.
+--   Without hosts the script first settles up to batch entries of each state (see settle in lib.lua). With
+--   hosts, the caller has run turns just before, which settles as well.
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
@@ -11,8 +13,8 @@ local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARG
 local holder = ARGV[6] .. ARGV[5]
 local PAGE = 64
 
--- The best entries of a host that are due: count of them after the first skip ones. What is later is ready
--- for another worker only; it may be very many, so that the rest of its priority is passed over at once.
+-- Returns the best due entries of a host: wanted of them after the first skip. Entries behind the horizon are
+-- ready for another worker only. They may be very many, so one seek skips the rest of their priority.
 local function best(name, wanted, skip)
   local found, from, page = {}, '[' .. name .. '\0', wanted + skip
   while true do
@@ -20,7 +22,7 @@ local function best(name, wanted, skip)
     local behind
     for _, member in ipairs(members) do
       if unsorted(member:sub(-32, -25)) > horizon then
-        behind = member:sub(1, -33) .. '\255\255' -- no due time sorts behind this
+        behind = member:sub(1, -33) .. '\255\255' -- sorts after every due time
         break
       elseif skip > 0 then
         skip = skip - 1
@@ -39,7 +41,7 @@ local function best(name, wanted, skip)
 end
 
 local chosen, roomy = {}, {}
-local suspect, suspect_host -- what the owner may have of them
+local suspect, suspect_host -- the suspect that the owner may lease; nil: none
 
 local function holds_suspect()
   for _, fingerprint in ipairs(of_owner(ARGV[5])) do
@@ -50,20 +52,20 @@ local function holds_suspect()
   return false
 end
 
-local function hosts_given() -- nil: all
-  if #ARGV == 7 then
+local function hosts_given() -- as a set; nil: all hosts
+  if #ARGV == 8 then
     return nil
   end
   local given = {}
-  for place = 8, #ARGV do
+  for place = 9, #ARGV do
     given[ARGV[place]] = true
   end
   return given
 end
 
--- Of all hosts with suspects whose turn has come, the one whose suspect lost the fewest leases, then the one
--- whose turn came first. Mostly there are none.
-local function pick_suspect()
+-- Sets suspect and suspect_host. Among the hosts with suspects whose turn has come, the suspect with the
+-- fewest lost leases wins, then the host whose turn came first. Usually there are no suspects.
+local function pick_suspect(least, most)
   local given, from, checked = hosts_given(), '[\0', false
   local fewest
   while true do
@@ -72,12 +74,12 @@ local function pick_suspect()
       return
     end
     checked = true
-    local name = member:sub(2, -42) -- between its NUL and NUL priority due number fingerprint
+    local name = member:sub(2, -42) -- without the leading NUL, and NUL priority due number fingerprint
     local host = host_of(name)
     if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now then
       local fingerprint = best('\0' .. name, 1, 0)[1]
       local lost = fingerprint and load(fingerprint).lost
-      if fingerprint and (not suspect or lost < fewest
+      if fingerprint and lost >= least and lost <= most and (not suspect or lost < fewest
         or lost == fewest and host.next_turn < host_of(suspect_host).next_turn) then
         suspect, suspect_host, fewest = fingerprint, name, lost
       end
@@ -98,8 +100,8 @@ local function first_of(name)
 end
 
 local function from_hosts_given()
-  pick_suspect()
-  for place = 8, #ARGV do
+  pick_suspect(1, ALONE - 1)
+  for place = 9, #ARGV do
     local host = host_of(ARGV[place])
     if host.ready > 0 and host.leased < host.concurrency and host.next_turn <= now then
       first_of(ARGV[place])
@@ -113,7 +115,7 @@ end
 local function from_all_hosts()
   settle(now, horizon, tonumber(ARGV[7]))
   put_hosts()
-  pick_suspect()
+  pick_suspect(1, ALONE - 1)
   local offset = 0
   repeat
     local names = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', offset, PAGE)
@@ -127,7 +129,7 @@ local function from_all_hosts()
   until #names < PAGE
 end
 
--- From hosts without a delay, as many more as they have room for, the hosts taking turns.
+-- Fills up from hosts without a delay, as far as their concurrency allows, one entry per host in rotation.
 local function from_roomy_hosts()
   local more = {}
   for place, name in ipairs(roomy) do
@@ -151,13 +153,17 @@ local function from_roomy_hosts()
   end
 end
 
-if #ARGV > 7 then
+if #ARGV > 8 then
   from_hosts_given()
 else
   from_all_hosts()
 end
 if #chosen < limit then
   from_roomy_hosts()
+end
+if #chosen == 0 and ARGV[8] == '1' then
+  pick_suspect(ALONE, MAX_LOST - 1)
+  chosen[1] = suspect
 end
 
 local reply = {number(now)}

@@ -1,50 +1,53 @@
--- What every script begins with: this text is put in front of each of them (newsbot/connections/redis.py).
+-- The common part of all scripts. newsbot/connections/redis.py puts this text in front of each of them.
 --
--- Keys. All carry the same hash tag, {newsbot:SHARD}, so that one script may touch them in Redis Cluster;
--- all are given in KEYS, in this order, whatever the script. Nothing is looked up under a name made here.
+-- Keys. All keys share one hash tag, {newsbot:SHARD}, so that one script may use them in Redis Cluster. Every
+-- script gets all of them in KEYS, in this order. A script never builds the name of a key itself.
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
---                           identity (a random name: data that were lost come back without it), storage
---                           (the identity of the one that it serves),
+--                           identity (a random name; it is missing after the server lost its data), storage
+--                           (the identity of the storage that this frontier is refilled from),
 --                           refilled, refiller and refiller_until (see refill.lua)
---   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of all that is not merely known
---   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out;
---                           suspects (they lost a lease, and go out one at a time) with a NUL before the host
+--   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of every entry that is kept in full
+--   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint: members sort in lease order;
+--                           a suspect (it lost a lease; one is leased at a time) has a NUL before the host
 --   KEYS[4]  dated    ZSET  ready entries with a due time: fingerprint host, by due time
---   KEYS[5]  waiting  ZSET  fingerprint by due time: pending, and no horizon has reached it
+--   KEYS[5]  waiting  ZSET  fingerprint by due time: pending, and no horizon has reached it yet
 --   KEYS[6]  held     ZSET  fingerprint due host, by the end of the delay after a failure
---   KEYS[7]  due      ZSET  fingerprint by next due time: done, and kept whole; inf: never due again
---   KEYS[8]  aside    ZSET  fingerprint by the moment at which it was set aside
+--   KEYS[7]  due      ZSET  fingerprint by next due time: done and kept in full; inf: never due again
+--   KEYS[8]  aside    ZSET  fingerprint by the time at which it was set aside
 --   KEYS[9]  leases   ZSET  fingerprint by deadline
 --   KEYS[10] holders  HASH  fingerprint -> token (16 bytes) owner
 --   KEYS[11] owned    ZSET  score 0; owner NUL fingerprint
---   KEYS[12] out      ZSET  score 0; host NUL deadline due fingerprint: the first of a host ends first
+--   KEYS[12] out      ZSET  score 0; host NUL deadline due fingerprint: a host's first lease expires first
 --   KEYS[13] hosts    HASH  host -> politeness and counters (see put_hosts)
---   KEYS[14] turns    ZSET  hosts with something ready and room for a lease, by next turn
---   KEYS[15] full     ZSET  hosts with something ready and no room, by next turn
---   KEYS[16..]        HASH  two for each fingerprint asked about, see known URLs
--- ARGV[1] is always the present in POSIX seconds; empty (always, but in tests): the server's TIME.
+--   KEYS[14] turns    ZSET  hosts with a ready entry and room for a lease, by next turn
+--   KEYS[15] full     ZSET  hosts with a ready entry and no room for a lease, by next turn
+--   KEYS[16..]        HASH  two buckets for each fingerprint in the arguments, see known URLs
+-- ARGV[1] is always the current time in POSIX seconds. Empty (always, except in tests): the server's TIME.
 --
--- Known URLs are those that are done and not due again, but for those that were marked as done while they
--- waited (they may be marked again, with a time, and then have their priority). Of them is kept: what tells a fingerprint from the
--- others of its bucket -> the minute of the last fetch (empty: never fetched), in hashes small enough to be
--- stored as listpacks. Minutes count from 2034: from 2018 to 2049 they fit the 24 bits for which a listpack
--- takes a byte less than for seconds. Numbers above LATEST are seconds, as an earlier version wrote them. The number of these buckets grows by linear hashing (Litwin 1980): at level b,
--- bucket i holds the fingerprints whose first b bits are i; those with i < split have been split in two, of
--- level b + 1. Of a fingerprint 60 bits count: b tell the bucket, 60 - b are the field. So an unknown URL
--- looks known with a probability of (known URLs) / 2^60: below 1 in 10^9 up to 1.15 * 10^9 of them.
--- A caller gives the bucket of each fingerprint at its level and at the next. It may have missed that the
--- level has changed: then the script changes nothing and answers with the error LEVEL.
+-- Known URLs are done and not due again. A URL that was marked as done while it was pending is kept in full
+-- instead: it may be marked again, with a due time, and then needs its priority.
+-- A known URL is stored as one field of a hash, its bucket: the remaining bits of the fingerprint -> the
+-- minute of the last fetch (empty: never fetched). Redis stores hashes as small as the buckets as listpacks.
+-- Minutes count from 2034. From 2018 to 2049 they fit 24 bits, which saves one byte in a listpack compared
+-- with seconds. Values above LATEST are seconds, written by an earlier version.
+-- The number of buckets grows by linear hashing (Litwin 1980). At level b, bucket i holds the fingerprints
+-- whose first b bits are i. Buckets with i < split have been split into two buckets of level b + 1.
+-- 60 bits of a fingerprint are used: b bits select the bucket, 60 - b bits are the field. An unknown URL
+-- therefore looks known with a probability of (known URLs) / 2^60: below 1 in 10^9 up to 1.15 * 10^9 URLs.
+-- A caller passes the bucket of each fingerprint at its level and at the next. If the level has changed in
+-- the meantime, the script changes nothing and returns the error LEVEL.
 
-local MAX_LOST = 3
+local ALONE = 4 -- as in newsbot/frontier/base.py
+local MAX_LOST = ALONE + 1
 local NEVER = -1
 local MIDDLE, LATEST = 2019686400, 2 ^ 27
-local FIRST_LEVEL = 8 -- so that the rest of a fingerprint fits a number of Lua
+local FIRST_LEVEL = 8 -- the other 52 bits of a fingerprint then fit a Lua number
 
-local function horizon_of(text) -- never so far that it reaches what is never due
+local function horizon_of(text) -- finite, so that entries that are never due (inf) stay behind it
   return math.min(tonumber(text), 1e300)
 end
 
-local function number(value) -- as text that keeps every bit
+local function number(value) -- as text without loss of precision
   return string.format('%.17g', value)
 end
 
@@ -56,7 +59,7 @@ local function present()
   return tonumber(time[1]) + tonumber(time[2]) / 1000000
 end
 
--- --- numbers as 8 bytes that sort as the numbers do
+-- --- numbers as 8 bytes whose byte order is the order of the numbers
 
 local function inverted(bytes)
   local high, low = struct.unpack('>I4I4', bytes)
@@ -64,7 +67,7 @@ local function inverted(bytes)
 end
 
 local function sortable(value)
-  local bytes = struct.pack('>d', value + 0) -- IEEE 754; + 0 makes 0 of -0
+  local bytes = struct.pack('>d', value + 0) -- IEEE 754; + 0 turns -0 into 0
   local first = bytes:byte(1)
   if first >= 128 then
     return inverted(bytes)
@@ -81,8 +84,8 @@ local function unsorted(bytes)
 end
 
 -- --- records
--- state: r ready, w waiting, h held back, l leased, d done, a aside. at: when that ends by itself.
--- The body is JSON of the caller's, never looked into.
+-- state: r ready, w waiting, h held back, l leased, d done, a aside. at: when the state ends by itself.
+-- body: JSON of the caller; only tell in add.lua reads it.
 
 local LAYOUT = '>c1HBdddddHc0Hc0'
 
@@ -109,7 +112,7 @@ end
 
 local hosts = {}
 
-local function index_of(host) -- the key that lists it by turn; nil: it has nothing ready
+local function index_of(host) -- the key that lists the host by turn; nil: it has no ready entry
   if host.ready > 0 then
     return host.leased < host.concurrency and KEYS[14] or KEYS[15]
   end
@@ -161,7 +164,7 @@ end
 
 -- --- from state to state
 
-local function queued_as(fingerprint, record) -- of suspects the one that lost fewer leases first
+local function queued_as(fingerprint, record) -- suspects with fewer lost leases sort first
   return (record.lost > 0 and '\0' or '') .. record.host .. '\0'
     .. sortable(record.lost * 1e9 - record.priority) .. sortable(record.due)
     .. sortable(record.number) .. fingerprint
@@ -216,7 +219,7 @@ local enter = {
   end,
 }
 
-local function become(fingerprint, record, state, at, holder) -- after leave
+local function become(fingerprint, record, state, at, holder) -- call leave first, for an entry that exists
   record.state, record.at = state, at
   enter[state](fingerprint, record, holder)
   redis.call('HSET', KEYS[2], fingerprint, pack(record))
@@ -227,7 +230,7 @@ local function move(fingerprint, record, state, at, holder)
   become(fingerprint, record, state, at, holder)
 end
 
-local function wait(fingerprint, record) -- what is due at once need not wait for a horizon
+local function wait(fingerprint, record) -- an entry without a due time is ready immediately
   if record.due <= 0 then
     become(fingerprint, record, 'r', 0)
   else
@@ -235,7 +238,7 @@ local function wait(fingerprint, record) -- what is due at once need not wait fo
   end
 end
 
-local function lose(fingerprint, now) -- a lease whose owner died or hung
+local function lose(fingerprint, now) -- counts a lease as lost: its owner died or hung
   local record = load(fingerprint)
   record.lost = record.lost + 1
   record.attempts = record.attempts + 1
@@ -251,7 +254,8 @@ local function expired(now, batch)
   return redis.call('ZRANGEBYSCORE', KEYS[9], '-inf', number(now), 'LIMIT', 0, batch)
 end
 
--- Does what time alone brings, at most batch entries of each sort: a million that fall due block nobody.
+-- Moves entries whose time has come: expired leases, ended delays, due entries. At most batch entries of each
+-- state, so that a million due entries do not block the server.
 local function settle(now, horizon, batch)
   for _, fingerprint in ipairs(expired(now, batch)) do
     lose(fingerprint, now)
@@ -285,7 +289,7 @@ local function of_owner(owner)
   return fingerprints
 end
 
-local function record_of_lease(fingerprint, token) -- nil if the lease is not the caller's any more
+local function record_of_lease(fingerprint, token) -- nil if the caller no longer holds the lease
   local holder = redis.call('HGET', KEYS[10], fingerprint)
   if holder and holder:sub(1, 16) == token then
     return load(fingerprint)
@@ -297,7 +301,7 @@ end
 
 local level, split
 
-local function known_level(given) -- false if the caller has to look again; see the head of this file
+local function known_level(given) -- false if the caller's level is outdated; see the head of this file
   local state = redis.call('HMGET', KEYS[1], 'level', 'split')
   level, split = tonumber(state[1] or FIRST_LEVEL), tonumber(state[2] or 0)
   return level == tonumber(given)
@@ -307,11 +311,11 @@ local function level_changed()
   return redis.error_reply('LEVEL ' .. level)
 end
 
-local function field_of(rest, bits) -- the last bits of the 60, as a number -> as bytes
+local function field_of(rest, bits) -- the last bits of the 60 as a number -> bytes
   return struct.pack('>I' .. math.ceil(bits / 8), rest)
 end
 
-local function located(fingerprint, place) -- place: of the caller's list, from 0
+local function located(fingerprint, place) -- -> bucket, field; place: index in the caller's list, from 0
   local high, low = struct.unpack('>I4I4', fingerprint)
   local behind = 2 ^ (32 - level)
   local own, key = level, 16 + 2 * place
@@ -321,7 +325,7 @@ local function located(fingerprint, place) -- place: of the caller's list, from 
   return KEYS[key], field_of((high % behind) * 2 ^ 28 + math.floor(low / 16), 60 - own)
 end
 
-local function last_fetch(fingerprint, place) -- nil: not known; NEVER: known without a fetch
+local function last_fetch(fingerprint, place) -- POSIX seconds; nil: not known; NEVER: known but never fetched
   local text = redis.call('HGET', located(fingerprint, place))
   local minute = tonumber(text or '')
   if not minute then
@@ -330,7 +334,7 @@ local function last_fetch(fingerprint, place) -- nil: not known; NEVER: known wi
   return minute > LATEST and minute or MIDDLE + 60 * minute
 end
 
-local function keep_known(fingerprint, place, fetched) -- how many are known now
+local function keep_known(fingerprint, place, fetched) -- -> the number of known URLs
   local bucket, field = located(fingerprint, place)
   local value = fetched == NEVER and '' or string.format('%d', math.ceil((fetched - MIDDLE) / 60))
   return redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))

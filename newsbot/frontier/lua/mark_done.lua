@@ -1,6 +1,6 @@
--- mark_done(now, level, next_due, fingerprint, host, priority, due, body, ...) -> how many URLs are merely known
---   next_due: empty for never; then five values for each entry. Leased entries and those that were fetched
---   keep their state.
+-- mark_done(now, level, next_due, fingerprint, host, priority, due, body, ...) -> the number of known URLs
+--   next_due: empty for never. Five values follow for each entry. Leased entries and entries that were
+--   fetched keep their state.
 -- Keys: meta, entries, queue, dated, waiting, held, due, aside, hosts, turns, full (1-8, 13-15, see lib.lua);
 --   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th entry, from 0, at the level and at the next
 

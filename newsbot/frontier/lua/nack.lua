@@ -1,6 +1,6 @@
 -- nack(now, fingerprint, token, delay, aside, counted) -> 1, or 0 if the lease is not the caller's
---   delay: seconds until it is handed out again; aside: '1' to set it aside instead.
---   counted: '1' for a failed attempt; else the entry is not to blame.
+--   delay: seconds until the entry may be leased again; aside: '1' to set it aside instead.
+--   counted: '1' to count a failed attempt; else the entry did not cause the failure.
 -- Keys: entries, held, aside, leases, holders, owned, out, hosts, turns, full (2, 6, 8-15, see lib.lua)
 
 local now = present()
@@ -13,7 +13,7 @@ if ARGV[6] == '1' then
   record.attempts, record.lost = record.attempts + 1, 0
 end
 if ARGV[5] == '1' then
-  record.note = 'given up after ' .. record.attempts .. ' attempts'
+  record.note = 'given up after attempt ' .. record.attempts
   move(fingerprint, record, 'a', now)
 else
   move(fingerprint, record, 'h', now + tonumber(ARGV[4]))

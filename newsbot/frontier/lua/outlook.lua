@@ -1,8 +1,8 @@
 -- outlook(now, horizon, batch, by_host) -> now, overdue, leases out, pending, next moment,
 --                                         [host, leases out, pending, next moment, ...]
---   Does first what time alone brings (batch entries of each sort). overdue: how many more of them there are.
---   pending and the next moment at which something can be leased (empty: never) leave those out.
---   Only what is due at or before horizon counts. by_host: '1' for the list of hosts.
+--   Settles up to batch entries of each state first (see lib.lua). overdue: how many are left to settle.
+--   pending, and the next moment at which an entry can be leased (empty: never), do not include them.
+--   Only entries that are due at or before horizon count. by_host: '1' for the list of hosts.
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
@@ -14,7 +14,7 @@ local lapsed = redis.call('ZCOUNT', KEYS[9], '-inf', number(now))
 local overdue = lapsed + redis.call('ZCOUNT', KEYS[5], '-inf', number(horizon))
   + redis.call('ZCOUNT', KEYS[7], '-inf', number(horizon))
 
-local later = {} -- what is ready for the horizon of another worker only, by host
+local later = {} -- host -> entries that are ready only for the later horizon of another worker
 local later_total = 0
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. number(horizon), '+inf')) do
   local name = member:sub(17)
@@ -42,17 +42,17 @@ local function note(name, urls, moment)
   end
 end
 
--- Who asks for all hosts needs one that is open now, and no other.
+-- Without a list of hosts, one host that can be leased from now is a sufficient answer.
 local function one_is_open()
   local name = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', 0, 1)[1]
   return not by_host and later_total == 0 and name ~= nil
 end
 
--- Without a list of hosts the sorted sets tell it, however many hosts there are.
+-- Without a list of hosts the sorted sets give the answer, without a look at each host.
 local function all_hosts()
   total = redis.call('ZCARD', KEYS[3])
   soonest = tonumber(redis.call('ZRANGE', KEYS[14], 0, 0, 'WITHSCORES')[2])
-  for _, name in ipairs(redis.call('ZRANGE', KEYS[15], 0, -1)) do -- no more than there are leases out
+  for _, name in ipairs(redis.call('ZRANGE', KEYS[15], 0, -1)) do -- at most as many as there are leases
     local moment = opens(name, host_of(name))
     soonest = soonest and math.min(soonest, moment) or moment
   end

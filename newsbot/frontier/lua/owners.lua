@@ -1,4 +1,4 @@
--- owners(now) -> who holds leases
+-- owners(now) -> the owners that hold leases
 -- Keys: owned (11, see lib.lua)
 
 local owners = {}

@@ -1,5 +1,6 @@
 -- politeness(now, host, delay, concurrency, at_least) -> 1
---   Sets seconds a turn and leases at once; at_least: '1' to make a known host slower only. A longer delay holds from the last turn on.
+--   Sets the delay between turns (seconds) and the maximum number of leases. at_least: '1' to make a known
+--   host only slower. The delay counts from the last turn; a longer rest of the host stays.
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local host = host_of(ARGV[2])
@@ -8,10 +9,11 @@ if ARGV[5] == '1' and redis.call('HEXISTS', KEYS[13], ARGV[2]) == 1 then
   delay, concurrency = math.max(host.delay, delay), math.min(host.concurrency, concurrency)
 end
 if host.delay ~= delay or host.concurrency ~= concurrency then
-  host.delay, host.concurrency, host.changed = delay, concurrency, true
   if host.last_turn ~= NEVER then
-    host.next_turn = math.max(host.next_turn, host.last_turn + delay)
+    local rests = host.next_turn ~= host.last_turn + host.delay
+    host.next_turn = math.max(rests and host.next_turn or 0, host.last_turn + delay)
   end
+  host.delay, host.concurrency, host.changed = delay, concurrency, true
 end
 put_hosts()
 return 1

@@ -1,6 +1,6 @@
 -- probe(entries) -> 1 or 0
---   Whether the server keeps a hash with so many entries as a listpack. It is tried, because few may ask for the
---   server's settings. KEYS[16]: a key that nobody uses.
+--   Checks whether the server stores a hash of so many entries as a listpack. It writes such a hash, because
+--   many servers do not permit CONFIG GET. KEYS[16]: a key that is otherwise unused.
 
 local values = {}
 for entry = 1, 2 * tonumber(ARGV[2]) do

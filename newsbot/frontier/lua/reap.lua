@@ -1,4 +1,4 @@
--- reap(now, batch) -> how many leases past their deadline were taken back, at most batch
+-- reap(now, batch) -> the number of expired leases that were reclaimed, at most batch
 -- Keys: entries, waiting, aside, leases, holders, owned, out, hosts, turns, full (2, 5, 8-15, see lib.lua)
 
 local now = present()

@@ -1,6 +1,7 @@
--- refill(now, owner, ttl, until) -> now, until when the storage has been asked (empty: never), 1 if the right
---                                 to ask it is the owner's for the next ttl seconds, else 0
---   until: what the storage has due until then is queued (empty: nothing to say); only who has the right says so.
+-- refill(now, owner, ttl, until) -> now, the time up to which the storage's pages are queued (empty: never),
+--                                 1 if the owner holds the refill lock for the next ttl seconds, else 0
+--   until: the owner has queued all pages due until then, and releases the lock; empty: acquire or renew the
+--   lock. Only the holder's until is stored.
 -- Keys: meta (1, see lib.lua)
 
 local now = present()

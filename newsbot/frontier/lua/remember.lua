@@ -1,5 +1,6 @@
--- remember(now, level, fingerprint, fetched, ...) -> how many URLs are merely known
---   Two values for each URL; fetched: POSIX seconds of the last fetch, empty for never. What is known stays.
+-- remember(now, level, fingerprint, fetched, ...) -> the number of known URLs
+--   Two values for each URL; fetched: POSIX seconds of the last fetch, empty for never. URLs that are already
+--   known stay unchanged.
 -- Keys: meta, entries (1, 2, see lib.lua);
 --   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th fingerprint, from 0, at the level and at the next
 

@@ -1,8 +1,8 @@
--- resume(now, ttl, owner, identity, fingerprint, token, ...) -> how many leases are the owner's, identity
---   Leases that could not be renewed in time because nobody reached the server: those that the owner still
---   has end ttl seconds from now; those that were taken back are its own again, unless another has them. Their
---   loss is not counted. identity: a name for these data if they have none (they are new); two values for
---   each lease.
+-- resume(now, ttl, owner, identity, fingerprint, token, ...) -> the number of the owner's leases, identity
+--   For leases that were not renewed in time because the server was unreachable. Leases that the owner still
+--   holds end ttl seconds from now. Reclaimed ones are given to the owner again, unless another owner has
+--   them. Their loss is not counted. identity: stored as the identity of the data if they have none (they are
+--   new). Two values follow for each lease.
 -- Keys: meta, entries, queue, dated, waiting, held, due, aside, leases, holders, owned, out, hosts, turns, full
 --   (1-15, see lib.lua)
 

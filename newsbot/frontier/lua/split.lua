@@ -1,8 +1,8 @@
--- split(now, level, index) -> 1, or 0 if this bucket is not the next in turn
---   Splits a bucket of known URLs in two of the next level.
+-- split(now, level, index) -> 1, or 0 if this bucket is not the next one to split
+--   Splits a bucket of known URLs into two buckets of the next level.
 -- Keys: meta (1, see lib.lua);
 --   KEYS[16]            HASH  the bucket
---   KEYS[17], KEYS[18]  HASH  its halves: those whose next bit is 0, those whose is 1
+--   KEYS[17], KEYS[18]  HASH  its halves: fields whose next bit is 0, and whose next bit is 1
 
 local index = tonumber(ARGV[3])
 if not known_level(ARGV[2]) or split ~= index then

@@ -1,4 +1,4 @@
--- stats(now) -> pending, leased, done, aside, hosts, of which done and never due again
+-- stats(now) -> pending, leased, done, aside, hosts, and the known URLs among the done ones
 -- Keys: meta, queue, waiting, held, due, aside, leases, hosts (1, 3, 5-9, 13, see lib.lua)
 
 local known = tonumber(redis.call('HGET', KEYS[1], 'known') or 0)

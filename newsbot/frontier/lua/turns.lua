@@ -1,5 +1,5 @@
--- turns(now, horizon, batch, offset, limit) -> the names of hosts whose turn has come, by turn
---   Does first what time alone brings (batch entries of each sort).
+-- turns(now, horizon, batch, offset, limit) -> the hosts whose turn has come, in the order of their turns
+--   Settles up to batch entries of each state first (see lib.lua).
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()

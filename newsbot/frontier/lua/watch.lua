@@ -1,5 +1,5 @@
--- watch(now) -> the present, the due time of what has been due longest (empty: nothing is), then owner, number
---   of leases and first deadline of each owner
+-- watch(now) -> now, the earliest due time that has passed (empty: none), then owner, number of leases and
+--   first deadline of each owner
 -- Keys: dated, waiting, due, leases, holders (4, 5, 7, 9, 10, see lib.lua)
 
 local now = present()

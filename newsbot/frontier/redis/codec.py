@@ -1,4 +1,4 @@
-"""Encodes entries for Redis: numbers that scripts read, then JSON that they do not."""
+"""Encodes entries for Redis: numbers that the scripts read, followed by JSON that they ignore."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ STATES = {
     "d": "done",
     "a": "aside",
 }
-"""What the protocol calls each letter of lib.lua."""
+"""State letter of lib.lua -> state name of the protocol."""
 
 _HEAD = struct.Struct(">cHBdddddH")  # as LAYOUT of lib.lua, up to the length of the host
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An entry with what the frontier noted beside it."""
+    """An entry with its counters and the time of its last fetch."""
 
     entry: Entry
     attempts: int
@@ -39,7 +39,7 @@ class Record:
 def arguments(entry: Entry) -> list[bytes | str]:
     """Return an entry as the five arguments that scripts take.
 
-    Raises :class:`RecordRefused` for a due time or priority that is no number.
+    Raises :class:`RecordRefused` if the due time or the priority is NaN.
     """
     if math.isnan(entry.due) or math.isnan(entry.priority):
         raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
@@ -48,17 +48,17 @@ def arguments(entry: Entry) -> list[bytes | str]:
 
 
 def number(value: float) -> str:
-    """Return a number as text that keeps every bit and that Lua reads."""
+    """Return a number as text that Lua can read, without loss of precision."""
     return repr(float(value))
 
 
 def optional(text: bytes) -> float | None:
-    """Read a number that may be missing."""
+    """Parse a number. Return None for an empty text."""
     return float(text) if text else None
 
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:
-    """Read what ``pack`` of lib.lua wrote."""
+    """Decode a record written by ``pack`` of lib.lua."""
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     noted = 2 + int.from_bytes(rest[:2])
@@ -85,7 +85,7 @@ _AT = struct.Struct(">cHBd")  # the beginning of LAYOUT of lib.lua
 
 
 def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
-    """Return the copy of a record."""
+    """Decode a record of lib.lua as an :class:`EntryCopy`."""
     record = record_of(fingerprint, raw)
     letter, _, _, at = _AT.unpack_from(raw)
     state = _STATES.get(letter)
@@ -100,7 +100,7 @@ def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
 
 
 def host_copy(name: bytes, raw: bytes) -> HostCopy:
-    """Return the copy of a host."""
+    """Decode a host as written by ``put_hosts`` of lib.lua."""
     delay, concurrency, _, next_turn, _, _ = _HOST.unpack(raw)
     return HostCopy(host=name.decode(), delay=delay, concurrency=concurrency, next_turn=next_turn)
 
@@ -108,7 +108,7 @@ def host_copy(name: bytes, raw: bytes) -> HostCopy:
 def values(copy: EntryCopy, within: float) -> list[bytes | str]:
     """Return a copy as the twelve arguments of the script ``take``.
 
-    What is done and due later than ``within`` seconds from now will only be known.
+    A done entry that is due later than ``within`` seconds from now is kept as a known URL only.
     """
     note = str(copy.entry.data.get(ASIDE, ""))
     data = copy.entry.data.copy()

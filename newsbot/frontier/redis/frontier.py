@@ -1,11 +1,11 @@
-"""The frontier in Redis, for any number of workers; see :mod:`newsbot.frontier.base` for what it promises.
+"""The frontier in Redis, for any number of workers. :mod:`newsbot.frontier.base` documents its guarantees.
 
-Each change is one Lua script, which Redis runs as a whole or not at all. What is pending, leased, set
-aside or to be done again is kept whole. Of a URL that is done and never due again only the minute of its
-last fetch stays (15 bytes): :meth:`RedisFrontier.entry` gives None for it, its story is in the storage.
+Each change is one Lua script, which Redis runs atomically. Entries that are pending, leased, set aside or due
+again are kept in full. For a URL that is done and never due again, only the minute of its last fetch is kept
+(15 bytes): :meth:`RedisFrontier.entry` returns None for it, and the storage has its history.
 
-The clock is the server's. ``horizon`` and the due times of entries come from the workers' clocks: these
-should agree to a second (NTP).
+The clock is the server's. ``horizon`` and the due times of entries come from the workers' clocks, which
+should agree to within a second (NTP).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from newsbot.frontier.redis.scripts import Scripts
 from newsbot.items import Kind
 
 VERSION = 1
-"""Of the layout of the keys."""
+"""Version of the key layout."""
 
-_CHUNK = 500  # entries a round trip
-_PAGE = 200  # hosts that are looked through at once, at least
+_CHUNK = 500  # entries per round trip
+_PAGE = 200  # minimum number of hosts read per round trip
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
 _SETTLE_ROUNDS = 10
 
@@ -53,9 +53,9 @@ class RedisFrontier:
     """A :class:`newsbot.frontier.base.Frontier` in Redis.
 
     ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis. ``namespace`` and
-    ``shard`` tell frontiers on one server apart. ``keep_within`` is said in
-    :class:`newsbot.frontier.base.LeanFrontier`. ``clock`` is for tests only: None is the server's clock.
-    Raises :class:`newsbot.errors.DataError` kinds, also from every method.
+    ``shard`` distinguish frontiers on one server. :class:`newsbot.frontier.base.LeanFrontier` documents
+    ``keep_within``. ``clock`` is for tests; None means the server's clock. The constructor and all methods
+    raise subclasses of :class:`newsbot.errors.DataError`.
     """
 
     place = "Redis"
@@ -78,7 +78,7 @@ class RedisFrontier:
         self._meta = keys.meta
         self._scripts = Scripts(self._client, keys, self._place, clock)
         self._doubtful: list[tuple[str, bytes]] = []
-        """Owner and token of lease calls whose answer never came: they may have been carried out."""
+        """Owner and token of lease calls without an answer; the server may have executed them."""
         try:
             self._check_server(keys)
         except DataError:
@@ -105,18 +105,18 @@ class RedisFrontier:
             )
 
     # --- putting in
-    def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
-        """Queue what is new; see the protocol. More than 500 entries take more than one step."""
+    def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
+        """Queue new entries; see the protocol. Atomic for up to 500 entries only."""
         verdicts = ""
         rows = [arguments(entry) for entry in entries]
         for start in range(0, len(entries), _CHUNK):
             chunk = rows[start : start + _CHUNK]
             fingerprints = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
-            verdicts += self._scripts.add(fingerprints, _flat(chunk), force=force)
+            verdicts += self._scripts.add(fingerprints, _flat(chunk), force=force, respell=respell)
         return [_VERDICTS[letter] for letter in verdicts]
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done without a fetch of their own; see the protocol."""
+        """Record entries as done that were not fetched themselves; see the protocol."""
         rows = [arguments(entry) for entry in entries]
         for start in range(0, len(entries), _CHUNK):
             fingerprints = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
@@ -131,32 +131,49 @@ class RedisFrontier:
         horizon: float,
         ttl: float,
         accept: Callable[[str], bool] | None = None,
+        alone: bool = False,
     ) -> list[Lease]:
-        """Hand out up to ``limit`` entries; see the protocol.
+        """Lease up to ``limit`` entries; see the protocol.
 
-        One round trip; with ``accept`` two, and more only past hosts that it refuses.
+        Takes one round trip, or two with ``accept``; more only if it refuses many hosts.
         """
         if limit <= 0:
             return []
         self._undo_doubtful()
         if accept is None:
-            return self._lease(owner, limit, horizon, ttl, ())
+            return self._lease(owner, limit, horizon, ttl, (), alone=alone)
         leases: list[Lease] = []
+        every: list[str] = []
         offset, page = 0, max(_PAGE, limit)
         while len(leases) < limit:
             names = self._scripts.turns(horizon, offset, page)
             accepted = [name for name in names if accept(name)]
             got = self._lease(owner, limit - len(leases), horizon, ttl, accepted) if accepted else []
             leases += got
+            every += accepted
             if len(names) < page:
                 break
-            offset += page - len({one.entry.host for one in got})  # those have left the list
+            # hosts that gave an entry are no longer in the list, so the next page starts earlier
+            offset += page - len({one.entry.host for one in got})
+        if alone and every and not leases:
+            return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
         return leases
 
-    def _lease(self, owner: str, limit: int, horizon: float, ttl: float, hosts: Sequence[str]) -> list[Lease]:
+    def _lease(
+        self,
+        owner: str,
+        limit: int,
+        horizon: float,
+        ttl: float,
+        hosts: Sequence[str],
+        *,
+        alone: bool = False,
+    ) -> list[Lease]:
         call = secrets.token_hex(8).encode()
         try:
-            now, found = self._scripts.lease(owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts)
+            now, found = self._scripts.lease(
+                owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
+            )
         except DataUnavailable:
             self._doubtful.append((owner, call))
             raise
@@ -175,42 +192,42 @@ class RedisFrontier:
         ]
 
     def _undo_doubtful(self) -> None:
-        """Hand back what was leased by calls whose answer was lost: the heartbeat would keep it for ever."""
+        """Release the leases of calls whose answer was lost. The heartbeat would keep them forever."""
         while self._doubtful:
             owner, call = self._doubtful[-1]
             self._scripts.release(owner, call=call)
             self._doubtful.pop()
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
-        """The work is done and stored; False when the lease is no longer the caller's."""
+        """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
         within = self._within(lease.entry.kind)
         return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due, within)
 
     def _within(self, kind: Kind) -> float:
-        """Seconds: what is due later is only known. Sources are always kept."""
+        """Return ``keep_within`` for entries of this kind, in seconds. Sources are always kept."""
         return math.inf if kind.is_source else self.keep_within
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
+        """Mark the attempt as failed; see the protocol."""
         fingerprint, token = lease.entry.fingerprint, lease.token.encode()
         return self._scripts.nack(
             fingerprint, token, delay=max(0.0, delay), aside=aside, counted=counted or aside
         )
 
     def release(self, owner: str, *, lost: bool = False) -> int:
-        """Hand back all leases of ``owner`` at once; how many."""
+        """Return all leases of ``owner`` to the queue; see the protocol. Return their number."""
         return self._scripts.release(owner, lost=lost)
 
     def owners(self) -> list[str]:
-        """Who holds leases now."""
+        """Return the owners that hold leases now."""
         return self._scripts.owners()
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
         return self._scripts.extend(owner, ttl)
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Go on with work after the server could not be reached for long; see the protocol."""
+        """Continue work after the server was unreachable for long; see the protocol."""
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         kept, identity = self._scripts.resume(owner, ttl, secrets.token_hex(8), held)
         before, self._scripts.identity = self._scripts.identity, identity
@@ -218,11 +235,11 @@ class RedisFrontier:
         return Resumed(kept, emptied=identity != before)
 
     def reap(self) -> int:
-        """Take back leases past their deadline, as every handing-out does; how many."""
+        """Reclaim expired leases, as every :meth:`lease` does. Return their number."""
         return self._scripts.reap()
 
     def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
-        """Ask for the right to refill this frontier from the storage; see the protocol."""
+        """Acquire, renew or release the lock for refilling from the storage; see the protocol."""
         now, so_far, yours = self._scripts.refill(owner, ttl, until)
         return Refill(now, so_far, yours)
 
@@ -233,7 +250,7 @@ class RedisFrontier:
             self._scripts.remember(chunk)
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
-        """Return the identity of the storage that it is refilled from; see the protocol."""
+        """Return the identity of the storage that this frontier is refilled from; see the protocol."""
         with readable_errors(self._place):
             if instead:
                 self._client.hset(self._meta, "storage", storage)
@@ -244,28 +261,29 @@ class RedisFrontier:
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
-        """Set one turn of the host's clock (seconds) and how many leases it may have out.
+        """Set the host's delay (seconds) and its maximum number of leases; see the protocol.
 
-        With ``at_least`` a known host never becomes faster by it.
-
-        A longer delay holds from the last turn on. Raises ``ValueError`` for a delay below 0 or a
-        concurrency below 1.
+        Raises ``ValueError`` for a delay below 0 or a concurrency below 1.
         """
         if not delay >= 0 or concurrency < 1:
             raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
         self._scripts.politeness(host, delay, concurrency, at_least=at_least)
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest for ``seconds`` from now. Never shortens."""
+        """Let the host rest for ``seconds`` from now. Never shortens a rest."""
         self._scripts.back_off(host, seconds)
 
-    def take_turn(self, host: str) -> float:
-        """Take the host's next turn for a request that is not queued; seconds until it comes."""
-        return self._scripts.take_turn(host)
+    def take_turn(self, host: str, *, missed: float | None = None) -> float:
+        """Reserve the host's next turn for a request that is not queued; see the protocol."""
+        return self._scripts.take_turn(host, missed)
+
+    def return_turn(self, host: str) -> None:
+        """Return the host's last turn; see the protocol."""
+        self._scripts.return_turn(host)
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
-        """What is known of those URLs; unknown ones are missing from the answer."""
+        """Return what is known about these URLs. Unknown URLs are left out."""
         found = {}
         for start in range(0, len(fingerprints), _CHUNK):
             chunk = fingerprints[start : start + _CHUNK]
@@ -280,74 +298,76 @@ class RedisFrontier:
         return found
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """The entry as it stands; None also for what is done and never due again."""
+        """Return the current entry; None if it is unknown, or done and never due again."""
         raw = self._scripts.entry(fingerprint)
         return None if raw is None else record_of(fingerprint, raw).entry
 
     def aside(self, limit: int) -> list[Entry]:
-        """The entries that were set aside last, the newest first; ``data[ASIDE]`` says why."""
+        """Return the entries that were set aside last, newest first; ``data[ASIDE]`` holds the reason."""
         if limit <= 0:
             return []
         return [record_of(fingerprint, raw).entry for fingerprint, raw in self._scripts.aside(limit)]
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """What is pending within ``horizon`` and when the next entry can be leased; see the protocol."""
+        """Return what is pending within ``horizon`` and when the next entry can be leased."""
+        # the overdue entries of a call are not listed by host: with accept, repeat until none is left
         for _ in range(_SETTLE_ROUNDS):
             now, overdue, leased, pending, moment, *hosts = self._scripts.outlook(
                 horizon, by_host=accept is not None
             )
             if accept is None or not overdue:
                 break
-        next_at = optional(moment)
+        next_at, host = optional(moment), None
         if accept is not None:
             rows = zip(hosts[::4], hosts[1::4], hosts[2::4], hosts[3::4], strict=True)
-            taken = [(out, urls, at) for name, out, urls, at in rows if accept(name.decode())]
-            leased = sum(out for out, _, _ in taken)
-            pending = sum(urls for _, urls, _ in taken)
-            next_at = min((float(at) for _, _, at in taken if at), default=None)
+            taken = [(name.decode(), *row) for name, *row in rows if accept(name.decode())]
+            leased = sum(out for _, out, _, _ in taken)
+            pending = sum(urls for _, _, urls, _ in taken)
+            moments = ((float(at), name) for name, _, _, at in taken if at)
+            next_at, host = min(moments, default=(None, None))
         if overdue:
-            pending, next_at = pending + overdue, float(now)
-        return Outlook(next_at=next_at, pending=pending, leased=leased)
+            pending, next_at, host = pending + overdue, float(now), None
+        return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
 
     def counts(self) -> dict[str, int]:
-        """How many entries are in each state: keys pending, leased, done, aside, hosts."""
+        """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
         return dict(zip(names, self._scripts.stats(), strict=False))
 
     def watch(self) -> Watch:
-        """Look at workers and lag; see :mod:`newsbot.frontier.base`."""
+        """Return the current workers and lag."""
         now, late, workers = self._scripts.watch()
         return Watch(now, late, [Worker(*one) for one in sorted(workers)])
 
     # --- copies
     def at_work(self) -> list[str]:
-        """Who holds leases that have not run out; see :mod:`newsbot.frontier.base`."""
+        """Return the owners of leases that have not expired."""
         return self._scripts.at_work()
 
     def host(self, name: str) -> HostCopy | None:
-        """See :meth:`newsbot.frontier.base.Frontier.host`."""
+        """Return the politeness settings of a host; None for an unknown host."""
         raw = self._scripts.host(name)
         return None if raw is None else host_copy(name.encode(), raw)
 
     def copy_hosts(self) -> Iterator[HostCopy]:
-        """All hosts; see :mod:`newsbot.frontier.base`."""
+        """Yield all hosts."""
         for name, raw in self._scripts.scan("hosts"):
             yield host_copy(name, raw)
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """All entries that are kept whole; see :mod:`newsbot.frontier.base`."""
+        """Yield all entries that are kept in full."""
         for fingerprint, raw in self._scripts.scan("entries"):
             yield entry_copy(fingerprint, raw)
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Keep entries that are not known yet; see :mod:`newsbot.frontier.base`."""
+        """Store the copies of entries that are not known yet."""
         for start in range(0, len(copies), _CHUNK):
             chunk = copies[start : start + _CHUNK]
             given = [value for copy in chunk for value in values(copy, self._within(copy.entry.kind))]
             self._scripts.take([copy.entry.fingerprint for copy in chunk], given)
 
     def close(self) -> None:
-        """Release the connection. Does not hand leases back: call :meth:`release` first."""
+        """Close the connection. Leases are not returned: call :meth:`release` first."""
         self._client.close()
 
 

@@ -1,8 +1,8 @@
-"""The names of the keys in Redis. What each holds is written at the head of ``newsbot/frontier/lua/lib.lua``.
+"""The names of the keys in Redis. The head of ``newsbot/frontier/lua/lib.lua`` describes their content.
 
-All keys of one frontier carry one hash tag (``{newsbot:0}``), so that Redis Cluster keeps them on one node
-and a script may change them together. A crawl that outgrows a node gets more frontiers, one for each part
-of the hosts: ``{newsbot:1}`` and so on; no script ever touches two.
+All keys of one frontier share one hash tag (``{newsbot:0}``). Redis Cluster therefore keeps them on one node,
+and one script can change them together. A crawl that is too large for one node gets several frontiers, each
+for a part of the hosts (``{newsbot:1}`` and so on). A script never uses the keys of two frontiers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ NAMES = (
     "turns",
     "full",
 )
-"""In the order of ``KEYS`` of every script."""
+"""Key names in the order of ``KEYS`` of every script."""
 
 FIRST_LEVEL = 8
-"""Buckets of known URLs begin as 2 to the power of this; the same is written in lib.lua."""
+"""The initial number of buckets of known URLs is 2 to the power of this. lib.lua has the same constant."""
 LOAD = 200
-"""Known URLs in a bucket, on average: a bucket not yet split has up to twice as many …"""
+"""Average number of known URLs in a bucket. A bucket that is not split yet has up to twice as many."""
 LISTPACK = 512
-"""… and Redis stores hashes of up to so many fields as listpacks (hash-max-listpack-entries, its default)."""
+"""Redis stores hashes of up to this many fields as listpacks (default of hash-max-listpack-entries)."""
 
 
 class Keys:
@@ -50,7 +50,7 @@ class Keys:
 
     @property
     def probe(self) -> str:
-        """A key that is there for a moment only, see probe.lua."""
+        """A key that exists only while probe.lua runs."""
         return f"{self.tag}:probe"
 
     def named(self, name: str) -> str:
@@ -62,12 +62,12 @@ class Keys:
         return f"{self.tag}:known:{level}:{index:x}"
 
     def buckets(self, level: int, fingerprint: bytes) -> tuple[str, str]:
-        """Return the bucket of a fingerprint at ``level``, and at the next."""
+        """Return the keys of a fingerprint's bucket at ``level`` and at the next level."""
         top = int.from_bytes(fingerprint[:4])
         return self.bucket(level, top >> (32 - level)), self.bucket(level + 1, top >> (31 - level))
 
     def halves(self, level: int, index: int) -> tuple[str, str, str]:
-        """Return a bucket and the two of the next level into which it splits."""
+        """Return the keys of a bucket and of the two next-level buckets that it splits into."""
         return (
             self.bucket(level, index),
             self.bucket(level + 1, 2 * index),
@@ -76,6 +76,6 @@ class Keys:
 
 
 def missing_splits(known: int, level: int, split: int) -> int:
-    """Return how many more buckets so many known URLs need."""
+    """Return how many buckets must still be split for ``known`` URLs."""
     wanted = math.ceil(known / LOAD)
     return max(0, wanted - ((1 << level) + split))

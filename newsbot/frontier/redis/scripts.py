@@ -1,4 +1,4 @@
-"""The Lua scripts of the frontier, one method each; what each does is written at its head."""
+"""Runs the Lua scripts of the frontier, one method for each. The head of each script documents it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from newsbot.frontier.redis.codec import number, optional
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
 
 BATCH = 300
-"""Entries of one sort that one call moves, so that no call keeps others waiting for long."""
+"""Maximum number of entries of one state that one call moves. It bounds how long a call blocks others."""
 
 _SCANNED = 500
 
 
 class Scripts:
-    """Runs scripts on one client. ``clock`` None: the server's own clock, as always but in tests.
+    """Runs the scripts on one client.
 
-    Every method raises :class:`newsbot.errors.DataError` kinds.
+    ``clock`` is for tests; None means the server's own clock. Every method raises subclasses of
+    :class:`newsbot.errors.DataError`.
     """
 
     def __init__(self, client: redis.Redis, keys: Keys, place: str, clock: Clock | None) -> None:
@@ -32,12 +33,15 @@ class Scripts:
         self._clock = clock
         self._level, self._split = FIRST_LEVEL, 0
         self.identity = ""
-        """Of the data that this frontier was opened with; see resume.lua."""
+        """Identity of the data that this frontier was opened with; see resume.lua."""
 
     # --- putting in
-    def add(self, fingerprints: Sequence[bytes], entries: Iterable[Argument], *, force: bool) -> str:
-        """One letter for each entry: N new, K known, S sooner."""
-        answer: bytes = self._with_buckets("add", fingerprints, "1" if force else "", *entries)
+    def add(
+        self, fingerprints: Sequence[bytes], entries: Iterable[Argument], *, force: bool, respell: bool
+    ) -> str:
+        """Add entries. Return one letter for each: N new, K known, S sooner."""
+        flags = ("1" if force else "", "1" if respell else "")
+        answer: bytes = self._with_buckets("add", fingerprints, *flags, *entries)
         return answer.decode()
 
     def mark_done(
@@ -47,62 +51,74 @@ class Scripts:
         self._grow(self._with_buckets("mark_done", fingerprints, _optional(next_due), *entries))
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
-        """Record URLs as merely known, where they are not known at all."""
+        """Record URLs that are unknown so far as known URLs: fingerprint -> last fetch (None: never)."""
         values = [value for key, at in fetched.items() for value in (key, _optional(at))]
         self._grow(self._with_buckets("remember", list(fetched), *values))
 
     # --- handing out
     def lease(
-        self, owner: str, call: bytes, limit: int, *, horizon: float, ttl: float, hosts: Sequence[str]
+        self,
+        owner: str,
+        call: bytes,
+        limit: int,
+        *,
+        horizon: float,
+        ttl: float,
+        hosts: Sequence[str],
+        alone: bool,
     ) -> tuple[float, list[tuple[bytes, bytes]]]:
-        """The present, and fingerprint and record of each lease."""
-        now, *found = self._run("lease", horizon, limit, ttl, owner, call, BATCH, *hosts)
+        """Lease entries. Return the server's time, and (fingerprint, record) of each lease."""
+        flag = "1" if alone else ""
+        now, *found = self._run("lease", horizon, limit, ttl, owner, call, BATCH, flag, *hosts)
         return float(now), list(zip(found[::2], found[1::2], strict=True))
 
     def turns(self, horizon: float, offset: int, limit: int) -> list[str]:
-        """Hosts whose turn has come, by turn."""
+        """Return the hosts whose turn has come, in the order of their turns."""
         return [name.decode() for name in self._run("turns", horizon, BATCH, offset, limit)]
 
     def ack(self, fingerprint: bytes, token: bytes, next_due: float | None, within: float) -> bool:
-        """Whether the lease was the caller's, and is ended well."""
+        """End a lease after success. Return False if the caller does not hold it."""
         values = (fingerprint, token, _optional(next_due), within)
         answer = self._with_buckets("ack", [fingerprint], *values)
         self._grow(answer - 1)
         return bool(answer)
 
     def nack(self, fingerprint: bytes, token: bytes, *, delay: float, aside: bool, counted: bool) -> bool:
-        """Whether the lease was the caller's, and is ended badly."""
+        """End a lease after a failure. Return False if the caller does not hold it."""
         flags = ("1" if aside else "", "1" if counted else "")
         return bool(self._run("nack", fingerprint, token, delay, *flags))
 
     def release(self, owner: str, *, lost: bool = False, call: bytes = b"") -> int:
-        """How many leases were handed back."""
+        """Release all leases of the owner, or those of one lease ``call``. Return their number."""
         return int(self._run("release", owner, "1" if lost else "", call))
 
     def refill(self, owner: str, ttl: float, until: float | None) -> tuple[float, float | None, bool]:
-        """The present, until when the storage has been asked, and whether the caller may ask it now."""
+        """Return the server's time, the time up to which pages are queued, and if the caller may refill."""
         now, so_far, yours = self._run("refill", owner, ttl, _optional(until))
         return float(now), optional(so_far), bool(yours)
 
     def extend(self, owner: str, ttl: float) -> int:
-        """How many leases now last longer. Raises :class:`DataUnavailable` if the server lost its data."""
+        """Extend the owner's leases. Return their number.
+
+        Raises :class:`DataUnavailable` if the server lost its data.
+        """
         self._check_identity()
         return int(self._run("extend", owner, ttl))
 
     def resume(
         self, owner: str, ttl: float, identity: str, leases: Sequence[tuple[bytes, bytes]]
     ) -> tuple[int, str]:
-        """How many of these leases (fingerprint, token) are the owner's, and the identity of the data."""
+        """Resume ``leases`` (fingerprint, token). Return how many the owner has, and the data's identity."""
         values = [value for lease in leases for value in lease]
         kept, found = self._run("resume", ttl, owner, identity, *values)
         return int(kept), found.decode()
 
     def reap(self) -> int:
-        """How many leases past their deadline were taken back."""
+        """Reclaim expired leases. Return their number."""
         return int(self._run("reap", BATCH))
 
     def owners(self) -> list[str]:
-        """Who holds leases."""
+        """Return the owners that hold leases."""
         return [name.decode() for name in self._run("owners")]
 
     # --- politeness
@@ -114,57 +130,62 @@ class Scripts:
         """Let a host rest."""
         self._run("back_off", host, seconds)
 
-    def take_turn(self, host: str) -> float:
-        """Seconds until the turn that is taken."""
-        return float(self._run("take_turn", host))
+    def take_turn(self, host: str, missed: float | None) -> float:
+        """Reserve the host's next turn. Return the seconds until then."""
+        return float(self._run("take_turn", host, _optional(missed)))
+
+    def return_turn(self, host: str) -> None:
+        """Return a host's last turn."""
+        self._run("return_turn", host)
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> list[bytes]:
-        """State, last fetch and next due time of each."""
+        """Return a flat list with state, last fetch and next due time of each fingerprint."""
         answer: list[bytes] = self._with_buckets("known", fingerprints, *fingerprints)
         return answer
 
     def entry(self, fingerprint: bytes) -> bytes | None:
-        """The record."""
+        """Return the record of an entry; None if it is not kept."""
         answer: bytes | None = self._run("entry", fingerprint)
         return answer
 
     def aside(self, limit: int) -> list[tuple[bytes, bytes]]:
-        """Fingerprint and record of what was set aside last."""
+        """Return (fingerprint, record) of the entries that were set aside last, newest first."""
         found = self._run("aside", limit)
         return list(zip(found[::2], found[1::2], strict=True))
 
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
-        """Present, overdue, leases out, pending, next moment; then host and the last three of each host.
+        """Return time, overdue, leases, pending, next time; then host, leases, pending, next time of each.
 
-        Raises :class:`DataUnavailable` if the server lost its data: an empty queue is no finished crawl.
+        Raises :class:`DataUnavailable` if the server lost its data. Otherwise the empty queue would look like
+        a finished crawl.
         """
         self._check_identity()
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
         return answer
 
     def stats(self) -> list[int]:
-        """Pending, leased, done, aside, hosts, known."""
+        """Return the numbers of pending, leased, done and aside entries, of hosts and of known URLs."""
         answer: list[int] = self._run("stats")
         return answer
 
     def watch(self) -> tuple[float, float | None, list[tuple[str, int, float]]]:
-        """The present, since when something is overdue, and owner, leases, first deadline of each owner."""
+        """Return the time, the earliest missed due time, and (name, leases, first deadline) of each owner."""
         now, late, *rest = self._run("watch")
         rows = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
         return float(now), optional(late), [(name.decode(), int(many), float(at)) for name, many, at in rows]
 
     def is_compact(self, entries: int) -> bool:
-        """Whether the server keeps hashes of so many entries as listpacks."""
+        """Return True if the server stores hashes of so many entries as listpacks."""
         return bool(self._run("probe", entries, keys=[self._keys.probe]))
 
     # --- copies
     def at_work(self) -> list[str]:
-        """Who holds leases whose deadline lies ahead."""
+        """Return the owners of leases that have not expired."""
         return [owner.decode() for owner in self._run("at_work")]
 
     def scan(self, name: str) -> Iterator[tuple[bytes, bytes]]:
-        """All fields of one of the hashes, in no particular order."""
+        """Yield all fields and values of one of the hashes, in no particular order."""
         cursor = 0
         while True:
             with readable_errors(self._place):
@@ -175,28 +196,29 @@ class Scripts:
                 return
 
     def host(self, name: str) -> bytes | None:
-        """The record of one host; None if it is not known."""
+        """Return the record of one host; None if it is not known."""
         with readable_errors(self._place):
             raw: Any = self._client.hget(self._keys.named("hosts"), name)
         return None if raw is None else bytes(raw)
 
     def take(self, fingerprints: Sequence[bytes], values: Iterable[Argument]) -> None:
-        """Keep copies of entries that are not known."""
+        """Store copies of entries that are not known yet."""
         self._grow(self._with_buckets("take", fingerprints, *values))
 
     # --- inside
     def _with_buckets(self, name: str, fingerprints: Sequence[bytes], *values: Argument) -> Any:
-        """Run a script that asks for known URLs; again if their buckets have grown meanwhile."""
+        """Run a script that reads known URLs. Retry it if their buckets have been split in the meantime."""
         while True:
             level = self._level
             buckets = [key for one in fingerprints for key in self._keys.buckets(level, one)]
             try:
                 return self._run(name, level, *values, keys=buckets)
             except _LevelChanged as error:
-                self._level, self._split = error.level, 0  # at least
+                # the true split may be higher; _grow reads it before it splits
+                self._level, self._split = error.level, 0
 
     def _grow(self, known: int) -> None:
-        """Split buckets of known URLs until there are enough of them."""
+        """Split buckets of known URLs until there are enough for ``known`` URLs."""
         if known <= 0:
             return
         while missing_splits(known, self._level, self._split):
@@ -212,6 +234,7 @@ class Scripts:
         with readable_errors(self._place):
             try:
                 every = [*self._keys.fixed, *keys]
+                # a server that forgot its scripts may have restarted without its data
                 forgotten = None if name == "resume" else self._check_identity
                 script = lua_script("frontier/lua", name)
                 return script.run(self._client, every, [now, *values], forgotten=forgotten)
@@ -222,7 +245,7 @@ class Scripts:
                 raise
 
     def _check_identity(self) -> None:
-        """Raise :class:`DataUnavailable` if the data are gone: a restart without them, FLUSHALL."""
+        """Raise :class:`DataUnavailable` if the data are gone, after a restart or FLUSHALL."""
         with readable_errors(self._place):
             found = self._client.hget(self._keys.meta, "identity")
         if self.identity and found != self.identity.encode():
@@ -230,7 +253,7 @@ class Scripts:
 
 
 class _LevelChanged(Exception):
-    """The buckets of known URLs are of another level than the caller thought."""
+    """The buckets of known URLs have another level than the caller assumed."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)

@@ -6,6 +6,6 @@ Files in reading order:
 * ``schema``: the tables, and the reason for each index
 * ``adding``: adds entries
 * ``leasing``: chooses the entries that are leased next
-* ``outlook``: what is still due, and when
+* ``outlook``: computes what is pending, and when the next entry can be leased
 * ``transfer``: copies of all entries, for ``scrapy move``
 """

@@ -1,4 +1,4 @@
-"""Adds entries: first decides on each of them, then writes all at once."""
+"""Adds entries in two steps: decides on each entry, then writes all changes together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from newsbot.frontier.base import Added, Entry
+from newsbot.frontier.base import Added, Entry, EntryData
 from newsbot.frontier.sqlite.schema import PUBLIC_STATES, dump, host_ids
 
 _INSERT = """
@@ -16,12 +16,19 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 _REPLACE = """
 UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, depth = ?, url = ?, data = ?,
-    host = ?, attempts = 0, lost = 0
+    host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
 WHERE id = ?
 """
+_LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
+"""Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
 
 _HURRY = """
 UPDATE frontier_urls SET priority = ?, due = ?, at = CASE state WHEN 'waiting' THEN ? ELSE at END WHERE id = ?
+"""
+
+_TELL = """
+UPDATE frontier_urls
+SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.discovered_at'))) WHERE id = ?
 """
 
 _MARK_DONE = """
@@ -35,37 +42,57 @@ WHERE state <> 'leased' AND last_fetched IS NULL
 
 @dataclass(slots=True)
 class _Target:
-    """An entry as it will stand. ``row`` None: new. ``entry`` is what replaces url, data and the rest."""
+    """The new state of an entry. ``row`` is its row id; None for a new entry.
+
+    ``entry`` replaces url, data and the other columns, if it is set. ``told`` is True if the data have the
+    time of publication; ``news`` are new data that add it.
+    """
 
     row: int | None
     state: str
-    """As the protocol calls it."""
+    """State name of the protocol."""
     priority: float
     due: float
+    told: bool
     entry: Entry | None = None
+    news: EntryData | None = None
     changed: bool = False
+    fetched: bool = False
+    respelled: bool = False
+    """True for a pending entry that may get another host."""
 
 
 class Adding:
-    """One batch. ``rows`` are those already known, by fingerprint."""
+    """One batch of entries to add. ``rows`` holds the rows of known entries, by fingerprint."""
 
-    def __init__(self, rows: Mapping[bytes, sqlite3.Row], *, force: bool) -> None:
-        self._force = force
+    def __init__(self, rows: Mapping[bytes, sqlite3.Row], *, force: bool, respell: bool) -> None:
+        self._force, self._respell = force, respell
         self._targets = {
-            key: _Target(row["id"], PUBLIC_STATES[row["state"]], row["priority"], row["due"])
+            key: _Target(
+                row["id"],
+                PUBLIC_STATES[row["state"]],
+                row["priority"],
+                row["due"],
+                told=bool(row["told"]),
+                fetched=row["last_fetched"] is not None,
+            )
             for key, row in rows.items()
         }
 
     def take(self, entry: Entry) -> Added:
-        """Return the verdict on one entry; later ones of the batch see what it did."""
+        """Decide on one entry. Later entries of the batch see the result."""
         target = self._targets.get(entry.fingerprint)
         if target is None:
             self._targets[entry.fingerprint] = _Target(
-                None, "pending", entry.priority, entry.due, entry, changed=True
+                None, "pending", entry.priority, entry.due, told=True, entry=entry, changed=True
             )
             return Added.NEW
         if target.state == "pending":
-            return _hurry(target, entry)
+            verdict = _hurry(target, entry)
+            if self._respell and not target.fetched:
+                target.entry, target.changed, target.respelled = entry, True, target.row is not None
+                verdict = Added.SOONER
+            return verdict
         if self._force and target.state in ("done", "aside"):
             target.state, target.priority, target.due = "pending", entry.priority, entry.due
             target.entry, target.changed = entry, True
@@ -74,11 +101,11 @@ class Adding:
 
     @property
     def changed(self) -> bool:
-        """True when there is something to write."""
+        """True if there is something to write."""
         return any(target.changed for target in self._targets.values())
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write all changes; to be called inside a transaction."""
+        """Write all changes. Must be called inside a transaction."""
         changed = [target for target in self._targets.values() if target.changed]
         whole = [(target, target.entry) for target in changed if target.entry is not None]
         hosts = host_ids(db, [entry.host for _, entry in whole])
@@ -90,6 +117,7 @@ class Adding:
                 if target.row is None
             ],
         )
+        db.executemany(_LEAVE_HOST, [(target.row,) for target, _ in whole if target.respelled])
         db.executemany(
             _REPLACE,
             [
@@ -106,10 +134,13 @@ class Adding:
                 if target.entry is None
             ],
         )
+        db.executemany(
+            _TELL, [(dump(target.news), target.row) for target in changed if target.news is not None]
+        )
 
 
 def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float | None) -> None:
-    """Write entries as done that were not fetched themselves; to be called inside a transaction."""
+    """Write entries as done that were not fetched themselves. Must be called inside a transaction."""
     hosts = host_ids(db, [entry.host for entry in entries])
     db.executemany(
         _MARK_DONE,
@@ -121,7 +152,10 @@ def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float 
 
 
 def _hurry(target: _Target, entry: Entry) -> Added:
-    """A pending entry takes the higher priority and the earlier due time."""
+    """Give a pending entry the higher priority, the earlier due time and data with a publication time."""
+    if not target.told and "published_at" in entry.data:
+        target.told = target.changed = True
+        target.news = entry.data
     if entry.priority <= target.priority and entry.due >= target.due:
         return Added.KNOWN
     target.priority = max(target.priority, entry.priority)
@@ -131,7 +165,7 @@ def _hurry(target: _Target, entry: Entry) -> Added:
 
 
 def _timing(target: _Target) -> tuple[object, ...]:
-    """Return state, at, priority and due. What is due at once need not wait for a horizon."""
+    """Return state, at, priority and due. An entry without a due time is ready immediately."""
     if target.due <= 0:
         return ("ready", None, target.priority, target.due)
     return ("waiting", target.due, target.priority, target.due)

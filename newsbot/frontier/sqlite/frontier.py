@@ -1,8 +1,8 @@
-"""The frontier in the embedded SQLite file; see :mod:`newsbot.frontier.base` for what it promises.
+"""The frontier in the embedded SQLite file. :mod:`newsbot.frontier.base` documents its guarantees.
 
-Each change is one write transaction (``BEGIN IMMEDIATE``), so that any number of processes may share the
-file and a process that is killed leaves either all of a change or nothing of it. No operation looks at
-more rows than it hands out, moves, or is asked about, apart from hosts that ``accept`` refuses.
+Each change is one write transaction (``BEGIN IMMEDIATE``). Any number of processes may therefore share the
+file, and a killed process never leaves half a change. An operation reads only the rows that it leases, moves
+or is asked about, apart from hosts that ``accept`` refuses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from newsbot.frontier.base import (
 )
 from newsbot.frontier.sqlite import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.adding import Adding, mark_done
-from newsbot.frontier.sqlite.leasing import choose, reclaim, settle, unsettled
+from newsbot.frontier.sqlite.leasing import choose, correct, reclaim, settle, unsettled
 from newsbot.frontier.sqlite.outlook import look_ahead
 from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES, dump, entry_of, find
 
@@ -59,7 +59,7 @@ UPDATE frontier_urls SET state = 'aside', at = :at, data = :data, attempts = att
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
 
-# "at IS NOT NULL" holds for every lease; it lets SQLite use the index
+# "at IS NOT NULL" is true for every lease; with it SQLite can use the partial index
 _RELEASE = """
 UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, token = NULL
 WHERE state = 'leased' AND at IS NOT NULL AND owner = ?
@@ -87,7 +87,8 @@ _EXTEND = "UPDATE frontier_urls SET at = ? WHERE state = 'leased' AND at IS NOT 
 _SET_POLITENESS = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
-    next_turn = max(next_turn, coalesce(last_turn + excluded.delay, next_turn))
+    next_turn = CASE WHEN next_turn = last_turn + delay THEN last_turn + excluded.delay
+        ELSE max(next_turn, coalesce(last_turn + excluded.delay, next_turn)) END
 WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
 """
 _SLOW_DOWN = """
@@ -102,13 +103,24 @@ INSERT INTO frontier_hosts (host, next_turn) VALUES (?, ?)
 ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 """
 
+_RETURN_TURN = """
+UPDATE frontier_hosts SET next_turn = min(next_turn, ?) WHERE host = ? AND next_turn <= last_turn + delay
+"""
+
 _TAKE_TURN = """
 INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
 ON CONFLICT (host) DO UPDATE SET
     last_turn = max(next_turn, ?), next_turn = max(next_turn, ?) + delay
 RETURNING last_turn
 """
-"""A host that nobody told of has a delay of one second, as in the table."""
+"""An unknown host gets a delay of one second, the default of the table."""
+_GIVE_BACK = """
+UPDATE frontier_hosts SET next_turn = last_turn
+WHERE host = ? AND last_turn <= ? AND next_turn <= last_turn + delay + 0.001
+"""
+"""Undoes a turn that was not used. The rest of a host is not shortened."""
+SAME_TURN = 0.001
+"""Tolerance in seconds for comparing turns, since their times are results of floating-point sums."""
 
 _ENTRY = """
 SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
@@ -121,10 +133,10 @@ WHERE u.state = 'aside' AND u.at IS NOT NULL ORDER BY u.at DESC LIMIT ?
 
 
 class SqliteFrontier:
-    """A :class:`newsbot.frontier.base.Frontier` in the SQLite file ``path``, which is made if missing.
+    """A :class:`newsbot.frontier.base.Frontier` in the SQLite file ``path``, which is created if missing.
 
-    ``clock`` gives the present in POSIX seconds; processes that share a file must share a clock.
-    Raises :class:`newsbot.errors.DataError` kinds, also from every method.
+    ``clock`` returns the time in POSIX seconds; processes that share a file must share a clock. The
+    constructor and all methods raise subclasses of :class:`newsbot.errors.DataError`.
     """
 
     place = "data file"
@@ -136,22 +148,22 @@ class SqliteFrontier:
         self._db = open_database(path, component="frontier", migrations=MIGRATIONS)
 
     # --- putting in
-    def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
-        """Queue what is new; see the protocol."""
+    def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
+        """Queue new entries; see the protocol."""
         fingerprints = [entry.fingerprint for entry in entries]
-        with self._reading() as db:  # most links are known: they cost no write lock
-            adding = Adding(find(db, fingerprints), force=force)
+        with self._reading() as db:  # most links are known, and then no write lock is needed
+            adding = Adding(find(db, fingerprints), force=force, respell=respell)
             verdicts = [adding.take(entry) for entry in entries]
         if not adding.changed:
             return verdicts
-        with self._writing() as db:
-            adding = Adding(find(db, fingerprints), force=force)
+        with self._writing() as db:  # decide again: another process may have written in between
+            adding = Adding(find(db, fingerprints), force=force, respell=respell)
             verdicts = [adding.take(entry) for entry in entries]
             adding.write(db)
         return verdicts
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done without a fetch of their own; see the protocol."""
+        """Record entries as done that were not fetched themselves; see the protocol."""
         with self._writing() as db:
             mark_done(db, entries, next_due)
 
@@ -164,14 +176,16 @@ class SqliteFrontier:
         horizon: float,
         ttl: float,
         accept: Callable[[str], bool] | None = None,
+        alone: bool = False,
     ) -> list[Lease]:
-        """Hand out up to ``limit`` entries; see the protocol."""
+        """Lease up to ``limit`` entries; see the protocol."""
         if limit <= 0:
             return []
         with self._writing() as db:
             now = self._clock()
+            correct(db, now)
             settle(db, now, horizon)
-            rows = choose(db, now, horizon, limit, accept=accept, owner=owner)
+            rows = choose(db, now, horizon, limit, accept=accept, owner=owner, alone=alone)
             chosen = [(secrets.token_hex(8), row) for row in rows]
             db.executemany(_LEASE, [(now + ttl, owner, token, row["id"]) for token, row in chosen])
             db.executemany(_TURN, [(now, now, host) for host in {row["host_id"] for _, row in chosen}])
@@ -189,18 +203,18 @@ class SqliteFrontier:
         ]
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
-        """The work is done and stored; False when the lease is no longer the caller's."""
+        """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
         return self._end(lease, _ACK, at=next_due, now=self._clock())
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
+        """Mark the attempt as failed; see the protocol."""
         if not aside:
             return self._end(lease, _NACK if counted else _PUT_BACK, at=self._clock() + max(0.0, delay))
-        note = f"given up after {lease.attempts + 1} attempts"
+        note = f"given up after attempt {lease.attempts + 1}"
         return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
-        """Hand back all leases of ``owner`` at once; how many."""
+        """Return all leases of ``owner`` to the queue; see the protocol. Return their number."""
         with self._writing() as db:
             if not lost:
                 return db.execute(_RELEASE, (owner,)).rowcount
@@ -209,28 +223,25 @@ class SqliteFrontier:
             return len(rows)
 
     def owners(self) -> list[str]:
-        """Who holds leases now."""
+        """Return the owners that hold leases now."""
         with self._reading() as db:
             return [row[0] for row in db.execute(_OWNERS)]
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
         with self._writing() as db:
             return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Go on with work after the file could not be used for long; see the protocol."""
+        """Continue work after the file was unusable for long; see the protocol."""
         with self._writing() as db:
             return Resumed(take_again(db, owner, leases, self._clock() + ttl))
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
-        """Set one turn of the host's clock (seconds) and how many leases it may have out.
+        """Set the host's delay (seconds) and its maximum number of leases; see the protocol.
 
-        With ``at_least`` a known host never becomes faster by it.
-
-        A longer delay holds from the last turn on. Raises ``ValueError`` for a delay below 0 or a
-        concurrency below 1.
+        Raises ``ValueError`` for a delay below 0 or a concurrency below 1.
         """
         if not delay >= 0 or concurrency < 1:
             raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
@@ -238,20 +249,27 @@ class SqliteFrontier:
             db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest for ``seconds`` from now. Never shortens."""
+        """Let the host rest for ``seconds`` from now. Never shortens a rest."""
         with self._writing() as db:
             db.execute(_BACK_OFF, (host, self._clock() + seconds))
 
-    def take_turn(self, host: str) -> float:
-        """Take the host's next turn for a request that is not queued; seconds until it comes."""
+    def take_turn(self, host: str, *, missed: float | None = None) -> float:
+        """Reserve the host's next turn for a request that is not queued; see the protocol."""
         now = self._clock()
         with self._writing() as db:
+            if missed is not None:
+                db.execute(_GIVE_BACK, (host, missed + SAME_TURN))
             (at,) = db.execute(_TAKE_TURN, (host, now, now, now, now)).fetchone()
         return max(0.0, float(at) - now)
 
+    def return_turn(self, host: str) -> None:
+        """Return the host's last turn; see the protocol."""
+        with self._writing() as db:
+            db.execute(_RETURN_TURN, (self._clock(), host))
+
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
-        """What is known of those URLs; unknown ones are missing from the answer."""
+        """Return what is known about these URLs. Unknown URLs are left out."""
         with self._reading() as db:
             return {
                 fingerprint: Known(
@@ -263,28 +281,28 @@ class SqliteFrontier:
             }
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """The entry as it stands; ``data[ASIDE]`` says why one was set aside."""
+        """Return the current entry; None if it is unknown."""
         with self._reading() as db:
             row = db.execute(_ENTRY, (fingerprint,)).fetchone()
         return None if row is None else entry_of(row)
 
     def aside(self, limit: int) -> list[Entry]:
-        """The entries that were set aside last, the newest first; ``data[ASIDE]`` says why."""
+        """Return the entries that were set aside last, newest first; ``data[ASIDE]`` holds the reason."""
         with self._reading() as db:
             return [entry_of(row) for row in db.execute(_ASIDE, (limit,))]
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """What is pending within ``horizon`` and when the next entry can be leased."""
+        """Return what is pending within ``horizon`` and when the next entry can be leased."""
         now = self._clock()
         with self._reading() as db:
-            if not unsettled(db, now, horizon):
+            if not unsettled(db, now, horizon):  # the usual case needs no write lock
                 return look_ahead(db, now, horizon, accept)
         with self._writing() as db:
             settle(db, now, horizon)
             return look_ahead(db, now, horizon, accept)
 
     def counts(self) -> dict[str, int]:
-        """How many entries are in each state: keys pending, leased, done, aside, hosts."""
+        """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
         with self._reading() as db:
             counts = dict.fromkeys(PUBLIC_STATES.values(), 0)
             for state, urls in db.execute("SELECT state, urls FROM frontier_totals"):
@@ -293,7 +311,7 @@ class SqliteFrontier:
             return counts
 
     def watch(self) -> Watch:
-        """Look at workers and lag; see :mod:`newsbot.frontier.base`."""
+        """Return the current workers and lag."""
         now = self._clock()
         with self._reading() as db:
             (late,) = db.execute(_LATE, {"now": now}).fetchone()
@@ -302,39 +320,39 @@ class SqliteFrontier:
 
     # --- copies
     def at_work(self) -> list[str]:
-        """Who holds leases that have not run out; see :mod:`newsbot.frontier.base`."""
+        """Return the owners of leases that have not expired."""
         with self._reading() as db:
             return [row[0] for row in db.execute(_AT_WORK, (self._clock(),))]
 
     def host(self, name: str) -> HostCopy | None:
-        """See :meth:`newsbot.frontier.base.Frontier.host`."""
+        """Return the politeness settings of a host; None for an unknown host."""
         with readable_errors(self._path):
             return sqlite_transfer.host(self._db, name)
 
     def copy_hosts(self) -> Iterator[HostCopy]:
-        """All hosts; see :mod:`newsbot.frontier.base`."""
+        """Yield all hosts."""
         with readable_errors(self._path):
             for some in sqlite_transfer.copy_hosts(self._db):
                 yield from some
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """All entries; see :mod:`newsbot.frontier.base`."""
+        """Yield all entries."""
         with readable_errors(self._path):
             for some in sqlite_transfer.copy_entries(self._db):
                 yield from some
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Keep entries that are not known yet; see :mod:`newsbot.frontier.base`."""
+        """Store the copies of entries that are not known yet."""
         with self._writing() as db:
             sqlite_transfer.take_entries(db, copies)
 
     def close(self) -> None:
-        """Release the file. Does not hand leases back: call :meth:`release` first."""
+        """Close the file. Leases are not returned: call :meth:`release` first."""
         self._db.close()
 
     # --- inside
     def _end(self, lease: Lease, statement: str, **values: Any) -> bool:
-        """End a lease if it is still the caller's."""
+        """End a lease by ``statement``. Return False if the caller no longer holds it."""
         key = {"fingerprint": lease.entry.fingerprint, "token": lease.token}
         with self._writing() as db:
             return db.execute(statement, {**key, **values}).rowcount == 1
@@ -363,11 +381,11 @@ _SET_DEADLINE = "UPDATE frontier_urls SET at = ? WHERE id = ?"
 _UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = lost - 1 WHERE id = ?"
 _TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
 LOST_STATES = ("ready", "waiting", "aside")
-"""Where a lease that was taken back may be, while nobody has worked on it since."""
+"""States of an entry whose lease was reclaimed and that no other worker has leased since."""
 
 
 def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
-    """Prolong the leases, take back those that were lost and that nobody has; how many there are."""
+    """Extend the leases to ``deadline`` and lease reclaimed entries again. Return the number of leases."""
     kept = 0
     for lease in leases:
         row = db.execute(_STANDS, (lease.entry.fingerprint,)).fetchone()

@@ -1,4 +1,4 @@
-"""Leases entries: chooses the next ones, and does first what the choice depends on."""
+"""Chooses the entries that are leased next, after moving entries whose time has come."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from itertools import islice, zip_longest
 
-from newsbot.frontier.base import ASIDE
+from newsbot.frontier.base import ALONE, ASIDE, MAX_LOST
 from newsbot.frontier.sqlite.schema import dump
 
-MAX_LOST = 3
-"""Leases lost in a row that put an entry aside."""
 BATCH = 300
-"""Rows of one state that one call moves: a million pages that fall due at once block nobody."""
+"""Maximum number of rows of one state that one call moves, so that a million due pages do not block it."""
 
 _UNSETTLED = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at <= :now)
@@ -62,7 +60,7 @@ SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL AND owner 
 _SUSPECTS = """
 SELECT u.*, h.id AS host_id, h.host AS host_name
 FROM frontier_urls u INDEXED BY frontier_urls_suspects CROSS JOIN frontier_hosts h ON h.id = u.host
-WHERE u.state = 'ready' AND u.lost > 0 AND u.due <= :horizon
+WHERE u.state = 'ready' AND u.lost >= :least AND u.lost <= :most AND u.lost > 0 AND u.due <= :horizon
     AND h.leased < h.concurrency AND h.next_turn <= :now
 ORDER BY u.lost, h.next_turn, h.id, u.priority DESC, u.due, u.id
 """
@@ -73,13 +71,45 @@ WHERE state = 'ready' AND host = ? AND due <= ? AND lost = 0 ORDER BY priority D
 """
 
 
+AHEAD = 3600.0
+"""Seconds by which the clock must have been ahead for :func:`correct`."""
+_LATEST = "SELECT latest FROM frontier_clock"
+_NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
+_CORRECT_ENDS = """
+UPDATE frontier_urls SET at = max(:now, at - :ahead)
+WHERE state IN ('waiting', 'held', 'leased') AND at > :now + :least
+"""
+_CORRECT_DUE = """
+UPDATE frontier_urls SET at = max(:now, at - last_fetched + :now), last_fetched = :now
+WHERE state = 'done' AND at > :now AND last_fetched > :now
+"""
+_CORRECT_TURNS = """
+UPDATE frontier_hosts SET next_turn = max(:now, next_turn - :ahead), last_turn = :now
+WHERE last_turn > :now + :least
+"""
+
+
+def correct(db: sqlite3.Connection, now: float) -> None:
+    """Note the time. If the clock was ahead before, move what was planned then to the time that it is now.
+
+    Without this, sources that were read with a clock that was a month ahead would rest for a month. A wait
+    that began before the clock was ahead may end early, once.
+    """
+    (latest,) = db.execute(_LATEST).fetchone()
+    if latest > now + AHEAD:
+        values = {"now": now, "ahead": latest - now, "least": AHEAD}
+        for statement in (_CORRECT_ENDS, _CORRECT_DUE, _CORRECT_TURNS):
+            db.execute(statement, values)
+    db.execute(_NOTE_CLOCK, (now,))
+
+
 def unsettled(db: sqlite3.Connection, now: float, horizon: float) -> bool:
-    """Return True if :func:`settle` has something to do."""
+    """Return True if :func:`settle` has rows to move."""
     return db.execute(_UNSETTLED, {"now": now, "horizon": horizon}).fetchone() is not None
 
 
 def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
-    """Do what time alone brings: lost leases come back, delays end, entries fall due."""
+    """Move entries whose time has come: expired leases, ended delays, due entries (``BATCH`` per state)."""
     values = {"now": now, "horizon": horizon, "batch": BATCH}
     reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
     moved = db.execute(_END_DELAYS, values).rowcount
@@ -90,7 +120,7 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
 
 
 def reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
-    """Take back leases (id, due, lost, data) as lost: pending again, the third time in a row aside."""
+    """Count leases (rows of id, due, lost, data) as lost. After ``MAX_LOST`` in a row the entry is aside."""
     for row in rows:
         lost = row["lost"] + 1
         if lost < MAX_LOST:
@@ -109,27 +139,33 @@ def choose(
     *,
     accept: Callable[[str], bool] | None,
     owner: str,
+    alone: bool,
 ) -> list[sqlite3.Row]:
-    """Return the rows to hand out: the best of each host whose turn has come, by turn.
+    """Return up to ``limit`` rows to lease.
 
-    One of the hosts may give a suspect instead, if ``owner`` has none. Only then, from hosts without a
-    delay, as many more as they have room for, the hosts taking turns.
+    First comes the best entry of each host whose turn has come, in the order of turns. One host may give a
+    suspect instead, if ``owner`` holds none. If there is room left, hosts without a delay give further
+    entries in rotation, up to their concurrency. If nothing was found and ``alone`` is set, the answer is
+    one suspect that must be leased alone.
     """
     first: list[sqlite3.Row] = []
     roomy: list[tuple[sqlite3.Row, int]] = []
-    suspect = _suspect(db, now, horizon, accept, owner)
+    suspect = _suspect(db, now, horizon, accept, owner, lost=range(1, ALONE))
     for host in db.execute(_HOSTS_BY_TURN, (now,)):
         if accept is not None and not accept(host["host"]):
             continue
         suspected = suspect is not None and suspect["host_id"] == host["id"]
         best = suspect if suspected else _best(db, host, horizon, 1, 0).fetchone()
-        if best is None:  # what is ready there is due for another worker's horizon only, or suspect
+        if best is None:  # the host's ready entries are suspects, or due only for another worker's horizon
             continue
         first.append(best)
         if host["delay"] == 0 and host["room"] > 1:
             roomy.append((host, 0 if suspected else 1))
         if len(first) >= limit:
             return first
+    if not first and alone:
+        last = _suspect(db, now, horizon, accept, owner, lost=range(ALONE, MAX_LOST))
+        return [] if last is None else [last]
     missing = limit - len(first)
     more = [
         _best(db, host, horizon, min(host["room"] - 1, missing), skipped).fetchall()
@@ -140,15 +176,22 @@ def choose(
 
 
 def _best(db: sqlite3.Connection, host: sqlite3.Row, horizon: float, count: int, skip: int) -> sqlite3.Cursor:
-    """Find the best entries of a host that are due and no suspects: ``count`` after the first ``skip``."""
+    """Select the best due entries of a host, without suspects: ``count`` rows after the first ``skip``."""
     return db.execute(_BEST_OF_HOST, (host["host"], host["id"], horizon, count, skip))
 
 
 def _suspect(
-    db: sqlite3.Connection, now: float, horizon: float, accept: Callable[[str], bool] | None, owner: str
+    db: sqlite3.Connection,
+    now: float,
+    horizon: float,
+    accept: Callable[[str], bool] | None,
+    owner: str,
+    *,
+    lost: range,
 ) -> sqlite3.Row | None:
-    """Return the suspect that ``owner`` may have now: none while it holds one."""
-    rows: Iterable[sqlite3.Row] = db.execute(_SUSPECTS, {"now": now, "horizon": horizon})
+    """Return the next suspect with ``lost`` losses for ``owner``; None if it holds a suspect already."""
+    values = {"now": now, "horizon": horizon, "least": lost[0], "most": lost[-1]}
+    rows: Iterable[sqlite3.Row] = db.execute(_SUSPECTS, values)
     found = next((row for row in rows if accept is None or accept(row["host_name"])), None)
     if found is None or db.execute(_HOLDS_SUSPECT, (owner,)).fetchone() is not None:
         return None

@@ -1,4 +1,4 @@
-"""What is still due, and when: computed from indexes, without looking at every row."""
+"""Computes what is pending and when the next entry can be leased, from indexes without a table scan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SELECT host, count(*) AS urls FROM frontier_urls WHERE state = 'ready' AND due <
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """One moment, seen from one horizon, for the hosts that are accepted."""
+    """The arguments of one outlook: time, horizon and accepted hosts."""
 
     db: sqlite3.Connection
     now: float
@@ -53,7 +53,7 @@ class _Present:
         return self.accept is None or self.accept(host["host"])
 
     def with_hosts(self, rows: Iterable[sqlite3.Row]) -> list[tuple[sqlite3.Row, sqlite3.Row]]:
-        """Pair rows with their host's row, and leave out hosts that are refused."""
+        """Pair each row with its host's row. Rows of refused hosts are left out."""
         one = "SELECT * FROM frontier_hosts WHERE id = ?"
         pairs = [(row, self.db.execute(one, (row["host"],)).fetchone()) for row in list(rows)]
         return [(row, host) for row, host in pairs if self.takes(host)]
@@ -62,46 +62,48 @@ class _Present:
 def look_ahead(
     db: sqlite3.Connection, now: float, horizon: float, accept: Callable[[str], bool] | None
 ) -> Outlook:
-    """Return the outlook; to be called after :func:`newsbot.frontier.sqlite.leasing.settle`.
+    """Return the outlook. Call :func:`newsbot.frontier.sqlite.leasing.settle` first.
 
-    Should more have fallen due than one call settles, the answer is "at once": the next lease goes on.
+    If more entries have fallen due than one call settles, ``next_at`` is ``now``: the next lease settles
+    more of them.
     """
     present = _Present(db, now, horizon, accept)
     overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
     held = present.with_hosts(db.execute(_HELD, (horizon,)))
+    next_at, host = min(_openings(present, held), default=(None, None))
     return Outlook(
-        next_at=now if overdue else min(_openings(present, held), default=None),
+        next_at=now if overdue else next_at,
+        host=None if overdue else host,
         pending=sum(row["urls"] for row, _ in overdue + held) + _count_ready(present),
         leased=sum(row["urls"] for row, _ in present.with_hosts(db.execute(_LIVE_LEASES, (now, horizon)))),
     )
 
 
-def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[float]:
-    """Yield the moments among which the first is the answer."""
+def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[tuple[float, str]]:
+    """Yield times at which an entry can be leased, with their hosts. The earliest is the answer."""
     free = _first_free(present)
     if free is not None:
         yield free
-        if free <= present.now:
-            return  # at once: no other is better
+        if free[0] <= present.now:
+            return  # an entry can be leased now, so no other time is earlier
     deadlines: dict[int, float] = dict(present.db.execute(_DEADLINES).fetchall())
     for host in present.db.execute(_FULL):
         if present.takes(host) and _has_ready(present, host):
-            yield _opens(host, deadlines)
+            yield _opens(host, deadlines), host["host"]
     for row, host in held:
-        yield max(row["ends"], _opens(host, deadlines))
+        yield max(row["ends"], _opens(host, deadlines)), host["host"]
 
 
-def _first_free(present: _Present) -> float | None:
-    """Return the turn of the first host that has room and something ready."""
+def _first_free(present: _Present) -> tuple[float, str] | None:
+    """Return the next turn and the name of the first host with a free lease and a ready entry."""
     for host in present.db.execute(_FREE):
         if present.takes(host) and _has_ready(present, host):
-            turn: float = host["next_turn"]
-            return turn
+            return host["next_turn"], host["host"]
     return None
 
 
 def _opens(host: sqlite3.Row, deadlines: dict[int, float]) -> float:
-    """Return when the host may be asked next, as far as its clock and the leases out now tell."""
+    """Return when the host can give an entry: at its next turn, or when its first lease expires if full."""
     turn: float = host["next_turn"]
     return turn if host["leased"] < host["concurrency"] else max(turn, deadlines.get(host["id"], turn))
 
@@ -111,8 +113,9 @@ def _has_ready(present: _Present, host: sqlite3.Row) -> bool:
 
 
 def _count_ready(present: _Present) -> int:
-    """Count what is ready within the horizon: by the counters, unless another worker looks further."""
+    """Return the number of ready entries that are due within the horizon."""
     db = present.db
+    # the counters include entries that became ready for a later horizon; then the rows must be counted
     (furthest,) = db.execute("SELECT furthest FROM frontier_horizon").fetchone()
     if furthest > present.horizon:
         rows = db.execute(_READY_WITHIN, (present.horizon,))

@@ -1,20 +1,20 @@
 """The tables of the SQLite frontier, with the reason for each index.
 
-A URL's state, as stored. What the protocol calls *pending* is three states here, so that no question
-ever has to look at rows that cannot be the answer:
+The states of a URL as stored. The *pending* state of the protocol is split into three states here, so that a
+query only reads rows that can match:
 
 =========== =============================== ========================================
-``state``   ``at``: when it ends by itself  and what it becomes then
+``state``   ``at``: when the state ends     next state
 =========== =============================== ========================================
-``ready``   NULL                            (leased by a worker)
-``waiting`` its due time                    ready, when a horizon reaches it
-``held``    the end of a nack's delay       waiting, or ready at once
-``leased``  its deadline                    waiting, the third time in a row aside
-``done``    its next due time, NULL: never  ready, when a horizon reaches it
-``aside``   the past: when it was set aside (stays until somebody forces it)
+``ready``   NULL                            leased, by a worker
+``waiting`` its due time                    ready, when a horizon reaches ``at``
+``held``    the end of a nack's delay       waiting, or ready immediately
+``leased``  its deadline                    waiting; aside after ``MAX_LOST`` losses
+``done``    its next due time, NULL: never  ready, when a horizon reaches ``at``
+``aside``   time when it was set aside      stays until ``add`` forces it
 =========== =============================== ========================================
 
-The counters of hosts and totals are kept by triggers, so that no path through the code can forget them.
+Triggers maintain the counters of hosts and the totals, so that no code path can forget to update them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PUBLIC_STATES = {
     "done": "done",
     "aside": "aside",
 }
-"""What the protocol calls each stored state."""
+"""Stored state -> state name of the protocol."""
 
 _VERSION_1 = """
 CREATE TABLE frontier_hosts (
@@ -120,20 +120,30 @@ WHERE state = 'ready' AND lost > 0;
 UPDATE frontier_urls SET at = 0 WHERE state = 'aside';
 """
 
-MIGRATIONS = (_VERSION_1, _VERSION_2)
+_VERSION_3 = """
+-- the time of the last lease; a later time than now shows that the clock was ahead
+CREATE TABLE frontier_clock (latest REAL NOT NULL);
+INSERT INTO frontier_clock SELECT coalesce(max(last_fetched), 0) FROM frontier_urls;
+"""
+
+MIGRATIONS = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
 _CHUNK = 500  # fewer parameters than any build of SQLite allows
 
 
 def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, sqlite3.Row]:
-    """Return id, state, at, priority, due and last_fetched of the known ones."""
+    """Return the rows of known fingerprints: id, state, at, priority, due, last_fetched and ``told``.
+
+    ``told`` is true if the entry's data have ``published_at``.
+    """
     found = {}
     for start in range(0, len(fingerprints), _CHUNK):
         chunk = fingerprints[start : start + _CHUNK]
         marks = ",".join("?" * len(chunk))
         for row in db.execute(
-            "SELECT fingerprint, id, state, at, priority, due, last_fetched"  # noqa: S608  (question marks only)
+            "SELECT fingerprint, id, state, at, priority, due, last_fetched,"  # noqa: S608  (question marks only)
+            " json_extract(data, '$.published_at') IS NOT NULL AS told"
             f" FROM frontier_urls WHERE fingerprint IN ({marks})",
             chunk,
         ):
@@ -142,7 +152,7 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
 
 
 def host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
-    """Return the hosts' row ids; unknown hosts are made, in the order given, with the default politeness."""
+    """Return the row ids of hosts. Unknown hosts are inserted in this order, with default politeness."""
     ids = {}
     for host in dict.fromkeys(hosts):
         row = db.execute("SELECT id FROM frontier_hosts WHERE host = ?", (host,)).fetchone()
@@ -154,7 +164,7 @@ def host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
 
 
 def entry_of(row: sqlite3.Row) -> Entry:
-    """Return the entry of a whole row; the host's name is its column ``host_name``."""
+    """Return the entry of a full row. The column ``host_name`` must hold the host's name."""
     return Entry(
         url=row["url"],
         fingerprint=row["fingerprint"],

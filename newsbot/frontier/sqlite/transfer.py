@@ -1,4 +1,4 @@
-"""Copies all entries out of the file, and takes copies in; see :mod:`newsbot.frontier.base`."""
+"""Copies hosts and entries out of the file and stores such copies."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _STATES: dict[str, Literal["held", "done", "aside"]] = {"held": "held", "done": 
 
 
 def copy_hosts(database: sqlite3.Connection) -> Iterator[list[HostCopy]]:
-    """Yield hosts, batch by batch."""
+    """Yield all hosts in batches."""
     for rows in _batches(database, _HOSTS):
         yield [_host(row) for row in rows]
 
 
 def host(database: sqlite3.Connection, name: str) -> HostCopy | None:
-    """Return the host with this key; None if it is not known."""
+    """Return the host with this key; None if it is unknown."""
     row = database.execute(_HOST, (name,)).fetchone()
     return None if row is None else _host(row)
 
@@ -43,13 +43,13 @@ def _host(row: sqlite3.Row) -> HostCopy:
 
 
 def copy_entries(database: sqlite3.Connection) -> Iterator[list[EntryCopy]]:
-    """Yield entries in the order in which they were added, batch by batch."""
+    """Yield all entries in batches, in the order in which they were added."""
     for rows in _batches(database, _ENTRIES):
         yield [_copy(row) for row in rows]
 
 
 def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> None:
-    """Keep entries that are not known; within a write transaction."""
+    """Store the copies of entries that are not known yet. Must be called inside a write transaction."""
     hosts = host_ids(database, [copy.entry.host for copy in copies])
     rows = []
     for copy in copies:

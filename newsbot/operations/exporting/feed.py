@@ -1,4 +1,4 @@
-"""Articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary; not the text."""
+"""Articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary, without text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from xml.etree import ElementTree as ET
 
 from newsbot.errors import ArgumentError
 from newsbot.items import Article
+from newsbot.search.articles import ArticleSearch
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.base import Storage
 
 ATOM = "http://www.w3.org/2005/Atom"
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
 """The formats and their content types."""
 SUMMARY = 400
-"""Signs of the text that stand for a summary where there is none."""
+"""Characters of the text that replace a missing summary."""
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EARLY = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def feed_of(
-    storage: Storage,
+    search: ArticleSearch,
     query: str,
     where: ArticleFilter | None = None,
     *,
@@ -34,12 +34,12 @@ def feed_of(
     address: str = "",
     page: str = "",
 ) -> bytes:
-    """Return the newest articles that a query finds (a blank one finds all) as a feed.
+    """Return the newest articles that match a query as a feed. A blank query matches all.
 
-    ``address`` is where the feed itself can be had, if it can; ``page`` shows people the same. Raises
-    :class:`ArgumentError` for an unknown ``kind``, :class:`newsbot.errors.DataError` kinds.
+    ``address`` is the URL of the feed, if it has one; ``page`` is a page with the same articles. Raises
+    :class:`ArgumentError` for an unknown ``kind``, and :class:`newsbot.errors.DataError` kinds.
     """
-    hits = storage.texts.search(query, where, limit=limit, by_time=True)
+    hits = search.find(query, where, limit=limit, by_time=True)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
     title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
     identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"
@@ -57,9 +57,9 @@ def to_feed(
     identity: str = "urn:newsbot:feed",
     page: str = "",
 ) -> bytes:
-    """Return articles as a feed, in the given order. ``identity`` is a URI that stays that of this feed."""
+    """Return articles as a feed in the given order. ``identity`` is the permanent URI of the feed."""
     if kind not in TYPES:
-        raise ArgumentError(f"{kind}: is no kind of feed (there is: {', '.join(TYPES)})")
+        raise ArgumentError(f"{kind}: is not a kind of feed (allowed: {', '.join(TYPES)})")
     given = list(articles)
     if kind == "atom":
         root = _atom(given, title, address, identity)
@@ -122,7 +122,7 @@ def _add(parent: ET.Element, name: str, text: str | None = None, **attributes: s
 
 
 def _clean(text: str) -> str:
-    """Return ``text`` without the signs that XML 1.0 has no place for."""
+    """Return ``text`` without characters that XML 1.0 does not allow."""
     return _NO_XML.sub("", text)
 
 

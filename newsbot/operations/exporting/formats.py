@@ -1,28 +1,32 @@
 """The formats that articles can be exported in, and how to get the writer of one.
 
-A writer takes articles one by one and holds at most one batch of them in memory. What only one
-format needs (pyarrow) is imported when that format is asked for.
+A writer takes articles one by one and holds at most one batch of them in memory. A package that only one
+format needs (pyarrow) is imported when the format is used.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from newsbot import __version__
-from newsbot.errors import UserError
+from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
 from newsbot.warc.records import packed, to_record, warc_date
 
 
 class WarcWriter:
-    """Writes a ``warcinfo`` record, then one ``conversion`` record an article; gzip a record.
+    """Writes a ``warcinfo`` record, then a ``conversion`` record for each article, each gzipped.
 
     A file named ``.warc`` (without ``.gz``) is not compressed.
     """
@@ -49,12 +53,12 @@ class WarcWriter:
         # The same version of the same article has the same id in every export.
         identity = uuid5(NAMESPACE_URL, f"{article.canonical_url}#{article.version}-{article.content_hash}")
         self._write(
-            json_bytes(article.as_row()),
+            json_bytes(article.to_dict()),
             {
                 "WARC-Type": "conversion",
                 "WARC-Record-ID": identity.urn,
                 "WARC-Date": warc_date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
-                "WARC-Target-URI": article.canonical_url,  # ASCII, as a header needs
+                "WARC-Target-URI": article.canonical_url,  # headers must be ASCII
                 "Content-Type": "application/json",
             },
         )
@@ -67,43 +71,52 @@ class WarcWriter:
         self._stream.write(packed(record) if self._compress else record)
 
 
+_FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\u200b\ufeff]*[=+@＝＋－＠-]")
+"""Spreadsheets skip blanks before a formula, and some read signs of full width."""
 COLUMNS = tuple(field.name for field in fields(Article))
 
 
 class JsonLinesWriter:
-    """One article a line."""
+    """Writes one article per line."""
 
     def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
-        del name  # the same for every file
+        del name  # the format does not depend on it
         self._stream = stream
 
     def write(self, article: Article) -> None:
         """Write one line."""
-        self._stream.write(json_bytes(article.as_row()) + b"\n")
+        self._stream.write(json_bytes(article.to_dict()) + b"\n")
 
     def close(self) -> None:
         """Nothing is left to write."""
 
 
 class CsvWriter:
-    """A header and one row an article."""
+    """Writes a header and one row per article.
 
-    def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
+    Spreadsheets execute cells that begin like a formula. Unless ``raw``, an apostrophe is put before them.
+    ``excel`` adds a byte order mark, without which Excel does not recognise UTF-8.
+    """
+
+    def __init__(self, stream: BinaryIO, *, name: str = "", raw: bool = False, excel: bool = False) -> None:
         del name
+        if excel:
+            stream.write(BOM_UTF8)
+        self._cell = _cell if raw else defused
         self._csv = csv.writer(_Utf8(stream))
         self._csv.writerow(COLUMNS)
 
     def write(self, article: Article) -> None:
         """Write one row."""
-        row = article.as_row()
-        self._csv.writerow([_cell(row[column]) for column in COLUMNS])
+        row = article.to_dict()
+        self._csv.writerow([self._cell(row[column]) for column in COLUMNS])
 
     def close(self) -> None:
         """Nothing is left to write."""
 
 
 class _Utf8:
-    """What ``csv`` writes to: text in, bytes out. Closes nothing (the stream may be stdout)."""
+    """A text stream for ``csv`` that writes UTF-8 to a binary stream. It does not close it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -113,7 +126,7 @@ class _Utf8:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, becomes its JSON escape."""
+    """Return JSON in UTF-8. A lone surrogate, which UTF-8 cannot encode, becomes a JSON escape."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -123,8 +136,14 @@ def _cell(value: Any) -> Any:
     return value
 
 
+def defused(value: Any) -> Any:
+    """Return a value for a CSV cell that spreadsheets do not treat as a formula."""
+    cell = _cell(value)
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
 class Writer(Protocol):
-    """Writes articles to the stream it was made for."""
+    """Writes articles to a stream."""
 
     def write(self, article: Article) -> None:
         """Take one article."""
@@ -133,16 +152,13 @@ class Writer(Protocol):
         """Write what is left and the end of the file; the stream stays open."""
 
 
-class WriterType(Protocol):
-    """Makes a writer for a stream."""
-
-    def __call__(self, stream: BinaryIO, *, name: str) -> Writer:
-        """``name`` is the file's name, or empty for a stream without one."""
+WriterType = Callable[..., Writer]
+"""Creates a writer for a stream. ``name=``: the name of the file, or empty for a stream without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: where its writer is, and the package it needs beyond newsbot's own."""
+    """A format: the location of its writer, and the extra package that it needs."""
 
     name: str
     module: str
@@ -173,17 +189,26 @@ FORMATS = {
 
 
 def format_of(path: Path | None) -> Format:
-    """Return the format that the file's name says, else JSON lines."""
+    """Return the format for the suffix of a file name; JSON lines if it is unknown.
+
+    Raises :class:`ArgumentError` for the suffix of a spreadsheet, and for one that is probably misspelt.
+    """
     for format_ in FORMATS.values():
         if path is not None and path.name.lower().endswith(format_.suffixes):
             return format_
+    suffix = path.suffix.lower() if path is not None else ""
+    known = [known for format_ in FORMATS.values() for known in format_.suffixes]
+    near = get_close_matches(suffix, known, n=1, cutoff=0.75) if suffix != ".json" else []
+    if near or suffix.startswith((".xls", ".xsl", ".ods")):
+        hint = f"is {near[0]!r} meant" if near else "spreadsheets read .csv (with --excel)"
+        raise ArgumentError(f"{path}: no format has the ending {suffix!r}; {hint}; --format NAME takes any")
     return FORMATS["jsonl"]
 
 
 def writer_of(format_: Format) -> WriterType:
-    """Return what makes writers of the format.
+    """Return the writer type of a format.
 
-    Raises :class:`UserError` that says what to install when the format's package is missing.
+    Raises :class:`UserError` with an installation hint if the package of the format is missing.
     """
     try:
         module = import_module(format_.module)

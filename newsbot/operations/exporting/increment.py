@@ -1,9 +1,9 @@
-"""Incremental exports: each begins where the last one of the same name ended, and has each version of an
-article once.
+"""Incremental exports: each continues where the last one of the same name ended.
 
-The state is a note in the storage. A file is written under a temporary name; then the note says that it is
-about to get its own; then it gets it; then the note says that it is done. Whoever comes after a crash sees by
-the temporary file whether the third step was done: it is gone if it was.
+Each version of an article is exported once. The state is a note in the storage with the cursor behind the
+last exported change. An export has four steps: write the file under a temporary name, record in the note that
+it will be renamed, rename it, record that it is done. After a crash, a missing temporary file shows that it
+was renamed.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from newsbot.clock import Clock, system_clock
 from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Article
+from newsbot.storage.articles import Articles
 from newsbot.storage.notes import Notes
 
 
 @contextmanager
 def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
-    """Give a stream to write to: stdout for None, else ``path``.
+    """Yield a binary stream: stdout for None, otherwise the file ``path``.
 
-    The file is written beside its place under another name and moved there at the end, so that an
-    export that fails leaves the old file as it was. Raises :class:`UserError` for what the file
-    system refuses.
+    The file is written under a temporary name in the same folder and renamed at the end, so that a failed
+    export leaves the old file unchanged. Raises :class:`UserError` for errors of the file system.
     """
     if path is None:
         yield sys.stdout.buffer
@@ -61,32 +61,49 @@ def _replacing(place: Path) -> Iterator[BinaryIO]:
 
 
 KIND = "export"
-SETTLE = 60.0
-"""Seconds. What is younger waits for the next export: a worker whose clock is behind, or whose transaction
-takes a while, may store something that looks older than what was exported."""
+_AT_ONCE = 100
+"""The most articles in memory."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
-Write = Callable[[BinaryIO, Path, float, float], int]
-"""Writes all that was stored after the first moment, up to the second, for a file of this name; how many."""
+Write = Callable[[BinaryIO, Path, str], tuple[int, str]]
+"""Writes all changes after a cursor (:meth:`newsbot.storage.articles.Articles.changes_since`) to a stream.
+
+Takes stream, path and cursor. Returns the number of articles and the cursor after the last change."""
+
+
+class Following:
+    """The changed articles after a cursor, up to the current end of the changes."""
+
+    def __init__(self, articles: Articles, cursor: str) -> None:
+        self._articles = articles
+        self.cursor = cursor
+        """The position after the last article that was yielded."""
+
+    def articles(self) -> Iterator[Article]:
+        """Yield the articles in the order of the changes, without removed ones."""
+        while True:
+            changes = self._articles.changes_since(self.cursor, _AT_ONCE)
+            yield from (one.article for one in changes.found if one.article is not None)
+            self.cursor = changes.cursor
+            if len(changes.found) < _AT_ONCE:
+                return
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an export gave: ``file`` is None if there was nothing new."""
+    """The result of an export. ``file`` is None if there was nothing new."""
 
     file: Path | None
     articles: int
     finished: Path | None = None
-    """A file of an earlier run that was whole and not yet noted."""
+    """A complete file of an earlier run that was not recorded yet."""
 
 
-def export_new(
-    notes: Notes, name: str, path: Path, options: dict[str, Any], write: Write, *, clock: Clock = system_clock
-) -> Written:
+def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], write: Write) -> Written:
     """Write what is new since the last export called ``name`` to a numbered file beside ``path``.
 
-    ``options`` are those of the export: it is refused if they differ from the last time's. Raises
-    :class:`newsbot.errors.UserError` kinds.
+    ``options`` are the options of the export. It is refused if they differ from those of the last export.
+    Raises :class:`newsbot.errors.UserError` kinds.
     """
     if not _NAME.fullmatch(name):
         raise ArgumentError(f"--new {name}: letters, digits, dots and hyphens only, at most 64")
@@ -94,7 +111,7 @@ def export_new(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path.parent, name):
-            return _Export(notes, name, path, clock).run(options, write)
+            return _Export(notes, name, path).run(options, write)
     except BlockingIOError as error:
         raise UserError(f"{name}: another export of this name is running") from error
     except OSError as error:
@@ -102,9 +119,8 @@ def export_new(
 
 
 class _Export:
-    def __init__(self, notes: Notes, name: str, path: Path, clock: Clock) -> None:
+    def __init__(self, notes: Notes, name: str, path: Path) -> None:
         self._notes, self._name, self._path = notes, name, path
-        self._now = clock()
         self._part = path.with_name(f".{name}.export.part")
         self._state: dict[str, Any] = notes.all(KIND).get(name, {})
 
@@ -112,16 +128,13 @@ class _Export:
         if self._state.get("options", options) != options:
             raise ArgumentError(f"the export {self._name} was begun with other options; choose another name")
         finished = self._finish_last()
-        after, until = float(self._state.get("until", -1.0)), self._now - SETTLE
-        if until <= after:
-            return Written(None, 0, finished)
         number = int(self._state.get("number", 0)) + 1
         file = _numbered(self._path, number)
-        count = self._write(write, file, after, until)
-        state = {"until": until, "number": number - (not count), "options": options}
+        count, cursor = self._write(write, file, str(self._state.get("cursor", "")))
+        state = {"cursor": cursor, "number": number - (not count), "options": options}
         if count:
             if file.exists():
-                raise UserError(f"{file}: exists and is no export of {self._name}; move it away")
+                raise UserError(f"{file}: exists and is not an export of {self._name}; move it away")
             self._save(self._state | {"options": options, "pending": {**state, "file": str(file)}})
             self._part.replace(file)
             _sync(file.parent)
@@ -131,20 +144,20 @@ class _Export:
         return Written(file if count else None, count, finished)
 
     def _finish_last(self) -> Path | None:
-        """Bring the state of an export that was broken off to its end, or take it back."""
+        """Complete the state of an interrupted export, or roll it back."""
         pending = self._state.pop("pending", None)
         if pending is None or self._part.exists():
-            return None  # it is written anew
+            return None  # the changes are exported again
         file = Path(pending.pop("file"))
         self._save(pending)
         return file
 
-    def _write(self, write: Write, file: Path, after: float, until: float) -> int:
+    def _write(self, write: Write, file: Path, cursor: str) -> tuple[int, str]:
         with self._part.open("wb") as stream:
-            count = write(stream, file, after, until)
+            written = write(stream, file, cursor)
             stream.flush()
             os.fsync(stream.fileno())
-        return count
+        return written
 
     def _save(self, state: dict[str, Any]) -> None:
         self._state = state

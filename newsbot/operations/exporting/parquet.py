@@ -1,4 +1,4 @@
-"""Articles as Apache Parquet, typed: times are UTC timestamps, lists are lists."""
+"""Articles as Apache Parquet with types: times are UTC timestamps, lists are lists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
         ("relation", pa.string()),
         ("similarity", pa.float64()),
         ("duplicate_of", pa.string()),
-        ("derived_from", pa.string()),
+        ("derived_from", _TEXTS),
         ("version", pa.int32()),
         ("rights", pa.map_(pa.string(), pa.string())),
         ("extraction", pa.map_(pa.string(), pa.string())),

@@ -1,6 +1,6 @@
-"""Articles from files of others: WARC, CC-NEWS among them.
+"""Articles from WARC files of others, such as CC-NEWS.
 
-* ``importer``: brings archived pages through the same pipelines as fetched ones
+* ``importer``: sends archived pages through the pipelines of the crawl
 """
 
 from newsbot.operations.importing.importer import HEADINGS, Importer, Progress

@@ -1,21 +1,24 @@
 """Imports articles from WARC files: each archived page goes through the same pipelines as a fetched one.
 
-Where a file stands is noted in the storage, so that an import that is broken off goes on there. A page that
-is an article is known from then on: no crawl fetches it as a new one.
+A file is local or has a URL, from which it is streamed. The position in a file is stored, so that an
+interrupted import continues there. Imported pages with an article are known afterwards: a crawl does not
+fetch them as new ones.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
@@ -37,35 +40,67 @@ from newsbot.rules.schema import Rule
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.warc.reader import Page, WarcFault, read_records
+from newsbot.warc.reader import Page, Stream, WarcFault, next_member, read_records
+from newsbot.warc.remote import RemoteFault, RemoteFile
+
+logger = logging.getLogger(__name__)
 
 KIND = "import"
 NOTE_EVERY = 5.0
-"""Seconds between two notes of where a file stands."""
+"""Seconds between two writes of the position in a file."""
 _HEAD = 64 * 1024
-HEADINGS = ("records", "pages", "new", "updated", "unchanged", "duplicates", "no article", "refused")
+HEADINGS = (
+    "records",
+    "pages",
+    "new",
+    "updated",
+    "unchanged",
+    "duplicates",
+    "no article",
+    "refused",
+    "other sites",
+    "damaged",
+)
+MAX_NAMED = 10
+"""The most damaged records of a file that are listed."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where the import of one file stands."""
+    """The progress of the import of one file."""
 
-    path: Path
+    name: str
     key: str
     offset: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     done: bool = False
     fault: str = ""
+    damaged: list[str] = field(default_factory=list)
+    """Position and error of the first damaged records."""
     before: bool = False
-    """It was imported by an earlier command: the counts are those of then."""
+    """Whether it was imported by an earlier command. Then the counts are from that command."""
+
+
+def is_address(name: str) -> bool:
+    """Return True if ``name`` is a URL, not a local file."""
+    return name.startswith(("http://", "https://"))
+
+
+def _identity(stream: BinaryIO) -> bytes:
+    """Return the identity of a local file, which does not depend on its path."""
+    head = stream.read(_HEAD)
+    return head + str(os.fstat(stream.fileno()).st_size).encode()
 
 
 class Importer:
-    """Imports files one after the other; ``tell`` is called now and then with what is under way."""
+    """Imports files one after the other. ``tell`` is called from time to time with the progress."""
 
-    def __init__(self, settings: Settings, *, source: str | None = None) -> None:
-        """Open the data and make the pipelines. Raises :class:`newsbot.errors.UserError` kinds."""
-        self._source = source
+    def __init__(self, settings: Settings, *, sites: frozenset[str] | None = None) -> None:
+        """Open the data and create the pipelines. ``sites``: import only pages of these sites; None: of all.
+
+        Raises :class:`newsbot.errors.UserError` kinds.
+        """
+        self._sites = sites
         self._crawler = Crawler(NewsSpider, settings)
         self._crawler.stats = MemoryStatsCollector(self._crawler)
         self._crawl = Crawl.of(self._crawler)
@@ -76,18 +111,31 @@ class Importer:
         self._crawl.open()
 
     def close(self) -> None:
-        """Write the books of the sites and close the data."""
+        """Write the counters of the sites and close the data."""
         self._crawl.write_sites()
         self._crawl.close()
 
-    def run(self, path: Path, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
-        """Import a file, from where the last import of it stopped. Raises :class:`UserError` kinds."""
+    def run(self, name: str, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
+        """Import a file (path or URL), starting where its last import stopped.
+
+        Raises :class:`UserError` kinds.
+        """
         try:
-            progress = self._begin(path, again=again)
-            if not progress.done:
-                asyncio.run(self._import(progress, tell))
+            if not is_address(name):
+                with Path(name).open("rb") as stream:
+                    return self._run(name, _identity(stream), stream, again=again, tell=tell)
+            agent = str(self._crawler.settings["USER_AGENT"])
+            with closing(RemoteFile(name, agent, logger.warning)) as remote:
+                return self._run(name, name.encode(), remote, again=again, tell=tell)
         except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
+            raise UserError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+    def _run(
+        self, name: str, identity: bytes, stream: Stream, *, again: bool, tell: Callable[[Progress], None]
+    ) -> Progress:
+        progress = self._begin(name, identity, again=again)
+        if not progress.done:
+            asyncio.run(self._import(progress, stream, tell))
         return progress
 
     def _make_pipelines(self, settings: Settings) -> list[Any]:
@@ -99,50 +147,63 @@ class Importer:
                 continue
         return made
 
-    def _begin(self, path: Path, *, again: bool) -> Progress:
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            head = stream.read(_HEAD)
-        what = f"{size}" if self._source is None else f"{size} {self._source}"  # another site: another import
-        key = hashlib.blake2b(head + what.encode(), digest_size=16).hexdigest()
+    def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
+        sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # progress by sites
         note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
-        return Progress(path, key, int(note.get("offset", 0)), counts, done, before=done)
+        return Progress(name, key, int(note.get("offset", 0)), counts, done, before=done)
 
     def _note(self, progress: Progress) -> None:
         note = {
-            "path": str(progress.path),
+            "path": progress.name,
             "offset": progress.offset,
             "counts": dict(progress.counts),
             "done": progress.done,
         }
         self._context.notes.save(KIND, progress.key, note)
 
-    async def _import(self, progress: Progress, tell: Callable[[Progress], None]) -> None:
-        noted = time.monotonic()
-        counts = progress.counts.copy()
-        with progress.path.open("rb") as stream:
-            try:
-                for record in read_records(stream, start=progress.offset, max_body=self._max_body):
-                    counts["records"] += 1
-                    if record.page is not None:
-                        counts["pages"] += 1
-                        counts[await self._take(record.page, progress.path)] += 1
-                    if record.end is not None:
-                        progress.offset, progress.counts = record.end, counts.copy()
-                    if time.monotonic() - noted >= NOTE_EVERY:
-                        self._note(progress)
-                        tell(progress)
-                        noted = time.monotonic()
-            except WarcFault as error:
-                progress.fault = str(error)
+    async def _import(self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]) -> None:
+        try:
+            while (fault := await self._import_records(progress, stream, tell)) is not None:
+                beyond = next_member(stream, progress.offset + 1)
+                if beyond is None:
+                    raise fault
+                progress.counts["damaged"] += 1
+                if len(progress.damaged) < MAX_NAMED:
+                    progress.damaged.append(f"byte {progress.offset}: {fault}")
+                progress.offset = beyond
+        except (WarcFault, RemoteFault) as error:
+            progress.fault = str(error)
         progress.done = not progress.fault
-        progress.counts = counts
         self._note(progress)
 
-    async def _take(self, page: Page, path: Path) -> str:
-        """Bring one page through; return the heading under which it counts."""
+    async def _import_records(
+        self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]
+    ) -> WarcFault | None:
+        """Import to the end or to the first unreadable record; return the fault of that record."""
+        noted = time.monotonic()
+        counts = progress.counts.copy()
+        try:
+            for record in read_records(stream, start=progress.offset, max_body=self._max_body):
+                counts["records"] += 1
+                if record.page is not None:
+                    counts["pages"] += 1
+                    counts[await self._take(record.page, progress.name)] += 1
+                if record.end is not None:
+                    progress.offset, progress.counts = record.end, counts.copy()
+                if time.monotonic() - noted >= NOTE_EVERY:
+                    self._note(progress)
+                    tell(progress)
+                    noted = time.monotonic()
+        except WarcFault as fault:
+            return fault
+        progress.counts = counts
+        return None
+
+    async def _take(self, page: Page, file: str) -> str:
+        """Send one page through the pipelines; return the name of the counter for its outcome."""
         if page.status != 200 or page.body is None:
             return "refused"
         try:
@@ -150,8 +211,8 @@ class Importer:
             canonical = canonicalize(page.url, rule.drop_query)
         except ValueError:
             return "refused"
-        if self._source is not None and rule.domain != self._source:
-            return "refused"
+        if self._sites is not None and rule.domain not in self._sites:
+            return "other sites"
         if classify(rule, canonical).denied:
             return "refused"
         try:
@@ -160,7 +221,7 @@ class Importer:
             return "no article"
         said = await self._keep(article)
         if said != "refused":
-            self._know(page, rule, article.fetched_at or self._context.now(), path)
+            self._know(page, rule, article.fetched_at or self._context.now(), file)
         return said
 
     def _read(self, page: Page, rule: Rule) -> Article:
@@ -174,10 +235,11 @@ class Importer:
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
         memory = self._crawl.sites.shared_lines.of(rule.domain)
-        article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory)
+        vouched = self._crawl.sites.url_learning.vouches(rule, page.url)
+        article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
-        memory.learn(article.url, article.text.splitlines())
+        memory.learn(article.url, article.shown.splitlines())
         return article
 
     async def _keep(self, article: Article) -> str:
@@ -192,8 +254,8 @@ class Importer:
             return headings.get(getattr(error, "reason", ""), "refused")
         return "new" if article.version == 1 else "updated"
 
-    def _know(self, page: Page, rule: Rule, at: datetime, path: Path) -> None:
-        """Record the page as fetched, unless it is known better, so that no crawl takes it for a new one."""
+    def _know(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
+        """Record the page as fetched, unless more is known of it: a crawl must not fetch it as new."""
         context, moment = self._context, at.timestamp()
         if self._crawl.removals.covers(
             fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)
@@ -206,6 +268,8 @@ class Importer:
         record.state, record.http_status = "done", page.status
         record.last_fetched = record.last_full_fetch = moment
         record.checks = 1
-        record.history.append({"at": moment, "event": EventKind.IMPORTED.value, "file": path.name})
+        record.history.append(
+            {"at": moment, "event": EventKind.IMPORTED.value, "file": file.rpartition("/")[2]}
+        )
         context.storage.pages.discover([record])
         context.frontier.mark_done([entry], None)

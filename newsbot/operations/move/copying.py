@@ -1,4 +1,4 @@
-"""Copies everything batch by batch; each batch is noted when it is safe on the other side."""
+"""Copies everything in batches. A batch is recorded in the journal when it is safe on the target."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
 LINE_EVERY = 10_000
-"""Where there is no terminal, a line is written for so many things."""
+"""Without a terminal, a line is written for each so many items."""
 
 Totals = Mapping[str, int]
-"""About how many there are of what is reported; what is not in it has no end that is known."""
+"""Approximate totals by kind. The total of a kind that is missing here is unknown."""
 
 
 @contextmanager
 def bars(console: Console, totals: Totals) -> Iterator[Report]:
-    """Give a function that draws a bar for each kind."""
+    """Yield a function that draws a progress bar for each kind."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as drawn:
         tasks: dict[str, TaskID] = {}
@@ -48,7 +48,7 @@ def bars(console: Console, totals: Totals) -> Iterator[Report]:
 
 
 def lines(write: Callable[[str], None], totals: Totals) -> Report:
-    """Return a function that writes a line for every so many things."""
+    """Return a function that writes a line for each :data:`LINE_EVERY` items."""
     told: dict[str, int] = {}
 
     def show(kind: str, number: int) -> None:
@@ -60,7 +60,7 @@ def lines(write: Callable[[str], None], totals: Totals) -> Report:
 
 
 def _close(drawn: Progress, tasks: Iterable[TaskID]) -> None:
-    """What was counted is all there was."""
+    """Set the total of each bar to the counted number."""
     for task in tasks:
         drawn.update(task, total=drawn.tasks[task].completed)
 
@@ -69,13 +69,13 @@ BATCH = 500
 OWNER = "move"
 _RIGHT_SECONDS = 60.0
 Report = Callable[[str, int], None]
-"""Told what kind of thing has been moved, and how many of it so far."""
+"""Called with a kind and the number of its items moved so far."""
 
 _Thing = TypeVar("_Thing")
 
 
 def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
-    """Copy what is chosen; what the journal knows is left out. Raises :class:`DataError` kinds."""
+    """Copy the chosen data except what the journal has recorded. Raises :class:`DataError` kinds."""
     assert source.storage is not None
     choice.prepare(source.storage)
     if target.storage is not None:
@@ -87,7 +87,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
     if target.index is not None:
-        # a sample's texts are few where they have arrived
+        # a sample has few texts, so its near-duplicates are read from the target
         texts = source.storage if choice.everything else target.storage or source.storage
         rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
@@ -144,15 +144,16 @@ def _copy_frontier(
         moved += len(missing)
         report("queue", moved)
     _copy_hosts(source.frontier, target, hosts, choice, report)
-    if began is not None and isinstance(target, LeanFrontier):  # only who has the right may say it
+    if began is not None and isinstance(target, LeanFrontier):  # take the right first
         target.refill(OWNER, ttl=_RIGHT_SECONDS)
         target.refill(OWNER, ttl=_RIGHT_SECONDS, until=began)
 
 
 def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
-    """Return until when a frontier that keeps only what is due soon has all, once the copying is done.
+    """Return the horizon of a frontier that keeps only entries that are due soon.
 
-    That is counted from the first beginning: what an earlier run left to the storage is not looked at again.
+    After the copying it holds all entries due before this time. It is computed from the start of the first
+    run: entries that an earlier run left to the storage are not read again.
     """
     if not isinstance(target, LeanFrontier):
         return None
@@ -163,14 +164,14 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
 
 def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
     if choice.of_articles:
-        return iter(())  # a sample is for reading: its pages are known, nothing waits
+        return iter(())  # a sample is for reading: its pages are known, but none is queued
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
 
 def _missing(
     source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord], choice: Choice
 ) -> list[EntryCopy]:
-    """Return entries for pages that the target does not know: the source keeps no more of them than that."""
+    """Return entries for pages that the target does not know. The source has only their page records."""
     keys = [page.fingerprint for page in pages]
     known, here = target.known(keys), source.known(keys)
     return [

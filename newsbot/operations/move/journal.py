@@ -1,4 +1,4 @@
-"""The progress of a move, in a small file: if it is killed, the same command continues there."""
+"""The progress of a move, in a small file. If a move is killed, the same command continues it."""
 
 from __future__ import annotations
 
@@ -12,64 +12,66 @@ NAME = "move.json"
 
 
 class Journal:
-    """``what`` says what is moved where; a file of another move is refused. Raises :class:`DataError`."""
+    """The journal of a move. ``what`` describes the move; the file of another move is refused.
+
+    Raises :class:`DataError`."""
 
     def __init__(self, folder: Path, what: dict[str, Any]) -> None:
         self.path = folder / NAME
         self._what = what
         self._kept: dict[str, Any] = {"what": what, "fixed": {}, **_new()}
         self.found = self.path.exists()
-        """True when a move was begun before."""
+        """True if the move was started before."""
         if self.found:
             self._read()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start again from the beginning."""
         self._kept |= _new()
         self.found = False
 
     def begin(self) -> None:
-        """Write the file, if there is none: what reaches the other side from now on is this move's."""
+        """Write the file if it is missing. Data that reach the target from now on belong to this move."""
         if not self.found:
             self._write()
 
     def fixed(self, name: str, value: str) -> str:
-        """Return what had this name when the move began; if it begins now, that is ``value``."""
+        """Return the value that ``name`` had at the start of the move; if it starts now, store ``value``."""
         return str(self._kept["fixed"].setdefault(name, value))
 
     @property
     def finished(self) -> str | None:
-        """When the move ended (ISO 8601), None: it has not."""
+        """When the move ended (ISO 8601); None if it has not ended."""
         moment: str | None = self._kept["finished"]
         return moment
 
     def after(self, kind: str) -> str:
-        """Return the key behind which to go on."""
+        """Return the key after which to continue."""
         return str(self._kept["after"].get(kind, ""))
 
     def moved(self, kind: str) -> int:
-        """Return how many of a kind have been moved."""
+        """Return how many items of a kind have been moved."""
         return int(self._kept["done"].get(kind, 0))
 
     def note(self, kind: str, after: str, moved: int) -> None:
-        """Keep that ``moved`` of a kind are safe on the other side, the last one with this key."""
+        """Record that ``moved`` items are safe on the target; ``after`` is the key of the last one."""
         self._kept["after"][kind] = after
         self._kept["done"][kind] = self.moved(kind) + moved
         self._write()
 
     @property
     def filled_until(self) -> float | None:
-        """Until when the queue on the other side has all that is due (POSIX seconds), once all is copied."""
+        """The time (POSIX seconds) before which the target queue is complete after the copying."""
         until: float | None = self._kept.get("filled_until")
         return until
 
     def note_filled_until(self, moment: float) -> None:
-        """Keep that time."""
+        """Store the time of :meth:`filled_until`."""
         self._kept["filled_until"] = moment
         self._write()
 
     def finish(self, moment: str) -> None:
-        """Keep that all is done."""
+        """Record that the move is complete."""
         self._kept["finished"] = moment
         self._write()
 
@@ -78,22 +80,22 @@ class Journal:
             kept = json.loads(self.path.read_text(encoding="utf8"))
             known = kept["what"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{self.path}: cannot be read ({error}); remove it to begin anew") from error
+            raise DataError(f"{self.path}: cannot be read ({error}); remove it to start again") from error
         if known != self._what and kept.get("finished"):
-            self.found = False  # that one is history
+            self.found = False  # the journal of a completed move does not count
             return
         if known != self._what:
             raise DataError(
                 f"{self.path}: another move was begun here ({_told(known)}; now: {_told(self._what)}); "
-                "finish that one, or remove the file to begin anew"
+                "finish that one, or remove the file to start again"
             )
         self._kept = kept
 
     def _write(self) -> None:
-        """Replace the file in one step: a reader sees the old one or the new one."""
+        """Replace the file atomically."""
         new = self.path.with_suffix(".new")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             new.write_text(json.dumps(self._kept), encoding="utf8")
             new.replace(self.path)
         except OSError as error:

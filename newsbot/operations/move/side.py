@@ -1,4 +1,4 @@
-"""One of the two ends of a move."""
+"""One end of a move (source or target), and the choice of data."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
-    """A frontier that can be copied whole: all of ours."""
+    """A frontier that can be copied completely. All frontiers of newsbot can."""
 
 
 @dataclass(slots=True)
 class Side:
-    """The backends of one end; None: this role is not moved."""
+    """The backends of one end. None: this backend is not moved."""
 
     storage: Storage | None = None
     frontier: WholeFrontier | None = None
@@ -48,7 +48,7 @@ class Side:
 
     @classmethod
     def open(cls, settings: SettingsLike, *, storage: bool = True, frontier: bool = True) -> Side:
-        """Open what the settings name. Raises :class:`newsbot.errors.DataError`."""
+        """Open the backends of the settings. Raises :class:`newsbot.errors.DataError`."""
         side = cls()
         with ExitStack() as opened:
             if storage:
@@ -67,12 +67,12 @@ class Side:
         self._opened.close()
 
     def check_idle(self) -> None:
-        """Raise :class:`DataError` while a crawl works on this side."""
+        """Raise :class:`DataError` while a crawl uses this side."""
         if self.frontier is not None:
             check_idle(self.frontier)
 
     def totals(self) -> dict[str, int]:
-        """About how many there are of each kind, by the names under which they are reported."""
+        """Return approximate totals by kind, under the names used in reports."""
         found: dict[str, int] = {}
         if self.storage is not None:
             found = self.storage.dump.count()
@@ -85,7 +85,7 @@ class Side:
         return found
 
     def holds_something(self) -> bool:
-        """Return True if there is anything on this side."""
+        """Return True if this side holds any data."""
         storage, frontier = self.storage, self.frontier
         if storage is not None and any(islice(storage.pages.iter(), 1)):
             return True
@@ -95,7 +95,7 @@ class Side:
 
 
 def check_idle(frontier: FrontierTransfer) -> None:
-    """Raise :class:`DataError` while a crawl works on this queue."""
+    """Raise :class:`DataError` while a crawl uses this frontier."""
     owners = frontier.at_work()
     working = set(owners) - set(dead_owners(owners))
     if working:
@@ -106,17 +106,18 @@ def check_idle(frontier: FrontierTransfer) -> None:
 
 
 KINDS = ("pages", "articles", "texts", "aliases")
-"""What a storage holds, in the order in which it is copied."""
+"""Kinds of data in a storage, in the order of copying."""
 NOTES = (REMOVED,)
-"""Kinds of notes that go with every part; others are learned anew."""
+"""Kinds of notes that are copied even with a part of the data. Others are learned again."""
 
 
 @dataclass(slots=True)
 class Choice:
-    """``sites``: domains; None: all. ``since``, ``until``: when articles were published (or else fetched).
-    ``max_articles``: that many of them, taken at random; None: all.
+    """The choice of data to move.
 
-    Chosen articles are remembered by their keys: some 300 bytes each.
+    ``sites``: domains; None: all. ``since``, ``until``: bounds of the publication time (of the fetch time if
+    unknown). ``max_articles``: size of a random sample; None: all. The keys of chosen articles are kept
+    in memory, about 300 bytes each.
     """
 
     sites: tuple[str, ...] | None = None
@@ -128,16 +129,16 @@ class Choice:
 
     @property
     def everything(self) -> bool:
-        """True when nothing is left out."""
+        """True if nothing is left out."""
         return self.sites is None and not self.of_articles
 
     @property
     def of_articles(self) -> bool:
-        """True when only some articles are wanted: something to read, nothing that waits to be fetched."""
+        """True if only some articles are chosen: for reading, so nothing is queued."""
         return (self.max_articles, self.since, self.until) != (None, None, None)
 
     def prepare(self, storage: Storage) -> None:
-        """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
+        """Choose the articles. Their keys are hashes, so the first ones are a random sample."""
         if not self.of_articles:
             return
         self._articles = set()
@@ -145,7 +146,7 @@ class Choice:
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             self._pages.add(copy.fingerprint)
-            with suppress(ValueError):  # an address that nobody can ask for
+            with suppress(ValueError):  # a URL that cannot be requested
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
     def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
@@ -156,9 +157,9 @@ class Choice:
         return some if self._articles is None else filter(self._is_chosen, some)
 
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
-        """Yield the pages of the chosen articles: to look for them among all would take too long.
+        """Yield the pages of the chosen articles without a scan of all pages, which takes too long.
 
-        Which referrers they have beyond the first ones is not known then, only how many.
+        Only the first referrers of such a page are copied; of the others only the number.
         """
         left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
         while keys := list(islice(left, AT_ONCE)):
@@ -168,7 +169,7 @@ class Choice:
                     yield PageCopy(page)
 
     def results(self, storage: Storage) -> Iterator[SearchResult]:
-        """Yield what searches over the pages of the chosen sites found."""
+        """Yield the results of searches on pages of the chosen sites."""
         for search in storage.searches.all():
             yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
 
@@ -179,7 +180,7 @@ class Choice:
                 yield from page.checks
 
     def books(self, storage: Storage) -> Iterator[Book]:
-        """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
+        """Yield joined stories, notes and polls; for a part: polls of its sources, and the notes in NOTES."""
         urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
         for book in storage.dump.books():
             if (
@@ -191,13 +192,13 @@ class Choice:
                 yield book
 
     def has_article(self, article: Article) -> bool:
-        """Return True for the articles wanted."""
+        """Return True if an article is chosen."""
         if self._articles is not None:
             return fingerprint(article.canonical_url) in self._articles
         return self.has_site(article.source)
 
     def has_site(self, domain: str) -> bool:
-        """Return True for the sites wanted."""
+        """Return True if a site is chosen."""
         return self.sites is None or domain in self.sites
 
     def _is_in_time(self, copy: ArticleCopy) -> bool:

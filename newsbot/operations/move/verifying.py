@@ -1,4 +1,4 @@
-"""Compares both sides of a move: counts, and checksums that do not depend on the order."""
+"""Compares both sides of a move by counts and by checksums that do not depend on the order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MODULUS = 1 << 128
 
 @dataclass(slots=True)
 class Sum:
-    """How many things, and the sum of their hashes (128 bits)."""
+    """The number of items, and the sum of their hashes (128 bits)."""
 
     count: int = 0
     value: int = 0
 
     def add(self, thing: object) -> None:
-        """Count a thing."""
+        """Add an item."""
         digest = blake2b(_canonical(thing).encode("utf8", "replace"), digest_size=16).digest()
         self.count += 1
         self.value = (self.value + int.from_bytes(digest)) % _MODULUS
@@ -40,7 +40,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One kind of thing on both sides."""
+    """One kind of data on both sides."""
 
     kind: str
     source: Sum
@@ -48,7 +48,7 @@ class Compared:
 
     @property
     def same(self) -> bool:
-        """True when nothing is missing, and nothing differs."""
+        """True if nothing is missing or different."""
         return self.source == self.target
 
 
@@ -103,7 +103,7 @@ def _compare_frontiers(
     choice: Choice,
     report: Callable[[str, int], None],
 ) -> Compared:
-    """Ask both what they know of each page: its state, and when it was fetched, in the frontiers' steps."""
+    """Compare state and fetch time of each page in both frontiers, in batches."""
     ours, theirs = Sum(), Sum()
     for copies in batches(choice.copies(storage, "pages")):
         keys = [copy.page.fingerprint for copy in copies]
@@ -111,7 +111,7 @@ def _compare_frontiers(
         for copy in copies:
             key = copy.page.fingerprint
             if key not in at_source or (choice.of_articles and key in at_target):
-                # a sample is known, and nothing of it waits, whatever it does at the source
+                # pages of a sample are known but not queued, whatever their state in the source
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))
             if key in at_target:
@@ -134,7 +134,7 @@ def _of_fields(thing: Any) -> str:
 
 
 def _normal(value: Any) -> Any:
-    """Return a value as it is the same in all backends: one sort of numbers, times as text."""
+    """Return a value in a form that is the same for all backends: one type of numbers, times as text."""
     if isinstance(value, dict):
         return {str(name): _normal(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

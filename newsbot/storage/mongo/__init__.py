@@ -1,14 +1,14 @@
-"""Storage in MongoDB (a replica set or a sharded cluster): any number of workers share it.
+"""Storage in MongoDB (a replica set or a sharded cluster), which any number of workers share.
 
-A write is acknowledged when a majority has it in its journal, and is idempotent: calling again after a fault
-does no harm. Only this package and ``newsbot.connections.mongo`` import pymongo.
+A write is acknowledged when a majority of the members has it in its journal. Writes are idempotent and can be
+repeated after an error. Only this package and ``newsbot.connections.mongo`` import pymongo.
 """
 
 from __future__ import annotations
 
 from newsbot.connections.mongo import connect
 from newsbot.storage.base import Storage
-from newsbot.storage.mongo.articles import MongoArticles
+from newsbot.storage.mongo.articles import MongoArticles, MongoTexts
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.copying import MongoDump, MongoLoad
 from newsbot.storage.mongo.notes import MongoNotes
@@ -18,16 +18,15 @@ from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.sources import MongoActivity, MongoSites, MongoSources
 from newsbot.storage.mongo.spider_results import MongoChecks, MongoSearches
 from newsbot.storage.mongo.stories import MongoStories
-from newsbot.storage.mongo.words import MongoTexts
 
 __all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):
-    """Opens the database that ``database`` or else the URI names (``newsbot`` if neither does).
+    """Opens the database named by ``database``, else by the URI, else ``newsbot``.
 
-    ``hurried``: an answer that takes longer than a few seconds is a fault (the caller tries again). Raises
-    :class:`newsbot.errors.DataError` kinds, in one line without credentials.
+    With ``hurried`` an answer that takes longer than a few seconds is an error, and the caller tries again.
+    Raises subclasses of :class:`newsbot.errors.DataError`, with one line and without credentials.
     """
 
     place = "MongoDB"
@@ -41,10 +40,9 @@ class MongoStorage(Storage):
         except BaseException:
             server.at.client.close()
             raise
-        texts = MongoTexts(server)
         self.pages = MongoPages(server)
-        self.articles = MongoArticles(server, texts.stored)
-        self.texts = texts
+        self.articles = MongoArticles(server)
+        self.texts = MongoTexts(server)
         self.stories = MongoStories(server)
         self.sources = MongoSources(server)
         self.sites = MongoSites(server)
@@ -54,9 +52,7 @@ class MongoStorage(Storage):
         self.searches = MongoSearches(server)
         self.removal = MongoRemoval(server)
         self.dump = MongoDump(server)
-        self.load = MongoLoad(server, texts.stored)
-        self._close_texts = texts.close
+        self.load = MongoLoad(server)
 
     def close(self) -> None:
-        self._close_texts()
         self.server.at.client.close()

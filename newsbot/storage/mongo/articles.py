@@ -1,22 +1,20 @@
-"""Articles: one document each, with their earlier versions, texts and other URLs in collections of their own.
+"""Articles: one document each. Earlier versions, texts and other URLs have their own collections.
 
-Storing is one transaction: two workers that meet one text write the same ``_id`` in ``texts``, and MongoDB
-lets one of them begin again, which then sees what the other wrote.
+Storing is one transaction. Two workers that store the same text write the same ``_id`` in ``texts``. MongoDB
+then restarts one of the transactions, which sees the result of the other.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.items import Article
-from newsbot.search.index.entry import entry_of
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import KEPT, Stored, Verdict, decide, names_another_page
-from newsbot.storage.articles import MAX_VERSIONS, Articles
-from newsbot.storage.mongo import words
+from newsbot.storage.articles import MAX_VERSIONS, Articles, Changes, RepeatedText, Texts
+from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import (
     KEY,
@@ -36,11 +34,15 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100
+_ORIGIN = (
+    *("published_at", "published_source", "published_precision", "moment", "finer"),
+    *("authors", "extraction"),
+)
 _ANSWER = {"canonical_url": 1, "version": 1}
 
 
 class _Taken(Exception):
-    """Raised so that the transaction, which has claimed the text, is undone."""
+    """Raised to roll back the transaction, which has already claimed the text."""
 
     def __init__(self, stored: Stored) -> None:
         super().__init__(stored.canonical_url)
@@ -48,20 +50,17 @@ class _Taken(Exception):
 
 
 class MongoArticles(Articles):
-    """:class:`newsbot.storage.articles.Articles` in MongoDB; ``on_stored`` is told of new words to index."""
+    """:class:`newsbot.storage.articles.Articles` in MongoDB."""
 
-    def __init__(self, server: Server, on_stored: Callable[[], None]) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
-        self._on_stored = on_stored
 
     def store(self, article: Article, over: str | None = None) -> Stored:
         with self._server.readable() as database:
             try:
-                stored = self._server.transact(partial(_store, database, article, over))
+                return self._server.transact(partial(_store, database, article, over))
             except _Taken as taken:
                 return taken.stored
-        self._on_stored()
-        return stored
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         with self._server.readable() as database:
@@ -77,11 +76,24 @@ class MongoArticles(Articles):
                 found = alias and database["articles"].find_one({"_id": alias["article"]})
         return None if found is None else from_document(found)
 
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        with self._server.readable() as database:
+            return articles_by_key(database, keys)
+
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         with self._server.readable() as database:
             database["articles"].update_one(
                 {"_id": fingerprint(clean(canonical_url))},
-                {"$set": {"rights": harmless(dict(rights)), "stored": time.time()}},
+                {"$set": {"rights": harmless(dict(rights))}, "$unset": changes.UNNUMBERED},
+            )
+
+    def save_origin(self, article: Article) -> None:
+        document = to_document(article)
+        told = {name: document[name] for name in _ORIGIN if name in document}
+        with self._server.readable() as database:
+            database["articles"].update_one(
+                {"_id": document["_id"], "content_hash": document["content_hash"]},
+                {"$set": told, "$unset": changes.UNNUMBERED},
             )
 
     def versions(self, canonical_url: str) -> list[Article]:
@@ -95,46 +107,96 @@ class MongoArticles(Articles):
             return [*map(from_document, earlier), from_document(present)]
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        return self._server.streamed(self._batches(where, "fetched", {}))
+        return self._server.streamed(self._batches(where))
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        if limit <= 0:
+            return []
+        with self._server.readable() as database:
+            found = database["articles"].find(conditions(current(database, where)))
+            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self._server.patience)
+            return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
         with self._server.readable() as database:
             query = conditions(current(database, where))
-            if not query:  # an index is smaller than all texts
+            if not query:  # counting index entries is faster than reading documents with texts
                 return database["articles"].count_documents({}, hint="_id_")
             return database["articles"].count_documents(query)
 
-    def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
-        return self._server.streamed(self._batches(where, "stored", {"$gt": after, "$lte": until}))
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        with self._server.readable():
+            return changes.since(self._server, cursor, limit)
 
-    def _batches(self, where: ArticleFilter | None, order: str, within: Document) -> Iterator[list[Article]]:
-        """Yield articles batch by batch. Which ones, and their order, is fixed at the start (16 bytes an
-        article)."""
+    def end_of_changes(self) -> str:
+        with self._server.readable():
+            return changes.end(self._server)
+
+    def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
+        """Yield articles in batches. The keys and their order are fixed at the start, at 16 bytes an
+        article."""
         database = self._server.at.database
-        still = {order: within} if within else {}
-        asked = conditions(current(database, where)) | still
+        asked = conditions(current(database, where))
         chosen = bytearray()
-        for found in database["articles"].find(asked, {"_id": 1}).sort({order: 1, "_id": 1}):
+        for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
             chosen += found["_id"]
         for start in range(0, len(chosen), _AT_ONCE * KEY):
             some = bytes(chosen[start : start + _AT_ONCE * KEY])
             keys = [some[place : place + KEY] for place in range(0, len(some), KEY)]
-            batch = articles_by_key(database, keys, still)
+            batch = articles_by_key(database, keys)
             yield [batch[key] for key in keys if key in batch]
 
 
-def _store(database: Collections, article: Article, over: str | None, session: Session) -> Stored:
-    """Keep an article. Raises :class:`_Taken`.
+class MongoTexts(Texts):
+    """:class:`newsbot.storage.articles.Texts` in MongoDB."""
 
-    A new one takes four round trips: claim the text, insert the article unless there is one, let its words
-    wait for the index, commit. So it is inserted before it is decided what happens to it.
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def owner(self, source: str, content_hash: str) -> str | None:
+        with self._server.readable() as database:
+            text = database["texts"].find_one({"_id": text_key(source, content_hash)})
+            wanted = {"canonical_url": 1}
+            owner = text and database["articles"].find_one({"_id": text["article"]}, wanted)
+        return str(owner["canonical_url"]) if owner else None
+
+    def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        if limit <= 0:
+            return []
+        counted: list[Document] = [
+            {"$group": {"_id": "$article", "others": {"$sum": 1}}},
+            {"$match": {"others": {"$gte": least - 1}}},
+            {"$sort": {"others": -1, "_id": 1}},
+            {"$limit": limit},
+        ]
+        options: Document = {"allowDiskUse": True, "maxTimeMS": self._server.patience}
+        with self._server.readable() as database:
+            aliases, articles = database["aliases"], database["articles"]
+            others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
+            # The limit was applied before this step, so that fewer than ``limit`` texts may remain.
+            for row in aliases.aggregate(_outgrown(list(others)), **options):
+                others[row["_id"]] -= int(row["gone"])
+            others = {key: number for key, number in others.items() if number >= least - 1}
+            kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
+            found = [
+                RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept
+            ]
+        return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
+
+
+def _store(database: Collections, article: Article, over: str | None, session: Session) -> Stored:
+    """Store an article in a transaction. Raises :class:`_Taken`.
+
+    A new article takes three round trips: claim its text, insert it unless it exists, commit. It is therefore
+    inserted before the decision; :class:`_Taken` undoes that.
     """
-    given = to_document(article) | {"version": 1, "stored": time.time()}
+    given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
     owner, led_to = _claim_text(database, session, given), None
     if owner is not None:
         own = articles.find_one({"_id": key}, session=session)
     else:
+        # The result is the document before the update: None if this call inserted the article.
         own = articles.find_one_and_update(
             {"_id": key}, {"$setOnInsert": given}, upsert=True, session=session
         )
@@ -145,9 +207,6 @@ def _store(database: Collections, article: Article, over: str | None, session: S
         raise _Taken(decision.stored)
     if decision.verdict is Verdict.UPDATED and own is not None:
         _update(database, session, given | {"version": decision.version}, own)
-    if decision.verdict in (Verdict.NEW, Verdict.UPDATED):
-        new = decision.verdict is Verdict.NEW
-        words.add(database, session, entry_of(article, key, decision.version), new=new)
     for address in decision.addresses:
         leads = {"$set": {"article": decision.of["_id"], "url": address}}
         database["aliases"].update_one({"_id": fingerprint(address)}, leads, upsert=True, session=session)
@@ -155,7 +214,10 @@ def _store(database: Collections, article: Article, over: str | None, session: S
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
-    """Note the text as the article's own; return another article of the source that has, or once had, it."""
+    """Record the text as the article's own.
+
+    Returns another article of the source that has, or once had, this text, else None.
+    """
     if not given["content_hash"]:
         return None
     text = database["texts"].find_one_and_update(
@@ -177,11 +239,11 @@ def _led_to(database: Collections, session: Session, key: bytes) -> Document | N
 def _update(database: Collections, session: Session, given: Document, own: Document) -> None:
     key, version = own["_id"], given["version"]
     database["versions"].insert_one(own | {"_id": version_key(key, own["version"])}, session=session)
-    if version > MAX_VERSIONS + 1:  # the first one stays: some pages change at every visit
+    if version > MAX_VERSIONS + 1:  # keep version 1 and the latest ones: some pages change at every visit
         oldest = {"$gt": version_key(key, 1), "$lte": version_key(key, version - MAX_VERSIONS)}
         database["versions"].delete_many({"_id": oldest}, session=session)
     given |= {name: own[name] for name in KEPT}
-    if own["discovered_at"] is not None:  # the first discovery stays
+    if own["discovered_at"] is not None:  # keep the time of the first discovery
         given["discovered_at"] = own["discovered_at"]
         finer = {name: more for name, more in given.pop("finer", {}).items() if name != "discovered_at"}
         if "discovered_at" in own.get("finer", {}):
@@ -192,25 +254,24 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
 
 
 def _readdress(database: Collections, old: str, content_hash: str, new: str, session: Session) -> bool:
-    """Give an article another URL. Its key is that of its URL, so that it is written anew."""
+    """Change the URL of an article. Its ``_id`` depends on the URL, so it is deleted and inserted again."""
     before, after = fingerprint(old), fingerprint(new)
     articles, aliases = database["articles"], database["aliases"]
     own = articles.find_one({"_id": before, "content_hash": content_hash}, session=session)
     if own is None or articles.find_one({"_id": after}, {"_id": 1}, session=session) is not None:
         return False
     articles.delete_one({"_id": before}, session=session)
-    moved = own | {"_id": after, "canonical_url": new, "stored": time.time()}
+    moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None}
     articles.insert_one(moved, session=session)
+    changes.note_removed(database, [before], session)
     texts = _move_versions(database, session, own, after, new)
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
     )
     aliases.delete_many({"_id": {"$in": [before, after]}}, session=session)
     aliases.update_many({"article": before}, {"$set": {"article": after}}, session=session)
-    for naming in ("duplicate_of", "derived_from"):
-        articles.update_many({naming: old}, {"$set": {naming: new}}, session=session)
-    words.forget(database, [before, after], session)
-    words.add_all(database, [entry_of(from_document(moved), after, own["version"])], session)
+    articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
+    articles.update_many({"derived_from": old}, {"$set": {"derived_from.$": new}}, session=session)
     _move_story(database, session, story_id(old), story_id(new))
     return True
 
@@ -218,7 +279,7 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
 def _move_versions(
     database: Collections, session: Session, own: Document, after: bytes, url: str
 ) -> list[str]:
-    """Write the earlier versions under the new key; return the keys of all texts that the article had."""
+    """Write the earlier versions under the new key. Returns the keys of all texts that the article had."""
     asked = all_versions(own["_id"])
     kept = list(database["versions"].find(asked, session=session))
     if kept:
@@ -229,19 +290,35 @@ def _move_versions(
 
 
 def texts_had(database: Collections, session: Session, own: Document, kept: list[Document]) -> list[str]:
-    """Return the keys of all texts that an article had; ``kept`` are its earlier versions."""
+    """Return the keys of all texts that an article had. ``kept`` are its earlier versions that are still
+    stored."""
     texts = [text_key(own["source"], one["content_hash"]) for one in (own, *kept)]
-    if len(kept) < own["version"] - 1:  # some were dropped, and only the texts know which
+    if len(kept) < own["version"] - 1:  # for dropped versions, only ``texts`` still has the keys
         asked = {"_id": texts_of_site(own["source"]), "article": own["_id"]}
         texts += [str(text["_id"]) for text in database["texts"].find(asked, {"_id": 1}, session=session)]
     return texts
 
 
 def _move_story(database: Collections, session: Session, old: str, new: str) -> None:
-    """Let the story that was named after the old URL be named after the new one: another may come there."""
+    """Rename the story that was named after the old URL, because another article may get that URL."""
     joined = database["joined"]
     noted = joined.find_one({"_id": new}, session=session)
     target = readdressed_story(old, new, noted["into"] if noted else None)
     joined.delete_many({"_id": {"$in": [old, target]}}, session=session)
     joined.update_many({"into": old}, {"$set": {"into": target}}, session=session)
     database["articles"].update_many({"story": old}, {"$set": {"story": target}}, session=session)
+
+
+def _outgrown(articles: list[bytes]) -> list[Document]:
+    """Return a pipeline that counts, for each article, the aliases that have become articles themselves.
+
+    Storing an article does not delete its old alias, because that would take one more round trip for each new
+    article.
+    """
+    itself = {"from": "articles", "localField": "_id", "foreignField": "_id", "as": "own"}
+    return [
+        {"$match": {"article": {"$in": articles}}},
+        {"$lookup": {**itself, "pipeline": [{"$project": {"_id": 1}}]}},
+        {"$match": {"own": {"$ne": []}}},
+        {"$group": {"_id": "$article", "gone": {"$sum": 1}}},
+    ]

@@ -1,4 +1,4 @@
-"""The open database: its transactions, and its faults in readable words."""
+"""The open database: transactions, and errors with readable messages."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ from newsbot.connections.mongo import Collections, Document, Place, Session, all
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")
 _PATIENCE = 5.0
-"""Seconds for which a transaction that meets others is begun again.
+"""Seconds for which a conflicting transaction is tried again.
 
-A worker that is killed in the few milliseconds of a transaction holds its keys until the server ends it
-(``transactionLifetimeLimitSeconds``, 60 by default). Another worker that meets the same text gets
+A worker that is killed during a transaction holds its keys until the server aborts the transaction
+(``transactionLifetimeLimitSeconds``, 60 by default). Another worker that stores the same text gets
 :class:`newsbot.errors.RecordBusy` and tries again later.
 """
 _LONGEST_PAUSE = 0.25
 _CONNECTIONS = 2
-"""How often the way to the server may be tried; each try waits for an answer."""
+"""Maximum number of connection failures in a transaction. Each one waits for the driver's timeout."""
 _TURNS = 5
-"""How often a bulk write is tried: a document that two workers write for the first time at once needs a
-second turn."""
+"""Attempts at a bulk write. If two workers create the same document at once, one of them needs a second
+attempt."""
 
 
 class Server:
-    """One client of the database; every repository of a storage works on it."""
+    """One client of the database, shared by all repositories of a storage."""
 
     def __init__(self, place: Place) -> None:
         self.at = place
         self.patience = place.patience
-        """Milliseconds that a long read may take in the server."""
+        """Time limit of a long read in the server, in milliseconds."""
 
     @contextmanager
     def readable(self) -> Iterator[Collections]:
-        """Give the collections; faults inside the block are raised as :class:`newsbot.errors.DataError`
-        kinds."""
+        """Return the collections. Errors inside the block are raised as subclasses of
+        :class:`newsbot.errors.DataError`."""
         with readable_errors(self.at.name):
             yield self.at.database
 
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
-        """Yield the records of batches. A batch must leave no cursor open: the caller may take its time."""
+        """Yield the records of batches. No batch may leave a cursor open, because the caller may take a long
+        time."""
         while True:
             with readable_errors(self.at.name):
                 batch = next(batches, None)
@@ -59,7 +60,8 @@ class Server:
     def batches(
         self, name: str, query: Document, size: int, after: object = None
     ) -> Iterator[list[Document]]:
-        """Yield what matches in a collection by ``_id``, in batches, beginning behind ``after``."""
+        """Yield the matching documents of a collection in batches, sorted by ``_id``, starting after
+        ``after``."""
         while True:
             behind = {} if after is None else {"_id": {"$gt": after}}
             found = list(self.at.database[name].find(query | behind).sort("_id", 1).limit(size))
@@ -69,12 +71,11 @@ class Server:
             after = found[-1]["_id"]
 
     def transact(self, work: Callable[[Session], _Answer]) -> _Answer:
-        """Run ``work`` in a transaction and return its answer; ``work`` may run several times.
+        """Run ``work`` in a transaction and return its result. ``work`` may run several times.
 
-        It works like the driver's own ``with_transaction``, but that one tries for two minutes, which is too
-        long for a crawl that stands still. Raises what the driver raises when the server is away or when
-        others write the same all the time. It is then not known whether the commit happened: ``work`` must be
-        idempotent.
+        It works like the driver's ``with_transaction``, which however tries for two minutes: too long for a
+        crawl. When the server is away, or conflicts do not end, the driver's exception is raised. The
+        transaction may be committed even then, so ``work`` must be idempotent.
         """
         give_up = time.monotonic() + _PATIENCE
         lost = 0
@@ -90,12 +91,13 @@ class Server:
                     again = error.has_error_label("TransientTransactionError")
                     if not again or lost >= _CONNECTIONS or time.monotonic() > give_up:
                         raise
+                # Growing random pauses separate transactions that conflict.
                 time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.002 * 1.5**turn)))  # noqa: S311
         raise AssertionError("count() does not end")
 
 
 def write_in_turns(write: Callable[[], object]) -> None:
-    """Call ``write``, an ordered bulk write, again when another worker was quicker to make a document."""
+    """Call ``write``, an ordered bulk write, again if another worker created one of the documents first."""
     for turn in range(1, _TURNS + 1):
         try:
             write()

@@ -1,8 +1,7 @@
-"""Reading everything out of the collections, and taking it in."""
+"""Copies all data out of the collections, and into them."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
@@ -11,8 +10,7 @@ from pymongo import ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
-from newsbot.search.index.entry import entry_of
-from newsbot.storage.mongo import pages, words
+from newsbot.storage.mongo import pages
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
 from newsbot.storage.mongo.notes import note_key
@@ -54,7 +52,7 @@ class MongoDump(Dump):
         self._server = server
 
     def count(self) -> dict[str, int]:
-        """As the server estimates it."""
+        """Return the server's estimates."""
         with self._server.readable() as database:
             return {kind: database[kind].estimated_document_count() for kind in _KINDS}
 
@@ -93,7 +91,7 @@ class MongoDump(Dump):
             of_sites = {} if sites is None else {"source": {"$in": list(sites)}}
             for found in self._batches("aliases", bytes.fromhex(after), None):
                 there = _there(database, (one["article"] for one in found), of_sites)
-                outgrown = _there(database, (one["_id"] for one in found))  # they are articles by now
+                outgrown = _there(database, (one["_id"] for one in found))  # these URLs have become articles
                 yield [
                     AliasCopy(one["_id"], one["url"], one["article"])
                     for one in found
@@ -106,7 +104,7 @@ class MongoDump(Dump):
         def batches() -> Iterator[list[Book]]:
             for name, make in _BOOKS.items():
                 with self._server.at.database[name].find({}).sort("_id", 1) as found:
-                    # a story that kept its id leads to itself, which says nothing
+                    # a story that kept its id points to itself; the entry has no information
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
                     while some := list(islice(books, AT_ONCE)):
                         yield some
@@ -119,11 +117,10 @@ class MongoDump(Dump):
 
 
 class MongoLoad(Load):
-    """:class:`newsbot.storage.upkeep.Load` into MongoDB; ``on_stored`` is told of new words to index."""
+    """:class:`newsbot.storage.upkeep.Load` for MongoDB."""
 
-    def __init__(self, server: Server, on_stored: Callable[[int], None]) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
-        self._on_stored = on_stored
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         operations = []
@@ -136,8 +133,8 @@ class MongoLoad(Load):
             _write(database, "pages", operations)
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
-        """The article is written last, so that one that is there is whole."""
-        documents = [(copy, to_document(copy.article) | {"stored": time.time()}) for copy in copies]
+        """Write the articles last, so that an article that exists is complete."""
+        documents = [to_document(copy.article) for copy in copies]
         earlier = []
         for copy in copies:
             for one in copy.earlier:
@@ -145,13 +142,7 @@ class MongoLoad(Load):
                 earlier.append(ReplaceOne({"_id": key}, to_document(one) | {"_id": key}, upsert=True))
         with self._server.readable() as database:
             _write(database, "versions", earlier)
-            there = _there(
-                database, (own["_id"] for _, own in documents)
-            )  # their words may be of a newer version
-            new = [(copy, own) for copy, own in documents if own["_id"] not in there]
-            words.add_all(database, [entry_of(copy.article, own["_id"], own["version"]) for copy, own in new])
-            _write(database, "articles", [_unless_there(own.pop("_id"), own) for _, own in documents])
-        self._on_stored(len(copies))
+            _write(database, "articles", [_unless_there(own.pop("_id"), own) for own in documents])
 
     def texts(self, copies: Sequence[TextCopy]) -> None:
         with self._server.readable() as database:
@@ -190,7 +181,7 @@ class MongoLoad(Load):
 
 
 def _document(book: Book) -> tuple[str, bytes | str, Document]:
-    """Return where a book is kept: collection, ``_id`` and the rest."""
+    """Return collection, ``_id`` and fields of a book."""
     if isinstance(book, JoinedStory):
         return "joined", book.story, {"into": book.into, "times": 1}
     if isinstance(book, KeptNote):
@@ -208,7 +199,7 @@ def _unless_there(key: bytes | str, document: Document) -> UpdateOne:
 
 
 def _there(database: Collections, keys: Iterable[bytes], more: Document | None = None) -> set[bytes]:
-    """Return those of the keys of which there is an article."""
+    """Return the keys that have an article."""
     wanted = {"_id": {"$in": list(set(keys))}, **(more or {})}
     return {one["_id"] for one in database["articles"].find(wanted, {"_id": 1})}
 

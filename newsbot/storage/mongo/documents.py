@@ -1,8 +1,8 @@
-"""Articles and what they hold as documents, and the keys of what belongs to them.
+"""Articles as documents, and the keys of documents that belong to them.
 
-Times of articles are dates of MongoDB, which have milliseconds; what is finer is in ``finer`` (microseconds
-of each time). What is sorted and compared (``moment``: published, or fetched where that is unknown, and
-``fetched``) is an integer of microseconds since 1970 beside them.
+Times of articles are BSON dates, which have milliseconds; ``finer`` has the microseconds of each time. Fields
+for sorting are integers of microseconds since 1970: ``fetched``, and ``moment`` (publication, else the
+fetch).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 KEY = 16
-"""Bytes of a fingerprint, which is the ``_id`` of an article."""
+"""Length of a fingerprint in bytes; it is the ``_id`` of an article."""
 _FIELDS = tuple(field.name for field in fields(Article))
 _TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_LARGEST = (1 << 63) - 1  # integers of BSON; a header may claim any Content-Length
+_LARGEST = (1 << 63) - 1  # BSON integers have 64 bits; a header may state any Content-Length
 
 
 def micros(moment: datetime | None) -> int | None:
@@ -34,8 +34,14 @@ def micros(moment: datetime | None) -> int | None:
     return None if normal is None else (normal - _EPOCH) // _MICROSECOND
 
 
+def from_micros(value: int) -> datetime:
+    """Return the time of a value made by :func:`micros`."""
+    return _EPOCH + value * _MICROSECOND
+
+
 def harmless(value: Any) -> Any:
-    """Return ``value`` as BSON takes it: whole characters, integers of 64 bits, keys without NUL."""
+    """Return ``value`` in a form that BSON accepts: valid characters, integers of 64 bits, keys without
+    NUL."""
     if isinstance(value, str):
         return clean(str(value))
     if isinstance(value, dict):
@@ -71,11 +77,9 @@ def from_document(document: Document) -> Article:
     return Article(**values)
 
 
-def articles_by_key(
-    database: Collections, keys: Sequence[bytes], more: Document | None = None
-) -> dict[bytes, Article]:
-    """Return articles by their keys; unknown ones, and those that do not match ``more``, are missing."""
-    documents = database["articles"].find({"_id": {"$in": list(keys)}, **(more or {})})
+def articles_by_key(database: Collections, keys: Sequence[bytes]) -> dict[bytes, Article]:
+    """Return the stored articles among these keys."""
+    documents = database["articles"].find({"_id": {"$in": list(keys)}})
     return {document["_id"]: from_document(document) for document in documents}
 
 
@@ -91,7 +95,7 @@ def conditions(where: ArticleFilter | None) -> Document:
 
 
 def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
-    """Return a filter that asks for its story where that is now."""
+    """Return the filter with its story replaced by the one that it was joined with."""
     if where is None or where.story is None:
         return where
     joined = database["joined"].find_one({"_id": clean(where.story)})
@@ -99,17 +103,17 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
 
 
 def text_key(source: str, content_hash: str) -> str:
-    """Return the ``_id`` of a text: no domain and no hash has a space."""
+    """Return the ``_id`` of a text. Domains and hashes have no spaces."""
     return clean(f"{source} {content_hash}")
 
 
 def texts_of_site(source: str) -> Document:
-    """Return the condition for the ``_id`` of all texts of a site."""
+    """Return the condition on ``_id`` for all texts of a site."""
     return {"$gte": f"{source} ", "$lt": f"{source}!"}
 
 
 def version_key(article: bytes, number: int) -> bytes:
-    """Return the ``_id`` of a version: those of one article sort together, by number."""
+    """Return the ``_id`` of a version. Those of one article sort together, by number."""
     return article + number.to_bytes(4, "big")
 
 

@@ -1,4 +1,4 @@
-"""Notes: one document for each kind and key, which make its ``_id``."""
+"""Notes: one document for each kind and key, which form its ``_id``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The crawl database: one document a URL.
+"""The crawl database: one document for each URL.
 
-No transaction is needed: each change of a document is one operation that does nothing the second time, and
-reading before only saves operations that would change nothing. Times are POSIX seconds as in
-:class:`newsbot.items.PageRecord`; ``added`` is the server's time of the first writing.
+Transactions are not needed. Each change of a document is one idempotent operation; reading first only saves
+operations without effect. Times are POSIX seconds as in :class:`newsbot.items.PageRecord`; ``added`` is the
+server's time of the first write.
 
 The first referrers are in a list. The others are bits of a bitmap (:class:`newsbot.storage.pages.Referrers`),
-kept as 32 numbers of 32 bits, because MongoDB sets a bit of a number in one operation.
+stored as 32 numbers of 32 bits, because MongoDB can set a bit of a number in one operation.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BITS = 32
 
 @dataclass(slots=True)
 class _Met:
-    """A page as one batch met it: the first record, all referrers, the smallest depth."""
+    """A page within one batch: its first record, all its referrers, and the smallest depth."""
 
     page: PageRecord
     depth: int
@@ -72,7 +72,7 @@ class MongoPages(Pages):
                 batch = {key: met[key] for key in some}
                 known = _add_to_known(database, batch)
                 faster = _insert(database, {key: one for key, one in batch.items() if key not in known})
-                if faster:  # pages that another worker recorded meanwhile
+                if faster:  # pages that another worker recorded in the meantime
                     _add_to_known(database, {key: batch[key] for key in faster})
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
@@ -97,9 +97,9 @@ class MongoPages(Pages):
         return self._server.streamed(self._due_batches(after, until))
 
     def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
-        """Pages that come in meanwhile are left out."""
+        """Yield the matching records in batches, without pages that were added after the start."""
         query["added"] = {"$lte": self._server.at.client.admin.command("hello")["localTime"]}
-        time.sleep(0.002)  # what the caller writes from now on has a later millisecond
+        time.sleep(0.002)  # what the caller writes from now on gets a later millisecond
         for found in self._server.batches("pages", query, _AT_ONCE):
             yield [record_of(document) for document in found]
 
@@ -114,7 +114,9 @@ class MongoPages(Pages):
 
 
 def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event] = ()) -> UpdateOne:
-    """Write ``once`` where the page is new, ``always`` in any case, and add events to its history."""
+    """Return the operation that writes ``once`` if the page is new, ``always`` in any case, and adds events
+    to its history."""
+    # Later objects win: fields of an existing page replace ``once``, and ``always`` replaces both.
     known = [{"$literal": once}, {"added": "$$NOW"}, "$$ROOT", {"$literal": always}]
     steps: list[Document] = [{"$replaceWith": {"$mergeObjects": known}}]
     if events:
@@ -123,9 +125,11 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return the list ``kept`` as :func:`newsbot.storage.pages.merged` does, in the database.
+    """Return an expression that merges events into the list ``kept`` as :func:`newsbot.storage.pages.merged`
+    does.
 
-    MongoDB 5.0 cannot sort an array in an update: each event goes between what is not later and the rest.
+    MongoDB 5.0 cannot sort an array in an update. Each event is therefore inserted between the events that
+    are not later and the others.
     """
     earlier = {"$lte": [_time_of("$$kept"), _time_of("$$this")]}
     added = {
@@ -158,17 +162,17 @@ def record_of(document: Document) -> PageRecord:
 
 
 def written_each_time(page: PageRecord) -> Document:
-    """Return the fields that are written each time."""
+    """Return the fields that each write sets."""
     return {name: harmless(getattr(page, name)) for name in _WRITTEN}
 
 
 def written_once(page: PageRecord, referrers: Referrers, history: Sequence[Event] = ()) -> Document:
-    """Return the fields that are written when the page is new."""
+    """Return the fields that are set when the page is new."""
     return {"first_seen": page.first_seen, "history": harmless(list(history)), **_to_links(referrers)}
 
 
 def from_links(document: Document) -> Referrers:
-    """Return what is kept of the referrers of a page."""
+    """Return the stored referrers of a page."""
     kept: list[str] = document["referrers"][:MAX_REFERRERS]
     bitmap = sum(
         int(bits) << (int(place) * _BITS) for place, bits in document.get("referrer_bits", {}).items()
@@ -192,7 +196,7 @@ def _to_links(referrers: Referrers) -> Document:
 
 
 def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Write what is new of those that are known, and return which are."""
+    """Add new referrers and smaller depths to known pages. Returns the fingerprints of the known pages."""
     known: set[bytes] = set()
     operations: list[UpdateOne] = []
     for found in _select(database, met, ["depth", "referrers", "referrer_count", "referrer_bits"]):
@@ -208,7 +212,7 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
 
 
 def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
-    """Add referrers and the smaller depth: each operation does nothing the second time."""
+    """Return idempotent operations that add referrers and the smaller depth."""
     new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
     first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}
     steps: list[Document] = [
@@ -216,7 +220,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
         {"$set": {"referrer_count": {"$max": ["$referrer_count", {"$size": "$referrers"}]}}},
     ]
     operations = [UpdateOne({"_id": key}, steps)]
-    for url in urls:  # of those that found no place in the list the bit is set
+    for url in urls:  # set the bit of each referrer that had no place in the list
         place, bit = divmod(bit_of(url), _BITS)
         mark = {"$bit": {f"referrer_bits.{place}": {"or": Int64(1 << bit)}}}
         operations.append(UpdateOne({"_id": key, "referrers": {"$ne": url}}, mark))
@@ -224,7 +228,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
 
 
 def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Write new pages; return those that were there when it was done."""
+    """Insert new pages. Returns those that another worker had inserted before."""
     if not met:
         return set()
     keys = list(met)
@@ -253,7 +257,7 @@ def _saving(page: PageRecord) -> UpdateOne:
 def _select(
     database: Collections, fingerprints: Iterable[bytes], names: Sequence[str] | None
 ) -> Iterator[Document]:
-    """Yield the documents of those URLs, with these fields (None: all)."""
+    """Yield the documents of these URLs, with these fields (None: all)."""
     asked = iter(dict.fromkeys(fingerprints))
     while some := list(islice(asked, _AT_ONCE)):
         yield from database["pages"].find({"_id": {"$in": some}}, names)

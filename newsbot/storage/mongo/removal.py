@@ -1,7 +1,7 @@
-"""Deleting documents, and taking out of them what is old.
+"""Deletes documents, and old data from documents.
 
-Articles are deleted in transactions: what a worker stores of one at the same moment comes before the removal
-and is deleted too, or after it, as a new article. Nothing is left half.
+Articles are deleted in transactions. A concurrent write of another worker is deleted as well, or comes after
+the removal as a new article. No article is half deleted.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from datetime import datetime
 from functools import partial
 
 from newsbot.connections.mongo import Collections, Document, Session
-from newsbot.storage.mongo import words
+from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.articles import texts_had
 from newsbot.storage.mongo.connection import Server
-from newsbot.storage.mongo.documents import KEY, all_versions, micros
+from newsbot.storage.mongo.documents import all_versions, micros
 from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50
-"""Articles of one transaction: others that write the same wait, and it must not last."""
+"""Number of articles in one transaction. Other writers of these articles wait, so it must be short."""
 _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
@@ -35,15 +35,16 @@ class MongoRemoval(Removal):
         with self._server.readable() as database:
             urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
             for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-                del urls[one["_id"]]  # it led there once, and is an article itself by now
+                del urls[one["_id"]]  # it was an alias, and has become an article
         return list(urls.values())
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
         urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
         keys = [fingerprint(url) for url in urls]
         with self._server.readable() as database:
-            for naming in ("duplicate_of", "derived_from"):
-                database["articles"].update_many({naming: {"$in": urls}}, {"$set": {naming: None}})
+            these: Document = {"$in": urls}
+            database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
+            database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
             return sum(
                 self._server.transact(partial(_remove_articles, database, keys[start : start + _AT_ONCE]))
                 for start in range(0, len(keys), _AT_ONCE)
@@ -53,7 +54,8 @@ class MongoRemoval(Removal):
         keys = {"$in": list(dict.fromkeys(fingerprints))}
         with self._server.readable() as database:
             database["page_checks"].delete_many({"_id": keys})
-            database["search_results"].delete_many({"page": keys})  # a record's URL is as the site wrote it
+            # the URL of a record has the site's spelling
+            database["search_results"].delete_many({"page": keys})
             return database["pages"].delete_many({"_id": keys}).deleted_count
 
     def sources(self, urls: Sequence[str]) -> int:
@@ -75,7 +77,6 @@ class MongoRemoval(Removal):
         with self._server.readable() as database:
             found = database["versions"].find(_fetched_before(before), {"_id": 1}).limit(limit)
             keys = [one["_id"] for one in found]
-            words.only_present(self._server, sorted({key[:KEY] for key in keys}))
             return database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
 
     def old_pages(self, before: float) -> int:
@@ -86,6 +87,7 @@ class MongoRemoval(Removal):
         less = {"$set": {"history": [], "referrers": []}, "$unset": {"referrer_bits": ""}}
         with self._server.readable() as database:
             pages = database["pages"]
+            # The condition is checked again in the update: the page may have been fetched in the meantime.
             keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
             return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
 
@@ -105,7 +107,7 @@ def _remove_articles(database: Collections, given: Sequence[bytes], session: Ses
         texts += texts_had(database, session, one, kept)
         database["versions"].delete_many(versions, session=session)
     database["texts"].delete_many({"_id": {"$in": texts}, "article": {"$in": keys}}, session=session)
-    words.forget(database, keys, session)
+    changes.note_removed(database, keys, session)
     return database["articles"].delete_many({"_id": {"$in": keys}}, session=session).deleted_count
 
 

@@ -13,10 +13,6 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | versions | fingerprint and number | an earlier version, whole |
 | texts | source and text key | a text that an article of the source has or once had |
 | aliases | fingerprint | another URL that brought the text of an article |
-| words_waiting | fingerprint | an article that waits to be indexed (see newsbot/search/index) |
-| words_blocks | number | a block of a segment of the word index |
-| words_state | state | which segments there are |
-| words_removed | fingerprint | an article that was removed and may still be in segments |
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
 | search_results | search, text, fingerprint | what a search found of a text on a page (see spider_results.py)
@@ -25,34 +21,42 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | joined | story | where a story is that was joined with another one (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see spider_results.py) |
 | site_hours | site and hour | what a site did in an hour (see newsbot/storage/sources.py) |
+| removals | fingerprint | an article that was removed, and the number of that change (see changes.py) |
+| counters | name | the last number of a sequence |
 | polls | URL and day | the polls of a source on a day (see newsbot/storage/sources.py) |
 """
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from newsbot.connections.mongo import Collections, Document, Place
 from newsbot.errors import DataError, SchemaError
+from newsbot.storage.mongo import changes
+from newsbot.storage.notes import to_json
 
 COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0
 _NAMESPACE_EXISTS = 48
 _PACKED = {"wiredTiger": {"configString": "block_compressor=zstd"}}
-"""Documents take a third less room than by MongoDB's default (snappy)."""
+"""Compressor of documents. They take a third less space than with MongoDB's default (snappy)."""
 
 _FIRST: dict[str, tuple[IndexModel, ...]] = {
-    "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # streaming the pages of a site
+    "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # to stream the pages of a site
     "articles": (
-        # Streaming and counting articles, all and of one site, without reading them.
+        # To stream and count articles, all and of one site, without reading them.
         IndexModel([("fetched", ASCENDING), ("_id", ASCENDING)]),
         IndexModel([("source", ASCENDING), ("fetched", ASCENDING), ("_id", ASCENDING)]),
-        # News of a time.
+        # For the news of a period.
         IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
-        # The members of a story; the newest stories without reading articles.
+        # For the members of a story, and the newest stories, without reading articles.
         IndexModel(
             [("story", ASCENDING), ("moment", ASCENDING)],
             partialFilterExpression={"story": {"$type": "string"}},
@@ -88,7 +92,7 @@ def _make(database: Collections, name: str) -> None:
 
 
 def _index_due_pages(database: Collections) -> None:
-    """What is due next, for a frontier that keeps only what is due soon."""
+    """Add the index of due pages, for a frontier that keeps only pages that are due soon."""
     due = IndexModel(
         [("next_due", ASCENDING), ("_id", ASCENDING)], partialFilterExpression={"next_due": {"$gt": 0}}
     )
@@ -96,39 +100,40 @@ def _index_due_pages(database: Collections) -> None:
 
 
 def _make_search_results(database: Collections) -> None:
-    """Streaming the results of a search, of one text or of one site."""
+    """Add the index to stream the results of a search, of one text or of one site."""
     _make(database, "search_results")
     of_search = IndexModel([("search", ASCENDING), ("_id", ASCENDING)])
     database["search_results"].create_indexes([of_search])
 
 
 def _make_notes(database: Collections) -> None:
-    """All notes of a kind."""
+    """Add the index of the notes of a kind."""
     _make(database, "notes")
     database["notes"].create_indexes([IndexModel([("kind", ASCENDING), ("_id", ASCENDING)])])
 
 
 def _make_joined(database: Collections) -> None:
-    """The stories that were joined with a story."""
+    """Add the index of the stories that were joined with a story."""
     _make(database, "joined")
     database["joined"].create_indexes([IndexModel([("into", ASCENDING)])])
 
 
 def _make_polls(database: Collections) -> None:
-    """The polls of a source, by day."""
+    """Add the index of the polls of a source, by day."""
     _make(database, "polls")
     database["polls"].create_indexes([IndexModel([("url", ASCENDING), ("day", ASCENDING)])])
 
 
 def _make_page_checks(database: Collections) -> None:
-    """Streaming the checked pages of a site."""
+    """Add the index to stream the checked pages of a site."""
     _make(database, "page_checks")
     of_site = IndexModel([("source", ASCENDING), ("_id", ASCENDING)])
     database["page_checks"].create_indexes([of_site])
 
 
 def _make_hours(database: Collections) -> None:
-    """The trend of a site, and of all; the newest articles of a site, and in a language."""
+    """Add indexes for the hours of a site and of all sites, and the newest articles of a site and in a
+    language."""
     _make(database, "site_hours")
     database["site_hours"].create_indexes(
         [
@@ -145,30 +150,24 @@ def _make_hours(database: Collections) -> None:
 
 
 def _index_stored(database: Collections) -> None:
-    """What was stored lately; articles of older versions count as stored at the beginning of time."""
+    """Add the index of the time of storing. Articles of older versions get the earliest time."""
     database["articles"].update_many({"stored": {"$exists": False}}, {"$set": {"stored": 0.0}})
     database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
 
 
-def _make_words(database: Collections) -> None:
-    """The word index; what was indexed another way is indexed anew."""
-    for name in ("words_waiting", "words_blocks", "words_state", "words_removed"):
-        _make(database, name)
-    if database["words_state"].find_one() is None:
-        into = {"into": "words_waiting", "whenMatched": "keepExisting", "whenNotMatched": "insert"}
-        database["articles"].aggregate(
-            [{"$project": {"version": 1, "body": {"$literal": None}}}, {"$merge": into}]
-        )
-    database["words"].drop()
+def _drop_words(database: Collections) -> None:
+    """Drop the words of articles: the search has its own index outside the storage (newsbot/search)."""
+    for name in ("words", "words_waiting", "words_blocks", "words_state", "words_removed"):
+        database[name].drop()
 
 
 def _index_results(database: Collections) -> None:
-    """What searches found on a page, for taking the page out."""
+    """Add the index of search results by page, for the removal of a page."""
     database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
 
 
 def _index_for_removal(database: Collections) -> None:
-    """Other addresses of an article, and what names it as its original, for taking it out."""
+    """Add the indexes of aliases and of ``duplicate_of``, for the removal of an article."""
     database["aliases"].create_indexes([IndexModel([("article", ASCENDING)])])
     original = IndexModel(
         [("duplicate_of", ASCENDING)], partialFilterExpression={"duplicate_of": {"$type": "string"}}
@@ -177,11 +176,54 @@ def _index_for_removal(database: Collections) -> None:
 
 
 def _index_derived(database: Collections) -> None:
-    """What names an article as the one from which it is derived, for taking it out."""
+    """Add the index of ``derived_from``, for the removal of an article."""
     basis = IndexModel(
         [("derived_from", ASCENDING)], partialFilterExpression={"derived_from": {"$type": "string"}}
     )
     database["articles"].create_indexes([basis])
+
+
+def _name_several(database: Collections) -> None:
+    """Make ``derived_from`` a list; stored articles have a single value."""
+    one: Document = {
+        "derived_from": {"$type": "string"},
+        "$expr": {"$eq": [{"$type": "$derived_from"}, "string"]},
+    }
+    database["articles"].update_many(one, [{"$set": {"derived_from": ["$derived_from"]}}])
+
+
+def _number_changes(database: Collections) -> None:
+    """Number the changes of articles (see changes.py).
+
+    Stored articles are numbered by the time of storing, so that exports that went by time continue after the
+    right number. An export whose time is in the future had a wrong clock, and starts again.
+    """
+    for name in ("removals", "counters"):
+        _make(database, name)
+    articles = database["articles"]
+    articles.create_indexes([IndexModel([(changes.NUMBER, ASCENDING), ("stored", ASCENDING)])])
+    database["removals"].create_indexes([IndexModel([(changes.NUMBER, ASCENDING)])])
+    with database.client.start_session() as session:
+        while session.with_transaction(partial(changes.number_some, database)):
+            pass
+    for note in database["notes"].find({"kind": "export"}):
+        body = json.loads(note["body"])
+        for state in (body, body.get("pending")):
+            if state is not None and "cursor" not in state:
+                state["cursor"] = _cursor_at(database, state.get("until", 0.0))
+        changed = {"_id": note["_id"], "body": note["body"]}
+        database["notes"].update_one(changed, {"$set": {"body": to_json(body)}})
+    with suppress(OperationFailure):  # there is none, or another worker was faster
+        articles.drop_index("stored_1__id_1")
+
+
+def _cursor_at(database: Collections, until: float) -> str:
+    if until >= time.time():
+        return ""
+    later = database["articles"].find({"stored": {"$gt": until}, changes.NUMBER: {"$gt": 0}})
+    first = next(later.sort(changes.NUMBER, 1).limit(1), None)
+    numbering = changes.numbering(database)
+    return numbering.cursor(first[changes.NUMBER] - 1 if first else numbering.last)
 
 
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
@@ -194,22 +236,25 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_page_checks,
     _make_hours,
     _index_stored,
-    _make_words,
+    _drop_words,
     _index_results,
     _index_for_removal,
     _index_derived,
+    _number_changes,
+    _drop_words,
+    _name_several,
 )
-"""``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
+"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released one; add the next one.
 
-Each may run twice, and in several workers at once, which all start at the same moment.
+Each may run twice, and in several workers that start at the same time.
 """
 
 
 def prepare(place: Place) -> None:
-    """Make the collections, or bring them to the newest version.
+    """Create the collections, or upgrade them to the newest version.
 
-    Raises :class:`SchemaError` for those of a newer newsbot and for a database that holds other data,
-    :class:`DataError` for servers that cannot serve.
+    Raises :class:`SchemaError` for collections of a newer newsbot and for a database with other data, and
+    :class:`DataError` for servers that are not suitable.
     """
     _check_server(place)
     database = place.database
@@ -245,14 +290,14 @@ def _version(database: Collections) -> int | None:
 
 
 def _refuse_foreign(place: Place) -> None:
-    """Another program's collections of the same names are left alone."""
+    """Raise an error if the collections belong to another program."""
     database = place.database
-    later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours", "words_waiting")
+    later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours")
     names = (*_FIRST, *later)
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
-    if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
+    if taken and _version(database) is None:  # else another worker created them in the meantime
         raise SchemaError(
-            f"{place.name}: holds data of another program ({', '.join(taken)}); name another database in "
+            f"{place.name}: has data of another program ({', '.join(taken)}); name another database in "
             "MONGO_URI"
         )
 
@@ -264,5 +309,5 @@ def _note(database: Collections, version: int) -> None:
             {"$set": {"version": version}},
             upsert=True,
         )
-    except DuplicateKeyError:  # another worker was as far, or farther
+    except DuplicateKeyError:  # another worker was as far, or further
         return

@@ -1,4 +1,4 @@
-"""Sources with their polls, counters of sites, and what sites did by the hour: one document each."""
+"""Sources with their polls, counters of sites, and hourly counters of sites."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from newsbot.storage.sources import (
 from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
-"""Characters that mean something in the name of a field."""
+"""Characters that have a meaning in field names."""
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
@@ -68,6 +68,7 @@ class MongoSources(Sources):
             polls = database["polls"]
             if polls.update_one(own, added).matched_count:
                 return
+            # The first poll of a day creates its document and deletes the days that are too old.
             polls.update_one(own, {"$set": {"url": key, "day": day}, **added}, upsert=True)
             polls.delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
 
@@ -92,6 +93,7 @@ class MongoSites(Sites):
             first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
         if record.last_article is not None:
             first["$max"] = {"last_article": record.last_article}
+        # Two operations: the second has a condition, and must find the document that the first creates.
         operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
         at = record.last_error_at
         given = {"last_error": harmless(record.last_error), "last_error_at": at}
@@ -124,7 +126,7 @@ class MongoActivity(Activity):
         self._server = server
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Each site for itself."""
+        """Add the counters of each site with an operation of its own."""
         hour = int(at // HOUR)
         operations: list[UpdateOne | DeleteMany] = []
         for source, counters in counted(sites).items():
@@ -158,7 +160,7 @@ class MongoActivity(Activity):
         return found
 
     def watched_since(self) -> dict[str, float]:
-        steps: list[Document] = [  # the index answers alone
+        steps: list[Document] = [  # the index alone answers this query
             {"$match": {"source": {"$gt": ""}}},
             {"$sort": {"source": 1, "hour": 1}},
             {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
@@ -185,12 +187,12 @@ class MongoActivity(Activity):
 
 
 def poll_key(url: str, day: int) -> bytes:
-    """Return the ``_id`` of a day of a source."""
+    """Return the ``_id`` of a source's polls on one day."""
     return blake2b(f"{day} {url}".encode(), digest_size=16).digest()
 
 
 def site_document(record: SiteRecord) -> Document:
-    """Return the document of a site's record, whole."""
+    """Return the complete document of a site's record."""
     document: Document = harmless(asdict(record))
     document["_id"] = document.pop("source")
     document["counters"] = {_escaped(name): value for name, value in record.counters.items()}

@@ -1,7 +1,8 @@
-"""Checks: one document a page, with its last checks. Searches: one document for each search, text and page.
+"""Results of the spiders ``monitor`` (one document for each page) and ``search`` (for each search, text and
+page).
 
-No transaction is needed: each document is written by one operation that does nothing the second time. The
-``_id`` of a result is made of search, text and page, so that no race can make two of them (see schema.py).
+Transactions are not needed: each document is written by one idempotent operation. The ``_id`` of a result is
+made of search, text and page, so that there is never a second one (see schema.py).
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class MongoChecks(Checks):
             yield [_page(document) for document in documents]
 
     def _unlisted(self, query: Document) -> Iterator[list[CheckedPage]]:
-        """Yield checked pages without a record: keys are compared, and only what is wanted is read."""
+        """Yield checked pages that have no page record. Keys are compared first, and only the documents
+        needed are read."""
         checks, pages, only_key = (
             self._server.at.database["page_checks"],
             self._server.at.database["pages"],
@@ -135,7 +137,8 @@ class MongoSearches(Searches):
                     database["search_results"].bulk_write(operations, ordered=False)
                     return
                 except BulkWriteError as error:
-                    # once: another worker was quicker; twice: what it has is of a later look
+                    # the first time another worker was faster; the second time the stored result is of a
+                    # later look
                     if not all_duplicates(error):
                         raise
 
@@ -181,6 +184,7 @@ def _page(document: Document) -> CheckedPage:
 def _operation(result: SearchResult) -> UpdateOne | DeleteOne:
     page = fingerprint(result.url)
     parts = [blake2b(part.encode(), digest_size=16).digest() for part in (result.search, result.text)]
+    # If a later look is stored, the condition fails and the upsert raises a duplicate key error.
     key = {"_id": b"".join((*parts, page)), "looked_at": {"$not": {"$gt": result.looked_at}}}
     if not result.positions:
         return DeleteOne(key)

@@ -1,8 +1,8 @@
-"""Stories: the field ``story`` of articles, and which stories were joined with which.
+"""Stories: the field ``story`` of articles, and the stories that were joined.
 
-A document of ``joined`` is a story that was joined with others: ``into`` is where it is now, itself if it
-kept its id. Each joining writes the documents of all stories that it brings together, so that of two workers
-that meet in one story MongoDB lets one begin again.
+A document of ``joined`` is a story that was joined with others. ``into`` is the current story, or the story
+itself if it kept its id. Each join writes the documents of all its stories, so that MongoDB restarts one of
+two joins that share a story.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from itertools import islice
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import from_document, micros
-from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
+from newsbot.storage.stories import (
+    Joined,
+    Stories,
+    Story,
+    is_settled,
+    roots_of,
+    story_id,
+)
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -56,7 +63,7 @@ class MongoStories(Stories):
             newest = _newest(database, since, self._server.patience)
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
-            wanted = {"text": 0}  # a story that sites print anew each day has thousands of members
+            wanted = {"text": 0}  # a story that sites publish anew each day has thousands of members
             members = database["articles"].find({"story": {"$in": chosen}}, wanted)
             for member in members.sort({"moment": 1, "_id": 1}):
                 found[member["story"]].members.append(from_document(member | {"text": ""}))
@@ -64,7 +71,7 @@ class MongoStories(Stories):
 
 
 def _newest(database: Collections, since: datetime | None, patience: int) -> Iterator[list[str]]:
-    """Yield stories by their newest member, batch by batch."""
+    """Yield stories by their newest member, in batches."""
     recent: Document = {} if since is None else {"moment": {"$gte": micros(since)}}
     steps: list[Document] = [
         {"$match": {"story": {"$type": "string"}, **recent}},
@@ -79,7 +86,7 @@ def _newest(database: Collections, since: datetime | None, patience: int) -> Ite
 def _large(
     database: Collections, batches: Iterator[list[str]], min_members: int, min_sources: int
 ) -> Iterator[str]:
-    """Yield those that have at least so many members and sources, over all time."""
+    """Yield those that have at least this many members and sources in all."""
     for some in batches:
         steps: list[Document] = [
             {"$match": {"story": {"$in": some}}},
@@ -94,7 +101,10 @@ def _large(
 
 
 def _settled(database: Collections, url: str) -> Joined | None:
-    """Return the story of an article if joining it alone would change nothing, else None: two round trips."""
+    """Return the story of an article if joining this article alone would change nothing, else None.
+
+    It takes two round trips.
+    """
     kept, own = _kept(database, None, url), story_id(clean(url))
     story = kept and kept["story"]
     if not story or not is_settled(story, own, _noted(database, None, {own, story})):
@@ -117,7 +127,7 @@ def _join(database: Collections, canonical_urls: Sequence[str], session: Session
 
 
 def _kept(database: Collections, session: Session | None, url: str) -> Document | None:
-    """Return key and story of the article that is kept, or whose text is, under this URL."""
+    """Return key and story of the article that is stored, or whose text is stored, under this URL."""
     key, articles = fingerprint(clean(url)), database["articles"]
     found = articles.find_one({"_id": key}, {"story": 1}, session=session)
     if found is None:
@@ -127,13 +137,13 @@ def _kept(database: Collections, session: Session | None, url: str) -> Document 
 
 
 def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
-    """Return where those stories are now of which there is a note."""
+    """Return the current story of each of these stories that has an entry in ``joined``."""
     found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
     return {one["_id"]: one["into"] for one in found}
 
 
 def _unite(database: Collections, session: Session, roots: list[str]) -> str:
-    """Bring all members into the story whose first article was fetched earliest; return it."""
+    """Move all members to the story whose first article was fetched earliest, and return that story."""
     steps: list[Document] = [
         {"$match": {"story": {"$in": roots}}},
         {"$group": {"_id": "$story", "first": {"$min": {"$ifNull": ["$fetched", _LATE]}}}},
@@ -143,6 +153,7 @@ def _unite(database: Collections, session: Session, roots: list[str]) -> str:
     first = database["articles"].aggregate(steps, session=session)
     winner = next((str(row["_id"]) for row in first), roots[0])
     for root in roots:
+        # ``times`` makes every join write the document, so that concurrent joins conflict.
         change = {"$set": {"into": winner}, "$inc": {"times": 1}}
         database["joined"].update_one({"_id": root}, change, upsert=True, session=session)
     rest = {"$in": [root for root in roots if root != winner]}

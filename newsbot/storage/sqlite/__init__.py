@@ -1,6 +1,7 @@
-"""Storage in the embedded data file (SQLite, WAL): several processes may share it.
+"""Storage in the embedded data file (SQLite, WAL), which several processes may share.
 
-A write is one transaction: all of it or nothing, also when the disk is full or the process is killed.
+Each write is one transaction. It is complete or has no effect, also when the disk is full or the process is
+killed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from newsbot.storage.base import Storage
-from newsbot.storage.sqlite.articles import SqliteArticles
+from newsbot.storage.sqlite.articles import SqliteArticles, SqliteTexts
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.copying import SqliteDump, SqliteLoad
 from newsbot.storage.sqlite.notes import SqliteNotes
@@ -17,23 +18,22 @@ from newsbot.storage.sqlite.removal import SqliteRemoval
 from newsbot.storage.sqlite.sources import SqliteActivity, SqliteSites, SqliteSources
 from newsbot.storage.sqlite.spider_results import SqliteChecks, SqliteSearches
 from newsbot.storage.sqlite.stories import SqliteStories
-from newsbot.storage.sqlite.words import SqliteTexts
 
 __all__ = ["SqliteStorage"]
 
 
 class SqliteStorage(Storage):
-    """Opens the file at ``path`` (made if missing). Raises :class:`newsbot.errors.DataError` kinds."""
+    """Opens the file at ``path`` and creates it if it is missing. Raises subclasses of
+    :class:`newsbot.errors.DataError`."""
 
     place = "data file"
     is_local = True
 
     def __init__(self, path: Path) -> None:
         self.file = file = DataFile(path)
-        texts = SqliteTexts(file)
         self.pages = SqlitePages(file)
-        self.articles = SqliteArticles(file, texts.stored)
-        self.texts = texts
+        self.articles = SqliteArticles(file)
+        self.texts = SqliteTexts(file)
         self.stories = SqliteStories(file)
         self.sources = SqliteSources(file)
         self.sites = SqliteSites(file)
@@ -43,12 +43,10 @@ class SqliteStorage(Storage):
         self.searches = SqliteSearches(file)
         self.removal = SqliteRemoval(file)
         self.dump = SqliteDump(file)
-        self.load = SqliteLoad(file, texts.stored)
-        self._close_texts = texts.close
+        self.load = SqliteLoad(file)
 
     def interrupt(self) -> None:
         self.file.database.interrupt()
 
     def close(self) -> None:
-        self._close_texts()
         self.file.database.close()

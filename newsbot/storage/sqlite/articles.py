@@ -1,34 +1,49 @@
-"""Articles: one row each, with their earlier versions, texts and other URLs in tables of their own."""
+"""Articles: one row each. Earlier versions, texts and other URLs have their own tables."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from newsbot.items import Article
-from newsbot.search.index.entry import entry_of
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import KEPT, Decision, Stored, Verdict, decide, names_another_page
-from newsbot.storage.articles import MAX_VERSIONS, Articles
+from newsbot.storage.articles import (
+    MAX_VERSIONS,
+    Articles,
+    Change,
+    Changes,
+    Numbering,
+    RepeatedText,
+    Texts,
+)
 from newsbot.storage.notes import to_json
-from newsbot.storage.sqlite import words
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all
 from newsbot.storage.stories import readdressed_story, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
-_WRITTEN = (*COLUMNS, "data", "moment", "stored")
+_WRITTEN = (*COLUMNS, "data", "moment")
 _INSERT = (
     f"INSERT INTO article (fingerprint, {', '.join(_WRITTEN)})"
     f" VALUES (:fingerprint, {', '.join(f':{name}' for name in _WRITTEN)})"
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
 _OWN = "SELECT * FROM article WHERE fingerprint = ?"
+# Lists and mappings go through json(): json_extract() gives them as text, which json_object() would quote.
+_SAVE_ORIGIN = (
+    "UPDATE article SET published_at = :published_at, moment = :moment, data = json_patch(data, json_object("
+    + ", ".join(f"'{name}', json(json_extract(:data, '$.{name}'))" for name in ("authors", "extraction"))
+    + ", "
+    + ", ".join(
+        f"'{name}', json_extract(:data, '$.{name}')" for name in ("published_source", "published_precision")
+    )
+    + ")) WHERE fingerprint = :fingerprint AND content_hash IS :content_hash"
+)
 _OWNER = (
     "SELECT a.id, a.canonical_url, a.version FROM article_text t JOIN article a ON a.id = t.article"
     " WHERE t.source = ? AND t.content_hash = ?"
@@ -37,39 +52,40 @@ _LED_TO = (
     "SELECT a.id, a.canonical_url, a.version FROM article_alias l JOIN article a ON a.id = l.article"
     " WHERE l.fingerprint = ?"
 )
-_ALIAS = (  # an address that is an article itself leads nowhere else
+_ALIAS = (  # a URL that has an article itself is never an alias
     "INSERT INTO article_alias (fingerprint, article, url)"
     " SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM article WHERE fingerprint = ?1)"
     " ON CONFLICT DO UPDATE SET article = excluded.article, url = excluded.url"
     " WHERE article <> excluded.article"
 )
-_BASIS = "json_extract(data, '$.derived_from')"
 DERIVED = (
-    "UPDATE article SET data = json_set(data, '$.derived_from', ?)"
-    f" WHERE {_BASIS} IN {{names}} AND {_BASIS} IS NOT NULL"
+    "UPDATE article SET data = json_set(data, '$.derived_from', json(("
+    " SELECT json_group_array(CASE WHEN value IN (SELECT value FROM json_each(?1)) THEN ?2 ELSE value END)"
+    " FROM json_each(data, '$.derived_from')"
+    " WHERE ?2 IS NOT NULL OR value NOT IN (SELECT value FROM json_each(?1)))))"
+    " WHERE id IN (SELECT article FROM article_basis WHERE url IN (SELECT value FROM json_each(?1)))"
 )
-"""Lets articles name another one as that from which they are derived; ``names``: the one until now."""
+"""Replaces URLs of a JSON list in ``derived_from`` of all articles by another one, or removes them (NULL)."""
+_SEQUENCE = "SELECT id, (SELECT ifnull(max(number), 0) FROM article_change) FROM article_sequence"
+_CHANGES = (
+    f"SELECT c.number, c.fingerprint AS changed, {READ} FROM article_change c"
+    " LEFT JOIN article a ON a.fingerprint = c.fingerprint WHERE c.number > ? ORDER BY c.number LIMIT ?"
+)
 _AT_ONCE = 100
 
 
 class SqliteArticles(Articles):
-    """:class:`newsbot.storage.articles.Articles` in the data file; ``on_stored`` is told of new words to
-    index."""
+    """:class:`newsbot.storage.articles.Articles` in the data file."""
 
-    def __init__(self, file: DataFile, on_stored: Callable[[], None]) -> None:
+    def __init__(self, file: DataFile) -> None:
         self._file = file
-        self._on_stored = on_stored
 
     def store(self, article: Article, over: str | None = None) -> Stored:
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
         with self._file.writing() as database:
             decision, number = _carry_out(database, row, over)
-            if decision.verdict in (Verdict.NEW, Verdict.UPDATED):
-                words.add(database, entry_of(article, row["fingerprint"], decision.version))
             for address in decision.addresses:
                 database.execute(_ALIAS, (fingerprint(address), number, address))
-        if decision.verdict is not Verdict.TAKEN:
-            self._on_stored()
         return decision.stored
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
@@ -82,8 +98,7 @@ class SqliteArticles(Articles):
             number = row["id"]
             database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (after,))
             database.execute(
-                "UPDATE article SET fingerprint = ?, canonical_url = ?, stored = ? WHERE id = ?",
-                (after, new, time.time(), number),
+                "UPDATE article SET fingerprint = ?, canonical_url = ? WHERE id = ?", (after, new, number)
             )
             database.execute(
                 "UPDATE article_version SET document = json_set(document, '$.canonical_url', ?)"
@@ -91,9 +106,7 @@ class SqliteArticles(Articles):
                 (new, number),
             )
             database.execute("UPDATE article SET duplicate_of = ? WHERE duplicate_of = ?", (new, old))
-            database.execute(DERIVED.format(names="(?)"), (new, old))
-            words.forget(database, [before])
-            words.only_present(database, number)
+            database.execute(DERIVED, (json.dumps([old]), new))
             _move_story(database, story_id(old), story_id(new))
         return True
 
@@ -109,13 +122,26 @@ class SqliteArticles(Articles):
                 ).fetchone()
         return None if row is None else from_row(row)
 
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT fingerprint, {READ} FROM article a WHERE fingerprint IN ({marks})"
+        with self._file.reading() as database:
+            return {row["fingerprint"]: from_row(row) for row in database.execute(query, keys)}
+
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         with self._file.writing() as database:
             database.execute(
-                "UPDATE article SET data = json_set(data, '$.rights', json(?)), stored = ?"
-                " WHERE fingerprint = ?",
-                (to_json(dict(rights)), time.time(), fingerprint(canonical_url)),
+                "UPDATE article SET data = json_set(data, '$.rights', json(?)) WHERE fingerprint = ?",
+                (to_json(dict(rights)), fingerprint(canonical_url)),
             )
+
+    def save_origin(self, article: Article) -> None:
+        row = _row_of(to_row(article), fingerprint(article.canonical_url))
+        with self._file.writing() as database:
+            if database.execute(_SAVE_ORIGIN, row).rowcount:
+                # the trigger article_updated ignores these fields: number the change here
+                database.execute("DELETE FROM article_change WHERE fingerprint = :fingerprint", row)
+                database.execute("INSERT INTO article_change (fingerprint) VALUES (:fingerprint)", row)
 
     def versions(self, canonical_url: str) -> list[Article]:
         with self._file.reading() as database:
@@ -132,40 +158,79 @@ class SqliteArticles(Articles):
         query = f"SELECT a.id FROM article a {where_all(tests)} ORDER BY a.fetched_at, a.id"
         return self._file.streamed(self._batches(query, values))
 
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        tests, values = conditions(where)
+        chosen = f"{where_all(tests)} ORDER BY a.moment DESC, a.id DESC LIMIT ?"
+        with self._file.reading() as database:
+            return [
+                from_row(row)
+                for row in database.execute(f"SELECT {READ} FROM article a {chosen}", [*values, limit])
+            ]
+
     def count(self, where: ArticleFilter | None = None) -> int:
         tests, values = conditions(where)
         with self._file.reading() as database:
             query = f"SELECT count(*) FROM article a {where_all(tests)}"
             return int(database.execute(query, values).fetchone()[0])
 
-    def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
-        tests, values = conditions(where)
-        tests = ["a.stored > ?", "a.stored <= ?", *tests]
-        query = f"SELECT a.id FROM article a {where_all(tests)} ORDER BY a.stored, a.id"
-        return self._file.streamed(self._batches(query, [after, until, *values], until))
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        with self._file.reading() as database:
+            numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
+            after, restarted = numbering.read(cursor)
+            rows = database.execute(_CHANGES, (after, limit)).fetchall()
+        found = [
+            Change(row["changed"], None if row["canonical_url"] is None else from_row(row)) for row in rows
+        ]
+        return Changes(found, numbering.cursor(rows[-1]["number"] if rows else after), restarted)
 
-    def _batches(
-        self, query: str, values: list[Any], stored_until: float | None = None
-    ) -> Iterator[list[Article]]:
-        """Yield articles batch by batch. Which ones, and their order, is fixed at the start (8 bytes an
-        article)."""
+    def end_of_changes(self) -> str:
+        with self._file.reading() as database:
+            numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
+        return numbering.cursor(numbering.last)
+
+    def _batches(self, query: str, values: list[Any]) -> Iterator[list[Article]]:
+        """Yield articles in batches. The rows and their order are fixed at the start, at 8 bytes an
+        article."""
         database = self._file.database
         chosen = array("q")
         chosen.extend(row[0] for row in database.execute(query, values))
         for start in range(0, len(chosen), _AT_ONCE):
-            yield by_number(database, chosen[start : start + _AT_ONCE].tolist(), stored_until)
+            yield _by_number(database, chosen[start : start + _AT_ONCE].tolist())
 
 
-def by_number(
-    database: sqlite3.Connection, numbers: list[int], stored_until: float | None = None
-) -> list[Article]:
-    """Return articles by their row numbers, in that order, without those that were stored later."""
-    until, values = ("", []) if stored_until is None else (" AND a.stored <= ?", [stored_until])
+def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article]:
+    """Return articles by their row numbers, in that order."""
     rows = database.execute(
-        f"SELECT a.id, {READ} FROM article a WHERE a.id IN {THESE}{until}", [json.dumps(numbers), *values]
+        f"SELECT a.id, {READ} FROM article a WHERE a.id IN {THESE}", [json.dumps(numbers)]
     )
     found = {row["id"]: from_row(row) for row in rows}
     return [found[number] for number in numbers if number in found]
+
+
+class SqliteTexts(Texts):
+    """:class:`newsbot.storage.articles.Texts` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def owner(self, source: str, content_hash: str) -> str | None:
+        with self._file.reading() as database:
+            row = database.execute(
+                "SELECT a.canonical_url FROM article_text t JOIN article a ON a.id = t.article"
+                " WHERE t.source = ? AND t.content_hash = ?",
+                (source, content_hash),
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        with self._file.reading() as database:
+            rows = database.execute(
+                "SELECT a.source, a.canonical_url, s.urls FROM (SELECT article, count(*) + 1 AS urls"
+                " FROM article_alias GROUP BY article HAVING urls >= ?) s"
+                " JOIN article a ON a.id = s.article ORDER BY s.urls DESC, a.canonical_url LIMIT ?",
+                (least, max(0, limit)),
+            )
+            return [RepeatedText(*row) for row in rows]
 
 
 def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int:
@@ -177,18 +242,19 @@ def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int
 
 def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
     moment = row["published_at"] or row["fetched_at"]
-    return row | {"fingerprint": key, "moment": moment, "stored": time.time()}
+    return row | {"fingerprint": key, "moment": moment}
 
 
 def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Decision, int]:
-    """Look up what decides, and write the article or its text; return also the number of the article that
-    counts.
+    """Look up what :func:`decide` needs, and write the article or its text.
 
-    The write transaction in which this runs is what makes it safe in a race.
+    Returns the decision and the row number of the article that it refers to. Must run inside a write
+    transaction, which makes it safe when several workers store the same article.
     """
     own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
     owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
     if own is not None and owner is not None and owner["id"] == own["id"]:
+        # the text belongs to this article, not to another one
         owner = None
     led_to = None
     if own is None and owner is None and names_another_page(row):
@@ -217,7 +283,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         "INSERT INTO article_version VALUES (?, ?, ?)",
         (own["id"], own["version"], json.dumps(earlier, ensure_ascii=False)),
     )
-    database.execute(  # the first one stays, the rest up to a number: some pages change at every visit
+    database.execute(  # keep version 1 and the latest ones: some pages change at every visit
         "DELETE FROM article_version WHERE article = ? AND version > 1 AND version <= ?",
         (own["id"], row["version"] - MAX_VERSIONS),
     )
@@ -229,7 +295,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
 
 
 def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
-    """Let the story that was named after the old URL be named after the new one: another may come there."""
+    """Rename the story that was named after the old URL, because another article may get that URL."""
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (new,)).fetchone()
     target = readdressed_story(old, new, row and row["into_story"])
     database.execute("DELETE FROM story_joined WHERE story = ? OR story = ?", (old, target))

@@ -1,4 +1,4 @@
-"""The open data file: its transactions, and its faults in readable words."""
+"""The open data file: transactions, and errors with readable messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Record = TypeVar("_Record")
 
 
 class DataFile:
-    """One connection to the data file; every repository of a storage works on it."""
+    """One connection to the data file, shared by all repositories of a storage."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -23,19 +23,19 @@ class DataFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Run the block as one write transaction: all of it or nothing."""
+        """Run the block as one write transaction, which is complete or has no effect."""
         with readable_errors(self.path), transaction(self.database) as database:
             yield database
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Let all statements of the block see one state of the data."""
+        """Run the block in one read transaction: all statements see the same state of the data."""
         with readable_errors(self.path), snapshot(self.database) as database:
             yield database
 
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
-        """Yield the records of batches. A batch must leave no cursor open: the caller may write in
-        between."""
+        """Yield the records of batches. No batch may leave a cursor open, because the caller may write
+        between two records."""
         while True:
             with readable_errors(self.path):
                 batch = next(batches, None)
@@ -44,8 +44,8 @@ class DataFile:
             yield from batch
 
     def numbered(self, query: str, values: Sequence[object]) -> Iterator[list[sqlite3.Row]]:
-        """Yield the rows of ``query`` in batches; it asks for ``id > ?`` first, orders by ``id`` and has a
-        LIMIT."""
+        """Yield the rows of ``query`` in batches. Its first parameter must be ``id > ?``; it must order by
+        ``id`` and have a LIMIT."""
         after = 0
         while rows := self.database.execute(query, [after, *values]).fetchall():
             yield rows

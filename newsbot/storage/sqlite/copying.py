@@ -1,4 +1,4 @@
-"""Reading everything out of the tables, and taking it in."""
+"""Copies all data out of the tables, and into them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from newsbot.connections.sqlite import readable_errors
 from newsbot.items import Article
-from newsbot.search.index.entry import entry_of
 from newsbot.storage.pages import Referrers
 from newsbot.storage.sources import COUNTED, SiteRecord
-from newsbot.storage.sqlite import articles, pages, sources, words
+from newsbot.storage.sqlite import articles, pages, sources
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import READ, from_row, to_row
 from newsbot.storage.upkeep import (
@@ -73,7 +72,7 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         lambda source, hour, *counts: SiteHour(source, hour, counts),
     ),
 )
-"""Of each kind of book: the query, the key from which on it begins, and what makes a book of a row."""
+"""For each kind of book: the query, the key to start after, and the function that makes a book from a row."""
 _TAKE_TEXT = (
     "INSERT OR IGNORE INTO article_text (source, content_hash, article)"
     " SELECT ?, ?, id FROM article WHERE fingerprint = ?"
@@ -135,7 +134,7 @@ class SqliteDump(Dump):
     def _batches(
         self, query: str, place: tuple[Any, ...], values: Sequence[str], keys: Sequence[str] | Sequence[int]
     ) -> Iterator[list[sqlite3.Row]]:
-        """Yield rows in the order of ``keys``, beginning behind ``place``."""
+        """Yield rows in the order of ``keys``, starting after ``place``."""
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
@@ -147,12 +146,10 @@ class SqliteDump(Dump):
 
 
 class SqliteLoad(Load):
-    """:class:`newsbot.storage.upkeep.Load` into the data file; ``on_stored`` is told of new words to
-    index."""
+    """:class:`newsbot.storage.upkeep.Load` for the data file."""
 
-    def __init__(self, file: DataFile, on_stored: Callable[[int], None]) -> None:
+    def __init__(self, file: DataFile) -> None:
         self._file = file
-        self._on_stored = on_stored
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         rows = []
@@ -176,8 +173,6 @@ class SqliteLoad(Load):
                         for one in copy.earlier
                     ],
                 )
-                words.add(database, entry_of(copy.article, copy.fingerprint, copy.article.version))
-        self._on_stored(len(copies))
 
     def texts(self, copies: Sequence[TextCopy]) -> None:
         self._write(_TAKE_TEXT, [(copy.source, copy.content_hash, copy.article) for copy in copies])
@@ -207,11 +202,12 @@ class SqliteLoad(Load):
 
 
 def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
-    """Return the table of a book, and its values there."""
+    """Return the table and the values of a book's row."""
     if isinstance(book, JoinedStory):
         return "story_joined", (book.story, book.into)
     if isinstance(book, KeptNote):
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
+    # The stored text of a day begins with ``;`` and ends with it.
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

@@ -1,4 +1,4 @@
-"""The crawl database: one row a URL."""
+"""The crawl database: one row for each URL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from newsbot.text.words import clean
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _READ = ", ".join(_COLUMNS)
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
-_LARGEST = (1 << 63) - 1  # SQLite's integers; a header may claim any Content-Length
+_LARGEST = (1 << 63) - 1  # the largest SQLite integer; a header may state any Content-Length
 _AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
 
 _OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
@@ -93,7 +93,7 @@ class SqlitePages(Pages):
         return self._file.streamed(self._due_batches(after, until))
 
     def _batches(self, asked: dict[str, str | None]) -> Iterator[list[PageRecord]]:
-        """Pages that come in meanwhile are left out."""
+        """Yield the matching records in batches, without pages that were added after the start."""
         given = {name: str(value) for name, value in asked.items() if value is not None}
         last = self._file.database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
         tests = "".join(f" AND {name} = ?" for name in given)
@@ -102,7 +102,7 @@ class SqlitePages(Pages):
             yield [record_of(row) for row in rows]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        place: tuple[float, int] = (after, _LARGEST)  # behind all that is due at ``after``
+        place: tuple[float, int] = (after, _LARGEST)  # after everything due at ``after``
         query = (
             f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
             f" ORDER BY next_due, id LIMIT {_AT_ONCE}"
@@ -125,7 +125,7 @@ def row_of(page: PageRecord, referrers: Referrers, depth: int, history: list[Eve
 
 
 def record_of(row: sqlite3.Row) -> PageRecord:
-    """Return the record of a whole row."""
+    """Return the record of a row that has all columns."""
     values = {name: row[name] for name in _COLUMNS}
     values["kind"] = Kind(row["kind"])
     values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
@@ -136,7 +136,7 @@ def record_of(row: sqlite3.Row) -> PageRecord:
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
-    """Return referrers and depth of the pages that are known."""
+    """Return referrers and depth of the known pages."""
     rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
     return {
         row["fingerprint"]: (

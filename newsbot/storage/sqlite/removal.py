@@ -1,4 +1,4 @@
-"""Deleting rows, and taking out of them what is old."""
+"""Deletes rows, and old data from rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from newsbot.clock import stamp
-from newsbot.storage.sqlite import words
 from newsbot.storage.sqlite.articles import DERIVED
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import THESE
@@ -42,12 +41,11 @@ class SqliteRemoval(Removal):
             database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
             if not found:
                 return 0
-            words.forget(database, [row["fingerprint"] for row in found.values()])
             numbers = json.dumps(list(found))
             urls = json.dumps([row["canonical_url"] for row in found.values()])
             database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {THESE}", (urls,))
-            database.execute(DERIVED.format(names=THESE), (None, urls))
-            # there is no index by article: one look through the rows of each site
+            database.execute(DERIVED, (urls, None))
+            # This table has no index by article: read the rows of each site once.
             for source in sorted({row["source"] for row in found.values()}):
                 database.execute(
                     f"DELETE FROM article_text WHERE source = ? AND article IN {THESE}", (source, numbers)
@@ -88,8 +86,6 @@ class SqliteRemoval(Removal):
             rows = database.execute(
                 f"SELECT article, version {_OLD_VERSIONS} LIMIT ?", (stamp(before), limit)
             ).fetchall()
-            for number in {row["article"] for row in rows}:
-                words.only_present(database, number)
             database.executemany("DELETE FROM article_version WHERE article = ? AND version = ?", rows)
             return len(rows)
 

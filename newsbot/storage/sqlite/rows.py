@@ -1,4 +1,4 @@
-"""Articles as rows: the fields that are asked for as columns, the rest as one JSON text."""
+"""Articles as rows: the fields that queries use are columns, the others one JSON text."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ COLUMNS = (
     "canonical_url", "url", "source", "language", "story", "duplicate_of", "published_at", "fetched_at",
     "content_hash", "version", "title", "text",
 )  # fmt: skip
-"""Fields of an article that are columns of their own."""
+"""Fields of an article that have a column."""
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
-"""The columns of an article, the table being called ``a``."""
+"""The columns of an article; the table has the alias ``a``."""
 IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
 )
-"""The condition of being in a story, or in the one with which it was joined."""
+"""The condition that an article is in a story, or in the one that this story was joined with."""
 THESE = "(SELECT value FROM json_each(?))"
-"""A list that is given as JSON."""
+"""The values of a list that is given as JSON."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
 
 
 def to_row(article: Article) -> dict[str, Any]:
-    """Return the columns of an article, ``data`` with the rest among them."""
+    """Return the columns of an article. ``data`` has the other fields."""
     row = {name: _plain(name, getattr(article, name)) for name in COLUMNS}
     row["data"] = to_json({name: _plain(name, getattr(article, name)) for name in _REST})
     return row
 
 
 def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
-    """Return the article of a row, which may have more columns."""
+    """Return the article of a row. Other columns are ignored."""
     values = {name: row[name] for name in COLUMNS} | json.loads(row["data"])
     for name in _TIMES:
         values[name] = from_stamp(values[name])
@@ -48,9 +48,10 @@ def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
 
 
 def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
-    """Return the SQL conditions of a filter, the table being called ``a``, and their values.
+    """Return the SQL conditions of a filter, and their values. The table has the alias ``a``.
 
-    A site has fewer articles than a language. The plus tells SQLite so, which does not know it.
+    If both site and language are given, the unary plus keeps SQLite from using the index of languages: a site
+    has fewer articles than a language.
     """
     if where is None:
         return [], []
@@ -66,7 +67,7 @@ def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
 
 
 def where_all(tests: list[str]) -> str:
-    """Return the WHERE clause of conditions, or nothing if there are none."""
+    """Return the WHERE clause of the conditions, or an empty string if there are none."""
     return f"WHERE {' AND '.join(tests)}" if tests else ""
 
 

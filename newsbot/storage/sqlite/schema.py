@@ -1,4 +1,4 @@
-"""The tables of storage in the embedded file, and why each index is there."""
+"""The tables of the storage in the data file, with the reason for each index."""
 
 from __future__ import annotations
 
@@ -85,10 +85,6 @@ MIGRATIONS = (
         document TEXT NOT NULL,  -- JSON of the columns of the article
         PRIMARY KEY (article, version)
     );
-
-    -- Words of title and text as stems (newsbot/text/stems.py), separated by spaces. It keeps no
-    -- text of its own (content='') and is only added to; see newsbot/storage/sqlite/words.py.
-    CREATE VIRTUAL TABLE article_search USING fts5 (title, text, content='', tokenize='ascii');
 
     -- Feeds, sitemaps and section fronts.
     CREATE TABLE source (
@@ -211,26 +207,8 @@ MIGRATIONS = (
     CREATE INDEX article_by_stored ON article (stored);
     """,
     """
-    -- The word index (newsbot/search/index): what waits to be indexed, the blocks of segments, and which
-    -- segments there are. What was indexed another way is indexed anew.
-    DROP TABLE article_search;
-    CREATE TABLE search_waiting (
-        number      INTEGER PRIMARY KEY,
-        fingerprint BLOB NOT NULL UNIQUE,
-        version     INTEGER NOT NULL,
-        body        BLOB                 -- its words; NULL: they are read from the article
-    );
-    CREATE TABLE search_block (
-        number INTEGER PRIMARY KEY,
-        body   BLOB NOT NULL
-    );
-    CREATE TABLE search_state (
-        one   INTEGER PRIMARY KEY CHECK (one = 1),
-        state TEXT NOT NULL  -- JSON
-    );
-    -- Articles that were removed and may still be in segments.
-    CREATE TABLE search_removed (fingerprint BLOB PRIMARY KEY) WITHOUT ROWID;
-    INSERT INTO search_waiting (fingerprint, version) SELECT fingerprint, version FROM article ORDER BY id;
+    -- Words of articles, as they were kept first.
+    DROP TABLE IF EXISTS article_search;
     """,
     """
     -- For taking out: what was found on a page, other addresses of an article, what names it as original.
@@ -248,5 +226,79 @@ MIGRATIONS = (
     CREATE INDEX article_by_basis ON article (json_extract(data, '$.derived_from'))
         WHERE json_extract(data, '$.derived_from') IS NOT NULL;
     """,
+    """
+    -- Changes of articles in the order of their commits (there is one writer at a time): the last change of
+    -- each fingerprint; one without an article was removed. The id is that of this sequence of numbers.
+    CREATE TABLE article_sequence AS SELECT lower(hex(randomblob(8))) AS id;
+    CREATE TABLE article_change (
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        fingerprint BLOB NOT NULL UNIQUE
+    );
+    INSERT INTO article_change (fingerprint) SELECT fingerprint FROM article ORDER BY stored, id;
+    CREATE TRIGGER article_inserted AFTER INSERT ON article BEGIN
+        DELETE FROM article_change WHERE fingerprint = new.fingerprint;
+        INSERT INTO article_change (fingerprint) VALUES (new.fingerprint);
+    END;
+    CREATE TRIGGER article_deleted AFTER DELETE ON article BEGIN
+        DELETE FROM article_change WHERE fingerprint = old.fingerprint;
+        INSERT INTO article_change (fingerprint) VALUES (old.fingerprint);
+    END;
+    CREATE TRIGGER article_updated AFTER UPDATE OF fingerprint, version, data ON article
+        WHEN old.fingerprint <> new.fingerprint OR old.version <> new.version
+        OR json_extract(old.data, '$.rights') IS NOT json_extract(new.data, '$.rights')
+    BEGIN
+        DELETE FROM article_change WHERE fingerprint IN (old.fingerprint, new.fingerprint);
+        INSERT INTO article_change (fingerprint)
+            SELECT old.fingerprint WHERE old.fingerprint <> new.fingerprint;
+        INSERT INTO article_change (fingerprint) VALUES (new.fingerprint);
+    END;
+    -- Exports that went by the time of storing go on by number; one that is in the future began with a wrong
+    -- clock and starts again. The column stored stays, unused: taking it out would write the table anew.
+    UPDATE note SET body = json_set(body, '$.cursor', (SELECT id FROM article_sequence) || '-' || (
+        SELECT count(*) FROM article WHERE stored <= json_extract(body, '$.until')
+        AND json_extract(body, '$.until') < CAST(strftime('%s', 'now') AS REAL)
+    )) WHERE kind = 'export' AND json_extract(body, '$') IS NOT NULL;
+    UPDATE note SET body = json_set(body, '$.pending.cursor', (SELECT id FROM article_sequence) || '-' || (
+        SELECT count(*) FROM article WHERE stored <= json_extract(body, '$.pending.until')
+        AND json_extract(body, '$.pending.until') < CAST(strftime('%s', 'now') AS REAL)
+    )) WHERE kind = 'export' AND json_extract(body, '$.pending') IS NOT NULL;
+    DROP INDEX article_by_stored;
+    """,
+    """
+    -- Search has an index of its own outside of the storage (newsbot/search).
+    DROP TABLE IF EXISTS search_waiting;
+    DROP TABLE IF EXISTS search_block;
+    DROP TABLE IF EXISTS search_state;
+    DROP TABLE IF EXISTS search_removed;
+    """,
+    """
+    -- What articles name as those from which they are derived, which are several now: for taking out.
+    UPDATE article
+        SET data = json_set(data, '$.derived_from', json_array(json_extract(data, '$.derived_from')))
+        WHERE json_extract(data, '$.derived_from') IS NOT NULL;
+    DROP INDEX article_by_basis;
+    CREATE TABLE article_basis (
+        article INTEGER NOT NULL,
+        url     TEXT NOT NULL,
+        PRIMARY KEY (article, url)
+    ) WITHOUT ROWID;
+    CREATE INDEX article_basis_by_url ON article_basis (url);
+    INSERT OR IGNORE INTO article_basis
+        SELECT a.id, b.value FROM article a, json_each(a.data, '$.derived_from') b WHERE b.type = 'text';
+    CREATE TRIGGER article_basis_named AFTER INSERT ON article BEGIN
+        INSERT OR IGNORE INTO article_basis
+            SELECT new.id, value FROM json_each(new.data, '$.derived_from') WHERE type = 'text';
+    END;
+    CREATE TRIGGER article_basis_changed AFTER UPDATE OF data ON article
+        WHEN json_extract(old.data, '$.derived_from') IS NOT json_extract(new.data, '$.derived_from')
+    BEGIN
+        DELETE FROM article_basis WHERE article = old.id;
+        INSERT OR IGNORE INTO article_basis
+            SELECT new.id, value FROM json_each(new.data, '$.derived_from') WHERE type = 'text';
+    END;
+    CREATE TRIGGER article_basis_gone AFTER DELETE ON article BEGIN
+        DELETE FROM article_basis WHERE article = old.id;
+    END;
+    """,
 )
-"""``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""
+"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released one; add the next one."""

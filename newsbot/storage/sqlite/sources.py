@@ -1,4 +1,4 @@
-"""Sources with their polls, counters of sites, and what sites did by the hour: one row each."""
+"""Sources with their polls, counters of sites, and hourly counters of sites."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ _SAVE = (
     f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
+# Idempotent: a poll that the text already has is not added. The limit counts characters, not polls.
 _ADD_POLL = """
     INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)
     ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
     WHERE instr(polls, ';' || :poll) = 0 AND length(polls) < :most
 """
 _SHORT_POLL = 12
-"""Characters of a short poll."""
+"""Length of a typical poll in characters; the size limit of a day is computed with it."""
+# max() of SQLite is NULL if one value is NULL; coalesce() then takes the other value.
 ADD_SITE = """
     INSERT INTO site (source, last_article, last_error, last_error_at)
     VALUES (:source, :last_article, :last_error, :last_error_at)
@@ -67,6 +69,7 @@ _TRENDS = """
     SELECT source, hour / 24, sum(articles) FROM site_hour
     WHERE hour >= ? AND source <> '' AND articles > 0 GROUP BY 1, 2
 """
+# Articles with version 1 only: later versions have the time of a later fetch.
 _ARRIVALS = """
     SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
     FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
@@ -189,7 +192,7 @@ class SqliteActivity(Activity):
 def site_rows(
     record: SiteRecord,
 ) -> tuple[dict[str, str | float | None], list[tuple[str, str, float]]]:
-    """Return the values for :data:`ADD_SITE`, and those for :data:`ADD_COUNTER`."""
+    """Return the values for :data:`ADD_SITE`, and the list of values for :data:`ADD_COUNTER`."""
     row = {
         "source": record.source,
         "last_article": record.last_article,

@@ -1,4 +1,5 @@
-"""Checks: one row a page, with its last checks. Searches: one row for each search, text and page."""
+"""Results of the spiders ``monitor`` (one row for each page) and ``search`` (one for each search, text and
+page)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories: the column ``story`` of articles, and which stories were joined with which."""
+"""Stories: the column ``story`` of articles, and the stories that were joined."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from datetime import datetime
 from newsbot.clock import stamp
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import READ, THESE, from_row
-from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
+from newsbot.storage.stories import (
+    Joined,
+    Stories,
+    Story,
+    is_settled,
+    roots_of,
+    story_id,
+)
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
-"""A story that sites print anew each day has thousands of members."""
+"""The columns of an article without its text: a story that sites publish anew each day has thousands of
+members."""
 _FIRST_FETCHED = (
     f"SELECT story FROM article WHERE story IN {THESE}"
     " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
@@ -56,7 +64,8 @@ class SqliteStories(Stories):
         limit: int = 50,
     ) -> list[Story]:
         recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
-        several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""  # else the index answers alone
+        # Added only if needed: without this condition the index alone answers the query.
+        several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""
         values: list[str | int | None] = [stamp(since)] if since else []
         values += [min_members, *([min_sources] if several else []), max(0, limit)]
         with self._file.reading() as database:
@@ -76,7 +85,7 @@ class SqliteStories(Stories):
 
 
 def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
-    """Return the story of an article if joining it alone would change nothing, else None."""
+    """Return the story of an article if joining this article alone would change nothing, else None."""
     _, story = _kept(database, url)
     own = story_id(url)
     if story is None or not is_settled(story, own, _noted(database, (own, story))):
@@ -93,7 +102,7 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
     roots = roots_of(own, stories, _noted(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
     missing = [name for name, story in zip(own, stories, strict=True) if story is None]
-    if winner in missing:  # others come into its story before it is there
+    if winner in missing:  # other articles can join its story before it is stored
         database.execute("INSERT OR IGNORE INTO story_joined VALUES (?, ?)", (winner, winner))
     database.executemany(
         "UPDATE article SET story = ? WHERE id = ? AND story IS NOT ?",
@@ -103,7 +112,7 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
 
 
 def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | None]:
-    """Return row and story of the article that is kept, or whose text is, under this URL."""
+    """Return row number and story of the article that is stored, or whose text is stored, under this URL."""
     key = fingerprint(url)
     row = database.execute(
         "SELECT id, story FROM article WHERE fingerprint = ? UNION ALL"
@@ -115,14 +124,14 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
 
 
 def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
-    """Return where stories are now that were joined with others, or have members before their first
+    """Return the current story of each of these stories that was joined, or has members before its first
     article."""
     query = f"SELECT story, into_story FROM story_joined WHERE story IN {THESE}"
     return dict(database.execute(query, (json.dumps(list(stories)),)).fetchall())
 
 
 def _unite(database: sqlite3.Connection, roots: list[str]) -> str:
-    """Bring all members into the story whose first article was fetched earliest; return it."""
+    """Move all members to the story whose first article was fetched earliest, and return that story."""
     row = database.execute(_FIRST_FETCHED, (json.dumps(roots),)).fetchone()
     winner = roots[0] if row is None else str(row[0])
     rest = json.dumps([root for root in roots if root != winner])

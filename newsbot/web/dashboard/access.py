@@ -1,9 +1,10 @@
-"""Who may see the dashboard, and who may act.
+"""Access control: who may read the dashboard, and who may change something.
 
-On a loopback address all may read, if they call us by a loopback name (a page on the web that lets its own
-name lead to 127.0.0.1 may not). Elsewhere, and where a proxy leads from the web to us (``--public-url``), a
-token is asked for, also to read. Acting always takes the token: programs send it with each request
-(``Authorization: Bearer``), people log in once and have a session, whose forms carry a secret of their own.
+On a loopback address everybody may read, if the ``Host`` header is a loopback name. This check stops DNS
+rebinding: a web page whose own name resolves to 127.0.0.1. On other addresses, and behind a proxy
+(``--public-url``), reading needs the token. Changes always need the token. Programs send it with each
+request (``Authorization: Bearer``). People log in once and get a session; each form of a session holds a
+secret against forged requests.
 """
 
 from __future__ import annotations
@@ -22,51 +23,78 @@ from aiohttp import web
 
 from newsbot.clock import Clock, system_clock
 from newsbot.errors import UserError
-from newsbot.push.budget import Budget
+from newsbot.web.incoming import sender_of
 
 COOKIE = "newsbot_session"
 SESSION_SECONDS = 14 * 86400.0
 MAX_SESSIONS = 1000
 MIN_TOKEN = 16
-"""Characters."""
-TRIES_PER_HOUR = 60.0
+"""The fewest characters of a token."""
+FREE_TRIES = 10
+LONGEST_WAIT = 300.0
+FORGOTTEN_AFTER = 3600.0
+MAX_GUESSERS = 10_000
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A browser that logged in. ``secret`` stands in each of its forms."""
+    """A session of a browser. ``secret`` is a hidden field of each of its forms."""
 
     until: float
     secret: str
 
 
+class Guesses:
+    """Wrong tokens by sender. After FREE_TRIES each one doubles the wait, up to LONGEST_WAIT seconds."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        """By sender: number of wrong tokens, and the time of the last one."""
+
+    def must_wait(self, sender: str) -> bool:
+        """Return True if tokens of this sender are not checked at present."""
+        number, last = self._wrong.get(sender, (0, 0.0))
+        wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
+        return 0.0 <= self._clock() - last < wait  # below 0: the clock was ahead at the last one
+
+    def wrong(self, sender: str) -> None:
+        """Note a wrong token."""
+        number, last = self._wrong.pop(sender, (0, 0.0))
+        now = self._clock()
+        self._wrong[sender] = (1 if now - last > FORGOTTEN_AFTER else number + 1, now)
+        if len(self._wrong) > MAX_GUESSERS:
+            self._wrong.popitem(last=False)
+
+
 @dataclass(slots=True)
 class Access:
-    """The rules of the module's text. ``token`` empty: nobody may act."""
+    """The access rules of the module's docstring. If ``token`` is empty, nobody may change anything."""
 
     token: str
     reads_open: bool
     host: str = "127.0.0.1"
-    """Where we listen."""
+    """The address that the server listens on."""
     clock: Clock = system_clock
     _sessions: OrderedDict[bytes, Session] = field(default_factory=OrderedDict)
-    _tries: Budget = field(init=False)
+    _guesses: Guesses = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tries = Budget(TRIES_PER_HOUR, 10.0, self.clock)
+        self._guesses = Guesses(self.clock)
 
     # --- questions
     def may_read(self, request: web.Request) -> bool:
-        """Return True if the request may see the dashboard."""
+        """Return True if the request may read the dashboard."""
         if self.reads_open and self._calls_us_by_our_name(request):
             return True
         return self._has_token(request) or self.session(request) is not None
 
     def may_follow(self, request: web.Request) -> bool:
-        """Return True if the request may read feeds: feed readers send a name and a password, the token.
+        """Return True if the request may read feeds.
 
-        A browser sends these by itself, also where another site's page asks it to: they open nothing else.
+        Feed readers send the token as the password of basic authentication. A browser repeats these
+        credentials on requests that other sites cause, so they are valid for feeds only.
         """
         if self.may_read(request):
             return True
@@ -89,15 +117,15 @@ class Access:
         return _equal(form_secret, session.secret)
 
     def session(self, request: web.Request) -> Session | None:
-        """Return the session of the browser, if it logged in and that still holds."""
+        """Return the session of the browser; None if there is none or if it has expired."""
         given = request.cookies.get(COOKIE)
         session = self._sessions.get(_digest(given)) if given else None
         return session if session is not None and session.until > self.clock() else None
 
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
-        """Return the cookie of a new session; None if the token is wrong, or too many were tried."""
-        if not self.token or not self._tries.take(request.remote or "") or not _equal(token, self.token):
+        """Return the cookie of a new session; None if the token is wrong or the sender must wait."""
+        if self._guesses.must_wait(sender_of(request)) or not self._is_token(request, token):
             return None
         cookie = secrets.token_urlsafe(32)
         self._sessions[_digest(cookie)] = Session(self.clock() + SESSION_SECONDS, secrets.token_urlsafe(32))
@@ -121,7 +149,7 @@ class Access:
             return False
         if _equal(given, self.token):
             return True
-        self._tries.take(request.remote or "")
+        self._guesses.wrong(sender_of(request))
         return False
 
     def _calls_us_by_our_name(self, request: web.Request) -> bool:
@@ -130,9 +158,9 @@ class Access:
 
 
 def make_access(token: str, host: str, *, public: bool) -> Access:
-    """Return the rules for who listens on ``host``; ``public``: a proxy leads from the web to us.
+    """Return the access rules of a server on ``host``; ``public``: a proxy makes it reachable from the web.
 
-    Raises :class:`newsbot.errors.UserError` for a token that is too short, or missing where one is needed.
+    Raises :class:`newsbot.errors.UserError` for a token that is too short, or missing although one is needed.
     """
     if token and len(token) < MIN_TOKEN:
         raise UserError(
@@ -149,7 +177,7 @@ def make_access(token: str, host: str, *, public: bool) -> Access:
 
 
 def is_loopback(name: str) -> bool:
-    """Return True for an address of this machine alone."""
+    """Return True for a loopback address."""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -164,7 +192,7 @@ def _host_name(header: str) -> str:
 
 
 def _same_origin(request: web.Request) -> bool:
-    """Return False if a browser says that another site's page sends this."""
+    """Return False if the browser's headers say that a page of another site sent the request."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("Origin")
@@ -176,5 +204,5 @@ def _digest(text: str) -> bytes:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compare in a time that tells nothing of either."""
+    """Compare in constant time, so that the time does not reveal the token."""
     return hmac.compare_digest(_digest(one), _digest(other))

@@ -1,4 +1,4 @@
-"""The application of the dashboard: which path leads to which handler."""
+"""The routes of the dashboard, and the resources that are open while it runs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from newsbot.web.dashboard import endpoints as operations
 from newsbot.web.dashboard import pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
+from newsbot.web.dashboard.attention import add_attention
 from newsbot.web.dashboard.cached_figures import make_memos
 from newsbot.web.dashboard.endpoints import Run
 from newsbot.web.dashboard.faults import in_our_words
 from newsbot.web.dashboard.feeds import add_feeds
+from newsbot.web.dashboard.jobs import Jobs
 from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
 from newsbot.web.dashboard.parameters import given
+from newsbot.web.dashboard.proposals import Proposals, site_named
 from newsbot.web.dashboard.rendering import HEADERS, link, site_path
 from newsbot.web.dashboard.service import Dashboard, asset
 from newsbot.web.incoming import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3
-"""Threads for questions of people; another one computes what is dear."""
+"""Threads that answer requests. One more thread computes expensive figures."""
 Notices = Callable[[], Mapping[tuple[str, str], int]]
 
 _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
@@ -39,19 +42,35 @@ _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
     ("refetch", operations.add, lambda form: link("/why", url=form["url"])),
     ("pause", operations.pause, lambda form: site_path(form["site"])),
     ("resume", operations.resume, lambda form: site_path(form["site"])),
+    ("poll", operations.poll, lambda form: site_path(form["site"])),
+    ("propose", operations.propose, lambda form: link("/sources/new", site=form["site"])),
+    ("add_site", operations.add_site, lambda form: site_path(site_named(form["site"]))),
+    ("start_job", operations.start_job, lambda _form: "/jobs"),
+    ("stop_job", operations.stop_job, lambda _form: "/jobs"),
+    ("save", operations.save, lambda _form: "/saved"),
+    ("forget", operations.forget, lambda _form: "/saved"),
 )
-"""Actions of people: the form of each leads back to a page."""
+"""Actions of people. The form of each one redirects to a page."""
 
 
 @asynccontextmanager
 async def dashboard(
-    app: web.Application, settings: SettingsLike, access: Access, clock: Clock, notices: Notices
+    app: web.Application,
+    settings: SettingsLike,
+    access: Access,
+    clock: Clock,
+    notices: Notices,
+    *,
+    allow_private: bool,
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block."""
     quick = Readers(settings, QUICK_THREADS, "look")
     slow = Readers(settings, 1, "count")
     folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
-    board = Dashboard(quick, make_memos(slow, clock), access, clock, folder)
+    scrapyd = str(settings.get("NEWSBOT_SCRAPYD") or "")
+    jobs = Jobs(scrapyd) if scrapyd else None
+    proposals = Proposals(settings, clock, allow_private=allow_private)
+    board = Dashboard(quick, make_memos(slow, clock), access, clock, folder, proposals, jobs)
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))
     board.memos.warm()
@@ -60,6 +79,7 @@ async def dashboard(
         yield board
     finally:
         warming.cancel()
+        await proposals.close()
         slow.close()
         quick.close()
         await asyncio.gather(warming, return_exceptions=True)
@@ -67,7 +87,7 @@ async def dashboard(
 
 
 async def _warm_up(readers: Readers) -> None:
-    """Load what judging an address takes, before the first person asks why."""
+    """Load what the judgement of a URL needs, before the first request for ``/why``."""
     with suppress(DataError):
         await readers.call(
             lambda data: explain(
@@ -77,25 +97,26 @@ async def _warm_up(readers: Readers) -> None:
 
 
 async def _warm_search(readers: Readers) -> None:
-    """Search once in a thread: read what all searches do, and some words that people may ask for.
+    """Search once in each thread, so that the first real search finds the caches filled.
 
-    As many calls at once as there are threads go to one each.
+    As many calls at once as there are threads: each thread gets one.
     """
 
     def search(data: Data) -> None:
-        for newest in data.storage.texts.search("", limit=1):
-            data.storage.texts.search(newest.article.title, limit=1)
+        for newest in data.storage.articles.newest(limit=1):
+            data.search.find(newest.title, limit=1)
 
     with suppress(DataError):
         await readers.call(search)
 
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
-    """Add all addresses of the dashboard."""
+    """Add all routes of the dashboard."""
     for path, handler in pages.PAGES:
         app.router.add_get(path, board.reading(_bound(board, handler)))
     add_api(board, app)
     add_feeds(board, app)
+    add_attention(board, app)
     app.router.add_get("/assets/{name}", asset)
     for name, run, back in _DOING:
         app.router.add_post(f"/do/{name}", board.acting(_doing(board, name, run, back)))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
 from newsbot.items import Article
-from newsbot.search.index.searching import MAX_WAITING
 from newsbot.search.query import ArticleFilter, Hit
 from newsbot.storage.stories import Story, out_by
 from newsbot.text.differences import changes
@@ -20,7 +19,7 @@ from newsbot.web.readers import Data
 
 PER_PAGE = 20
 MAX_PAGE = 10
-"""Pages of one search; who wants more narrows it, or exports."""
+"""The most pages of one search. For more, narrow the search or export the articles."""
 MAX_MEMBERS = 30
 MAX_VERSIONS = 30
 STORIES = 40
@@ -41,15 +40,17 @@ class ArticleRow:
     authors: list[str]
     story: str | None
     relation: str | None
-    """What it was to its story when it came: new, member, revision or derived."""
+    """Its relation to its story when it was stored: new, member, revision or derived."""
     similarity: float | None
-    """To the article that decided."""
-    derived_from: str | None
-    """An article of another story that shares most of the shorter text."""
+    """Similarity to the article that decided the relation."""
+    derived_from: list[str]
+    """Articles of other stories that share most of the shorter text."""
     version: int
     snippet: str = ""
-    """Where the words were found stands between ``[`` and ``]``."""
+    """An excerpt of the text; matches are between ``[`` and ``]``."""
     score: float = 0.0
+    copies: int = 0
+    """Number of other articles in its story. A search for words returns one article of each story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +60,32 @@ class Found:
     articles: list[ArticleRow]
     page: int
     more: bool
-    """There is a next page."""
+    """Whether there is a next page."""
     unindexed: int = 0
-    """Articles of which only the newest were searched, since they wait for the index; 0: all were."""
+    """Articles that are not in the search index yet and were not searched; 0: all were searched."""
+    notes: list[str] = field(default_factory=list)
+    """Notes on the query for people: what was read differently than written, and why nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version of an article, and what differs from the one before."""
+    """A version of an article, and its differences from the previous one."""
 
     version: int
     fetched_at: datetime | None
     title: str
     changes: dict[str, Any]
-    """Field → [before, after]; ``text`` → {"removed": lines, "added": lines}. Empty for the first one."""
+    """Field → [before, after]; ``text`` → {"removed": lines, "added": lines}. Empty for the first version."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryRow:
-    """Articles that tell the same."""
+    """A story: articles on the same event."""
 
     story: str
     sources: list[str]
     first: ArticleRow
-    """Who published it first."""
+    """The article that was published first."""
     members: list[ArticleRow]
     """Oldest first, 30 at most."""
     count: int
@@ -96,27 +99,79 @@ class Whole:
     versions: list[VersionRow]
     members: list[ArticleRow]
     """The other members of its story."""
+    event: str | None
+    """The id of its event; None if it is not in the search index yet."""
+    others: list[ArticleRow]
+    """The first article of each other story of its event, among the first 30 articles of the event."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ArticleInEvent(Article):
+    """An article with its event."""
+
+    event: str | None
+    """The id of its event, see docs/search.md; null if the article is not in the search index yet."""
+
+    @classmethod
+    def of(cls, known: Whole) -> ArticleInEvent:
+        """Return the article of ``known``."""
+        values = {one.name: getattr(known.article, one.name) for one in fields(Article)}
+        return cls(**values, event=known.event)
 
 
 def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
-    """Return a page of what matches, as :meth:`newsbot.storage.articles.Texts.search` does."""
-    last = page * PER_PAGE
-    hits = data.storage.texts.search(words, where, limit=last + 1, by_time=by_time)
-    shown = hits[last - PER_PAGE : last]
-    waiting = data.storage.texts.waiting() if words.strip() else 0
-    unindexed = waiting if waiting > MAX_WAITING else 0
-    return Found([_of_hit(hit) for hit in shown], page, len(hits) > last and page < MAX_PAGE, unindexed)
+    """Return one page of the matches of :meth:`newsbot.search.articles.ArticleSearch.find`."""
+    skip = (page - 1) * PER_PAGE
+    hits = data.search.find(words, where, limit=PER_PAGE + 1, skip=skip, by_time=by_time)
+    unindexed = data.search.waiting() if words.strip() else 0
+    more = len(hits) > PER_PAGE and page < MAX_PAGE
+    notes = data.search.explain(words, found=bool(hits) or page > 1)
+    return Found([_of_hit(hit) for hit in hits[:PER_PAGE]], page, more, unindexed, notes)
 
 
 def whole(data: Data, url: str) -> Whole | None:
-    """Return the article under this address; None: none is stored. Raises ``ValueError`` for no URL."""
+    """Return the article of a URL; None if none is stored. Raises ``ValueError`` for an invalid URL."""
     article = data.storage.articles.get(canonicalize(url))
-    if article is None:  # the rule may name query keys that tell no pages apart
+    if article is None:  # the rule of the site may name query keys to ignore
         article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
     versions = data.storage.articles.versions(article.canonical_url)[-MAX_VERSIONS:]
-    return Whole(article, version_rows(versions), _others(data, article))
+    event = data.search.events_of([article]).get(article.canonical_url)
+    beside = data.search.in_event(event, MAX_MEMBERS) if event else []
+    others = one_of_each_story(one for one in beside if _story_of(one) != _story_of(article))
+    return Whole(article, version_rows(versions), _others(data, article), event, others)
+
+
+def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
+    """Return the first article of each story. An article without a story counts as one."""
+    first: dict[str, Article] = {}
+    for one in sorted(articles, key=out_by):
+        first.setdefault(_story_of(one), one)
+    return [row_of(one) for one in first.values()]
+
+
+def _story_of(article: Article) -> str:
+    return article.story or article.canonical_url
+
+
+def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str, list[str]]]:
+    """Return the blocks of a text: kind (paragraph, heading, quote, item, cell) and lines.
+
+    Consecutive lines of a quote, a list or a table form one block. ``structure``: see
+    :class:`newsbot.items.Article`.
+    """
+    kinds = {line: kind for kind, lines in structure.items() for line in lines}
+    found: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(text.split("\n")):
+        kind = kinds.get(number, "paragraph")
+        if not line.strip():
+            continue
+        if found and found[-1][0] == kind and kind in ("quote", "item", "cell"):
+            found[-1][1].append(line)
+        else:
+            found.append((kind, [line]))
+    return found
 
 
 def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
@@ -137,7 +192,7 @@ def _others(data: Data, article: Article) -> list[ArticleRow]:
 
 
 def recent_stories(data: Data) -> list[StoryRow]:
-    """Return the latest stories with more than one article. Dear."""
+    """Return the latest stories with more than one article. Expensive."""
     return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
 
 
@@ -158,7 +213,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
 
 
 def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
-    """Return a story; ``sources``: how many members each site has, where not all are given."""
+    """Return a row for a story; ``sources``: members by site, if ``story`` does not hold all members."""
     first = story.first
     sources = sources or Counter(one.source for one in story.members)
     return StoryRow(
@@ -171,11 +226,11 @@ def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
 
 
 def _of_hit(hit: Hit) -> ArticleRow:
-    return row_of(hit.article, hit.snippet, round(hit.score, 4))
+    return row_of(hit.article, hit.snippet, round(hit.score, 9), hit.copies)
 
 
-def row_of(article: Article, snippet: str = "", score: float = 0.0) -> ArticleRow:
-    """Return an article as it stands in a list."""
+def row_of(article: Article, snippet: str = "", score: float = 0.0, copies: int = 0) -> ArticleRow:
+    """Return an article as a row of a list."""
     return ArticleRow(
         url=article.url,
         canonical_url=article.canonical_url,
@@ -193,4 +248,5 @@ def row_of(article: Article, snippet: str = "", score: float = 0.0) -> ArticleRo
         version=article.version,
         snippet=snippet,
         score=score,
+        copies=copies,
     )

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from newsbot.clock import Clock
+from newsbot.search.articles import RisingTerm
 from newsbot.web.cache import Memo
 from newsbot.web.dashboard.articles import StoryRow, recent_stories
+from newsbot.web.dashboard.news import TopEvent, rising_terms, top_events
 from newsbot.web.dashboard.overview import Overview, Trouble, overview, troubles
 from newsbot.web.dashboard.sites import SiteRow, all_sites
 from newsbot.web.readers import Data, Readers
@@ -16,36 +18,40 @@ from newsbot.web.readers import Data, Readers
 
 @dataclass(slots=True)
 class Memos:
-    """One for a process."""
+    """All cached figures of the process."""
 
     overview: Memo[Overview]
     articles: Memo[int]
     troubles: Memo[list[Trouble]]
     sites: Memo[list[SiteRow]]
     stories: Memo[list[StoryRow]]
+    top: Memo[list[TopEvent]]
+    rising: Memo[list[RisingTerm]]
 
     def all(self) -> list[Memo[Any]]:
-        """Each of them."""
-        return [self.overview, self.articles, self.troubles, self.sites, self.stories]
+        """Return all memos."""
+        return [self.overview, self.articles, self.troubles, self.sites, self.top, self.stories, self.rising]
 
     def warm(self) -> None:
-        """Begin to compute all, so that the first page need not wait."""
+        """Start to compute all figures, so that the first page does not wait."""
         for memo in self.all():
             memo.refresh()
 
     async def close(self) -> None:
-        """Stop what is being computed."""
+        """Cancel running computations."""
         await asyncio.gather(*(memo.close() for memo in self.all()))
 
 
 def make_memos(readers: Readers, clock: Clock) -> Memos:
-    """Return the memos; ``readers`` have nothing else to do."""
+    """Return the memos. ``readers`` should be threads of their own: the figures take long."""
     return Memos(
         overview=Memo(readers, overview, 10.0, clock=clock),
         articles=Memo(readers, _articles, 60.0, clock=clock),
         troubles=Memo(readers, troubles, 30.0, clock=clock),
         sites=Memo(readers, all_sites, 60.0, clock=clock),
         stories=Memo(readers, recent_stories, 120.0, clock=clock),
+        top=Memo(readers, top_events, 60.0, clock=clock),
+        rising=Memo(readers, rising_terms, 600.0, clock=clock),
     )
 
 

@@ -1,4 +1,4 @@
-"""The operations of the API: this list is what is served and what ``/openapi.json`` describes."""
+"""The operations of the API. This list is both served and described in ``/openapi.json``."""
 
 from __future__ import annotations
 
@@ -10,26 +10,38 @@ from typing import Any
 
 from aiohttp import web
 
-from newsbot.items import Article
+from newsbot.alerts import saved as saving
+from newsbot.clock import utc
 from newsbot.monitoring.kept_reports import kept_report, monitored
 from newsbot.operations.explain import Explanation, explain
 from newsbot.operations.explain_text import document
+from newsbot.search.articles import MAX_COMPARED, Attention
+from newsbot.search.index import Counts
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.spider_results import SearchSummary
-from newsbot.web.dashboard import actions, articles, sites
-from newsbot.web.dashboard.overview import Overview, Queue, Trouble
-from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, words
+from newsbot.urls import ascii_host
+from newsbot.web.dashboard import actions, articles, overview, sites
+from newsbot.web.dashboard.jobs import Job, JobLog, Jobs
+from newsbot.web.dashboard.news import News, newest_articles
+from newsbot.web.dashboard.overview import RANGES, Overview, Period, Queue, Trouble
+from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, several, words
+from newsbot.web.dashboard.proposals import Proposal
 from newsbot.web.dashboard.schema import plain
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
+MODES = ("once", "continuous")
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
 
 SITE_PLACE = words("site", "The domain of a site, as its rule names it.", required=True, place="path")
 URL = words("url", "An absolute address.", required=True)
 FILTERS = (
-    words("q", 'Words in all their forms; "a phrase", -without, title:word. Empty: all, newest first.'),
+    words(
+        "q",
+        'Words in all their forms; "a phrase", -without, a OR b, brackets, beginn*, fields; see '
+        "docs/search.md. Empty: all, newest first.",
+    ),
     words("source", "Only of this site."),
     words("language", "Only in this language, e.g. ru."),
     words("story", "Only members of this story."),
@@ -38,6 +50,13 @@ FILTERS = (
     one_of("sort", "Best first, or newest first.", ("rank", "time"), "rank"),
     number("page", f"Pages of {articles.PER_PAGE}.", 1, articles.MAX_PAGE),
 )
+COMPARED = (
+    several("q", "A query as in /articles; up to four are compared.", MAX_COMPARED),
+    *(one for one in FILTERS if one.name not in ("q", "story", "sort", "page")),
+)
+
+
+RANGE = one_of("range", "Over which days: by the hour, by six hours, or by the day.", tuple(RANGES), "2d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +73,16 @@ class Operation:
 
 
 def missing(what: str) -> web.HTTPNotFound:
-    """Return the fault for what is not there."""
+    """Return a 404 error that says what does not exist."""
     return web.HTTPNotFound(text=what)
 
 
 def filter_of(given: Given) -> ArticleFilter:
-    """Return the filter that :data:`FILTERS` say."""
+    """Return the article filter of the parameters in :data:`FILTERS`."""
     return ArticleFilter(
         source=given["source"] and given["source"].lower(),
         language=given["language"] and given["language"].lower(),
-        story=given["story"],
+        story=given.get("story"),
         since=given["since"],
         until=given["until"],
     )
@@ -71,6 +90,12 @@ def filter_of(given: Given) -> ArticleFilter:
 
 async def _overview(board: Dashboard, _given: Given) -> Overview:
     return (await board.memos.overview.get()).value
+
+
+async def news(board: Dashboard, _given: Given) -> News:
+    """The news now."""
+    top, rising = await board.memos.top.get(), await board.memos.rising.get()
+    return News(top.value, rising.value, await board.readers.call(newest_articles))
 
 
 async def _queue(board: Dashboard, _given: Given) -> Queue:
@@ -89,7 +114,7 @@ async def site_sheet(board: Dashboard, given: Given) -> sites.SiteSheet:
     """One site. Raises ``HTTPNotFound``."""
     sheet = await board.readers.call(lambda data: sites.one_site(data, given["site"]))
     if sheet is None:
-        raise missing(f"{given['site']!r} is no site of the rules or the data")
+        raise missing(f"{given['site']!r} is not a site of the rules or the data")
     return sheet
 
 
@@ -99,6 +124,19 @@ async def found_articles(board: Dashboard, given: Given) -> articles.Found:
     return await board.readers.call(
         lambda data: articles.find(data, given["q"] or "", where, given["page"], by_time=by_time)
     )
+
+
+async def _counts(board: Dashboard, given: Given) -> Counts:
+    """How many articles a search finds, by day, site and language."""
+    where = filter_of(given)
+    return await board.readers.call(lambda data: data.search.counts(given["q"] or "", where))
+
+
+async def attention(board: Dashboard, given: Given) -> Attention:
+    """Articles that match up to four queries, day by day."""
+    where, queries = filter_of(given), given["q"] or [""]
+    now = utc(board.clock())
+    return await board.readers.call(lambda data: data.search.attention(queries, where, now))
 
 
 async def whole_article(board: Dashboard, given: Given) -> articles.Whole:
@@ -112,8 +150,8 @@ async def whole_article(board: Dashboard, given: Given) -> articles.Whole:
     return found
 
 
-async def _article(board: Dashboard, given: Given) -> Article:
-    return (await whole_article(board, given)).article
+async def _article(board: Dashboard, given: Given) -> articles.ArticleInEvent:
+    return articles.ArticleInEvent.of(await whole_article(board, given))
 
 
 async def _versions(board: Dashboard, given: Given) -> list[articles.VersionRow]:
@@ -133,7 +171,7 @@ async def story_row(board: Dashboard, given: Given) -> articles.StoryRow:
 
 
 def explained(data: Data, url: str) -> Explanation:
-    """The whole story of a URL, without our folders: who reads may sit elsewhere. Raises ``ValueError``."""
+    """The history of a URL, without paths of local folders. Raises ``ValueError``."""
     story = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
     match, rule = story.match, replace(story.rule, file=PurePath(story.rule.file).name)
     if match.pattern is not None:
@@ -142,7 +180,7 @@ def explained(data: Data, url: str) -> Explanation:
 
 
 async def why(board: Dashboard, given: Given) -> dict[str, Any]:
-    """The whole story of a URL. Raises ``HTTPBadRequest``."""
+    """The history of a URL. Raises ``HTTPBadRequest``."""
     try:
         return await board.readers.call(lambda data: document(explained(data, given["url"])))
     except ValueError as error:
@@ -150,20 +188,20 @@ async def why(board: Dashboard, given: Given) -> dict[str, Any]:
 
 
 async def monitor(board: Dashboard, _given: Given) -> dict[str, dict[str, Any]]:
-    """What `scrapy crawl monitor` found, by site."""
+    """Results of `scrapy crawl monitor` by site."""
     return await board.readers.call(lambda data: monitored(data.notes))
 
 
 async def monitor_report(board: Dashboard, given: Given) -> dict[str, Any]:
     """The report on one site. Raises ``HTTPNotFound``."""
-    found = await board.readers.call(lambda data: kept_report(data.notes, given["site"]))
+    found = await board.readers.call(lambda data: kept_report(data.notes, ascii_host(given["site"])))
     if found is None:
         raise missing(f"{given['site']!r} was never monitored; run: scrapy crawl monitor")
     return found
 
 
 async def searches(board: Dashboard, _given: Given) -> list[SearchSummary]:
-    """What `scrapy crawl search` found."""
+    """Results of `scrapy crawl search`."""
     return await board.readers.call(lambda data: data.storage.searches.all()[:200])
 
 
@@ -173,6 +211,21 @@ async def _results(board: Dashboard, given: Given) -> list[dict[str, Any]]:
         return [plain(one) for one in islice(results, 500)]
 
     return await board.readers.call(look)
+
+
+async def saved(board: Dashboard, _given: Given) -> list[dict[str, Any]]:
+    """Saved searches."""
+    return await board.readers.call(lambda data: [one.plain() for one in saving.saved_searches(data.notes)])
+
+
+async def save(board: Dashboard, given: Given) -> actions.Done:
+    """Save a search."""
+    return await board.readers.call(lambda data: actions.save(data, given["name"], given["q"], given["tell"]))
+
+
+async def forget(board: Dashboard, given: Given) -> actions.Done:
+    """Delete a saved search."""
+    return await board.readers.call(lambda data: actions.forget(data, given["name"]))
 
 
 async def add(board: Dashboard, given: Given) -> actions.Done:
@@ -187,8 +240,68 @@ async def pause(board: Dashboard, given: Given) -> actions.Done:
     return done
 
 
+async def poll(board: Dashboard, given: Given) -> actions.Done:
+    """Poll the sources of a site now."""
+    return await board.readers.call(lambda data: actions.poll(data, given["site"], given.get("url")))
+
+
+async def activity(board: Dashboard, given: Given) -> list[Period]:
+    """What a site, or the whole crawl, did over a time."""
+    return await board.readers.call(lambda data: overview.activity(data, given["source"], given["range"]))
+
+
+async def propose(board: Dashboard, given: Given) -> actions.Done:
+    """Start to look at a site that may be added."""
+    found = board.proposals.begin(given["site"])
+    return actions.Done("looking", f"{found.site} is being looked at.")
+
+
+async def proposal(board: Dashboard, given: Given) -> Proposal:
+    """The rule that is proposed for a site. Raises ``HTTPNotFound``."""
+    if (found := board.proposals.get(given["site"])) is None:
+        raise missing(f"{given['site']}: no rule was asked for")
+    return found
+
+
+async def add_site(board: Dashboard, given: Given) -> actions.Done:
+    """Write the rule that is proposed for a site."""
+    file = await board.proposals.save(given["site"])
+    board.memos.sites.forget()
+    return actions.Done("added", f"{file} is written. A running crawl takes it over by itself.")
+
+
+def _jobs(board: Dashboard) -> Jobs:
+    if board.jobs is None:
+        raise missing("no scrapyd is named: setting NEWSBOT_SCRAPYD")
+    return board.jobs
+
+
+async def jobs(board: Dashboard, _given: Given) -> list[Job]:
+    """The jobs of scrapyd. Raises ``HTTPNotFound``."""
+    return await _jobs(board).all()
+
+
+async def job_log(board: Dashboard, given: Given) -> JobLog:
+    """A job and the end of its log. Raises ``HTTPNotFound``."""
+    if (found := await _jobs(board).log(given["job"])) is None:
+        raise missing("scrapyd has no such job")
+    return found
+
+
+async def start_job(board: Dashboard, given: Given) -> actions.Done:
+    """Start a crawl."""
+    job = await _jobs(board).start(given["sites"], given["mode"])
+    return actions.Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
+
+
+async def stop_job(board: Dashboard, given: Given) -> actions.Done:
+    """Stop a job."""
+    before = await _jobs(board).stop(given["job"])
+    return actions.Done("stopped", f"Job {given['job']} was told to stop; it was {before}.")
+
+
 async def resume(board: Dashboard, given: Given) -> actions.Done:
-    """Let a site go on."""
+    """Resume a site."""
     done = await board.readers.call(lambda data: actions.set_pause(data, given["site"], paused=False))
     board.memos.sites.forget()
     return done
@@ -196,6 +309,8 @@ async def resume(board: Dashboard, given: Given) -> actions.Done:
 
 _FORM_URL = words("url", "An absolute address.", required=True, place="form")
 _FORM_SITE = words("site", "The domain of a site.", required=True, place="form")
+_ADDRESS = words("site", "A domain, or an address on the site.", required=True)
+_FORM_ADDRESS = replace(_ADDRESS, place="form")
 _KIND = Parameter(
     "kind",
     "What it is; else what the rule says; else an article.",
@@ -203,9 +318,27 @@ _KIND = Parameter(
     one_of("kind", "", actions.KINDS, None).read,
     place="form",
 )
+_START = (
+    words("sites", "Only these sites, with commas.", place="form"),
+    replace(one_of("mode", "Until nothing is due, or without end.", MODES, "once"), place="form"),
+)
+_SAVED = (
+    words("name", "The name of a saved search.", required=True, place="form"),
+    words("q", "The query.", required=True, place="form"),
+    replace(one_of("tell", "How often new articles are told.", tuple(saving.RHYTHMS), "off"), place="form"),
+)
 
 OPERATIONS: tuple[Operation, ...] = (
+    Operation("/news", "news", "Top events and rising words of 24 hours, newest articles.", News, news),
     Operation("/overview", "overview", "Articles by hour and day, latency, queue.", Overview, _overview),
+    Operation(
+        "/activity",
+        "activity",
+        "What the crawl, or one site, did over a time.",
+        list[Period],
+        activity,
+        (words("source", "Only this site."), RANGE),
+    ),
     Operation("/queue", "queue", "The frontier: sizes, lag, workers with their leases.", Queue, _queue),
     Operation("/troubles", "troubles", "What is wrong now: alerts.", list[Trouble], _troubles),
     Operation("/sources", "sources", "All sites and how they do.", list[sites.SiteRow], _sites),
@@ -218,9 +351,33 @@ OPERATIONS: tuple[Operation, ...] = (
         (SITE_PLACE,),
     ),
     Operation(
+        "/proposal",
+        "proposal",
+        "What was found on a new site, and the proposed rule.",
+        Proposal,
+        proposal,
+        (_ADDRESS,),
+    ),
+    Operation(
         "/articles", "articles", "Articles by words and filters.", articles.Found, found_articles, FILTERS
     ),
-    Operation("/article", "article", "One article, whole.", Article, _article, (URL,)),
+    Operation(
+        "/articles/counts",
+        "counts",
+        "How many articles match, by day; by site and language among the newest 20,000.",
+        Counts,
+        _counts,
+        [one for one in FILTERS if one.name not in ("sort", "page")],
+    ),
+    Operation(
+        "/articles/attention",
+        "attention",
+        "How many articles match up to four queries, day by day, and how many articles there are.",
+        Attention,
+        attention,
+        COMPARED,
+    ),
+    Operation("/article", "article", "One article, whole.", articles.ArticleInEvent, _article, (URL,)),
     Operation(
         "/article/versions",
         "versions",
@@ -257,6 +414,16 @@ OPERATIONS: tuple[Operation, ...] = (
         monitor_report,
         (SITE_PLACE,),
     ),
+    Operation("/jobs", "jobs", "The jobs of scrapyd.", list[Job], jobs),
+    Operation(
+        "/jobs/{job}",
+        "job_log",
+        "A job of scrapyd, and the end of its log.",
+        JobLog,
+        job_log,
+        (words("job", "Its id.", required=True, place="path"),),
+    ),
+    Operation("/saved", "saved", "Saved searches.", list[dict[str, Any]], saved),
     Operation("/searches", "searches", "Searches over pages of sites.", list[SearchSummary], searches),
     Operation(
         "/searches/results",
@@ -273,5 +440,54 @@ OPERATIONS: tuple[Operation, ...] = (
         "/actions/refetch", "refetch", "Fetch a page again now.", actions.Done, add, (_FORM_URL,), "POST"
     ),
     Operation("/actions/pause", "pause", "Pause a site.", actions.Done, pause, (_FORM_SITE,), "POST"),
+    Operation(
+        "/actions/poll",
+        "poll",
+        "Poll the feeds, sitemaps and sections of a site now.",
+        actions.Done,
+        poll,
+        (_FORM_SITE, words("url", "Only this one.", place="form")),
+        "POST",
+    ),
+    Operation(
+        "/actions/propose",
+        "propose",
+        "Look at a new site: a small crawl, which takes up to four minutes.",
+        actions.Done,
+        propose,
+        (_FORM_ADDRESS,),
+        "POST",
+    ),
+    Operation(
+        "/actions/add_site",
+        "add_site",
+        "Write the rule that is proposed for a new site.",
+        actions.Done,
+        add_site,
+        (_FORM_ADDRESS,),
+        "POST",
+    ),
+    Operation(
+        "/actions/start_job",
+        "start_job",
+        "Start a crawl by scrapyd.",
+        actions.Done,
+        start_job,
+        _START,
+        "POST",
+    ),
+    Operation(
+        "/actions/stop_job",
+        "stop_job",
+        "Stop a job of scrapyd.",
+        actions.Done,
+        stop_job,
+        (words("job", "Its id.", required=True, place="form"),),
+        "POST",
+    ),
+    Operation("/actions/save", "save", "Keep a search under a name.", actions.Done, save, _SAVED, "POST"),
+    Operation(
+        "/actions/forget", "forget", "Delete a saved search.", actions.Done, forget, _SAVED[:1], "POST"
+    ),
     Operation("/actions/resume", "resume", "Let a site go on.", actions.Done, resume, (_FORM_SITE,), "POST"),
 )

@@ -1,4 +1,4 @@
-"""Error responses: paths that do not exist, long bodies, faults of newsbot."""
+"""Error responses: unknown paths, bodies that are too long, errors inside newsbot."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TITLES: Final = {
     413: ("That cannot be", "The request is too long."),
 }
 MAX_TOLD = 500
-"""Characters of a path and of a fault's text that are logged."""
+"""Characters of a path and of an error message that are logged."""
 _FAULT = "This is a fault of newsbot; its log says which. Please report it."
 
 
 def in_our_words(board: Dashboard) -> Middleware:
-    """Return a middleware that answers with our page, or JSON for programs, not in aiohttp's plain text."""
+    """Return a middleware that answers errors with an HTML page, or with JSON for programs."""
 
     @web.middleware
     async def middleware(
@@ -40,8 +40,8 @@ def in_our_words(board: Dashboard) -> Middleware:
                 raise
             return _refusal(board, request, error)
         except DataError:
-            raise  # data that are away: what is outside of us says so
-        except UserError as error:  # such as a rule file that somebody is just writing
+            raise  # an outer middleware answers when the data are unavailable
+        except UserError as error:  # for example a rule file that is being edited
             logger.error("data away fault=%s", error)
             return board.refusal(request, 503, "Not now", "This cannot be answered now; the log says why.")
         except Exception as error:  # noqa: BLE001  (the last door: it ends one request, not the process)
@@ -53,7 +53,7 @@ def in_our_words(board: Dashboard) -> Middleware:
 
 def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
     if request.match_info.http_exception is not None and not board.access.may_read(request):
-        return board.closed(request)  # who may not read is not told which addresses there are
+        return board.closed(request)  # do not reveal which paths exist
     title, text = _TITLES.get(error.status, ("That cannot be", error.text or error.reason))
     answer = board.refusal(request, error.status, title, text)
     if allowed := error.headers.get("Allow"):
@@ -62,7 +62,7 @@ def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -
 
 
 def _note(request: web.Request, error: Exception) -> None:
-    """One line, with the place in the code that the fault comes from."""
+    """Log an error in one line with the place in the code where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
     told = " ".join(str(error).split())[:MAX_TOLD]

@@ -1,4 +1,4 @@
-"""Searches as feeds: what the page of articles finds, newest first, for feed readers."""
+"""Searches as feeds: the results of the articles page, newest first, for feed readers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import ETag, web
 
 from newsbot.operations.exporting.feed import TYPES, feed_of
+from newsbot.operations.exporting.opml import as_opml
 from newsbot.web.dashboard.endpoints import FILTERS, filter_of
 from newsbot.web.dashboard.parameters import given, number
 from newsbot.web.dashboard.rendering import COMPRESSED_FROM, HEADERS
@@ -23,9 +24,24 @@ PARAMETERS = (
 
 
 def add_feeds(board: Dashboard, app: web.Application) -> None:
-    """Add an address for each format of feeds."""
+    """Add a route for each feed format, and one for the feeds of all sites (OPML)."""
     for kind in TYPES:
         app.router.add_get(FEEDS + kind, board.following(_feed(board, kind)))
+    app.router.add_get("/sites.opml", board.reading(_opml(board)))
+
+
+def _opml(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def opml(_request: web.Request) -> web.Response:
+        body = await board.readers.call(lambda data: as_opml(data.rules, data.storage.sources))
+        headers = HEADERS | {
+            "Content-Type": "text/x-opml; charset=utf-8",
+            "Content-Disposition": 'attachment; filename="sites.opml"',
+        }
+        response = web.Response(body=body, headers=headers)
+        response.enable_compression()
+        return response
+
+    return opml
 
 
 def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -35,7 +51,7 @@ def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.
         page = str(request.url.with_path("/articles", keep_query=True).update_query(sort="time"))
         body = await board.readers.call(
             lambda data: feed_of(
-                data.storage,
+                data.search,
                 asked["q"] or "",
                 where,
                 kind=kind,

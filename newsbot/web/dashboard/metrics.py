@@ -1,4 +1,4 @@
-"""The figures for Prometheus: text exposition format 0.0.4
+"""Metrics for Prometheus in text exposition format 0.0.4
 (https://prometheus.io/docs/instrumenting/exposition_formats/)."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from newsbot.web.dashboard.overview import Overview
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MAX_SITES: Final = 2000
-"""Sites that have lines of their own, those with most pages; more would be a burden for who stores them."""
+"""The most sites with metrics of their own, those with most pages first. Each one costs Prometheus memory."""
 
 Sample = tuple[Mapping[str, str], float | None]
 
@@ -32,14 +32,14 @@ class Exposition:
                 self._lines.append(f"newsbot_{name}{f'{{{named}}}' if named else ''} {_number(value)}")
 
     def text(self) -> str:
-        """Return all of it."""
+        """Return the whole exposition."""
         return "\n".join([*self._lines, ""])
 
 
 def exposition(
     view: Overview, articles: int, sites: Mapping[str, SiteRecord], notices: Mapping[tuple[str, str], int]
 ) -> str:
-    """Return the metrics; ``notices`` counts what the push receiver was told, by protocol and fate."""
+    """Return the metrics; ``notices`` counts notices of the push receiver by protocol and fate."""
     out = Exposition()
     out.add("build_info", "gauge", "The version.", [({"version": __version__}, 1)])
     out.add("articles", "gauge", "Articles stored.", [({}, articles)])

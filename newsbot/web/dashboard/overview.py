@@ -13,19 +13,19 @@ from newsbot.frontier.base import Watched
 from newsbot.push.trust import Notifier, notifiers
 from newsbot.sites.health import alarms
 from newsbot.sites.statistics import share
-from newsbot.storage.sources import HOUR, Arrival, Hour
+from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
 HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
 ARRIVALS = 2000
-"""Articles stored last that the latency is taken from."""
+"""Number of recently stored articles from which the latency is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What came of an hour or a day. ``at`` is its beginning, in POSIX seconds."""
+    """Counts of an hour or a day. ``at`` is its start in POSIX seconds."""
 
     at: int
     articles: int = 0
@@ -36,7 +36,7 @@ class Period:
 
     @property
     def useful_share(self) -> float | None:
-        """Pages that held an article, in fetched pages outside feeds, sitemaps and sections."""
+        """Share of fetched pages that held an article. Feeds, sitemaps and sections do not count."""
         return share(self.article_pages, self.pages)
 
 
@@ -47,8 +47,8 @@ class Latency:
     p50: float | None = None
     p95: float | None = None
     articles: int = 0
-    """Articles that it is taken from: those stored last whose publication is known to the minute, and which
-    were published since their site is watched."""
+    """Number of articles behind it: recently stored, with a publication time known to the minute, and
+    published after their site was first crawled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class WorkerRow:
     owner: str
     leases: int
     deadline: datetime
-    """When the first of its leases ends, unless its heartbeat comes before."""
+    """When the first of its leases ends unless a heartbeat renews it."""
     overdue: bool
-    """That moment is past: the worker is dead or stands still."""
+    """Whether the deadline has passed: the worker is dead or stuck."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The frontier."""
+    """Counts of the frontier and its workers."""
 
     pending: int
     leased: int
@@ -73,36 +73,38 @@ class Queue:
     aside: int
     hosts: int
     lag: float
-    """Seconds by which planned work is late."""
+    """Seconds by which due entries are late."""
     workers: list[WorkerRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All of it."""
+    """All figures of the crawl page."""
 
     hours: list[Period]
-    """The last 48, oldest first; the last one is not over."""
+    """The last 48 hours, oldest first. The last one is not complete."""
     days: list[Period]
-    """The last 30 (UTC), oldest first; the last one is not over."""
+    """The last 30 days (UTC), oldest first. The last one is not complete."""
     latency: Latency
     queue: Queue
+    at: float = 0.0
+    """When the figures were computed, in POSIX seconds."""
     notifiers: list[Notifier] = field(default_factory=list)
-    """Those with most notices first."""
+    """Notifiers, those with most notices first."""
 
     @property
     def last_day(self) -> Period:
-        """The last 24 hours together."""
+        """Sums of the last 24 hours."""
         return together(self.hours[-24:])
 
     @property
     def last_month(self) -> Period:
-        """The last 30 days together."""
+        """Sums of the last 30 days."""
         return together(self.days)
 
 
 def overview(data: Data) -> Overview:
-    """Compute the overview: some thousand small rows, whatever the number of articles."""
+    """Compute the overview. It reads some thousand small rows, independent of the number of articles."""
     now = data.clock()
     hours = data.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
@@ -110,12 +112,13 @@ def overview(data: Data) -> Overview:
         days=periods(hours, now, 24 * HOUR, DAYS),
         latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
+        at=now,
         notifiers=[_rounded(one) for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]],
     )
 
 
 def _rounded(one: Notifier) -> Notifier:
-    """Weights fade from second to second: hundredths say all."""
+    """Round the weights to hundredths, as they decay every second."""
     return replace(
         one,
         notices=round(one.notices, 2),
@@ -126,8 +129,24 @@ def _rounded(one: Notifier) -> Notifier:
     )
 
 
+RANGES: Mapping[str, tuple[int, int]] = {
+    "2d": (HOUR, 48),
+    "7d": (6 * HOUR, 28),
+    "30d": (24 * HOUR, 30),
+    "60d": (24 * HOUR, 60),
+}
+"""Time ranges that can be chosen: seconds of a period, and number of periods."""
+
+
+def activity(data: Data, site: str | None, chosen: str) -> list[Period]:
+    """Return the periods of one of :data:`RANGES`, oldest first, for one site or all sites together."""
+    seconds, number = RANGES[chosen]
+    now = data.clock()
+    return periods(data.activity.hours(now - seconds * number, site or ALL), now, seconds, number)
+
+
 def queue(data: Data, now: float) -> Queue:
-    """Return how the frontier does."""
+    """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
     watch = cast("Watched", data.frontier).watch()
     workers = [
@@ -139,7 +158,7 @@ def queue(data: Data, now: float) -> Queue:
 
 
 def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> list[Period]:
-    """Add hours up to the last ``number`` periods of so many seconds, the present one included."""
+    """Sum up hours to the last ``number`` periods of ``seconds`` each, including the current one."""
     last = int(now) // seconds
     sums: dict[int, dict[str, int]] = {}
     for hour in hours:
@@ -163,9 +182,10 @@ def _period(at: int, counts: Mapping[str, int]) -> Period:
 
 
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
-    """Return the latency of articles that were published since their site is watched.
+    """Return the latency of articles that were published after their site was first crawled.
 
-    What a site had before its first crawl says nothing of the crawler.
+    Older articles would measure when the site was added, not how fast the crawler is. ``since`` has the time
+    of the first crawl by site.
     """
     delays = sorted(
         max(0.0, (one.fetched_at - one.published_at).total_seconds())
@@ -179,30 +199,73 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 
 
 def _quantile(values: Sequence[float], part: float) -> float:
-    """The smallest of sorted values that at least this part of them does not exceed."""
+    """Return a quantile of sorted values: the smallest one that covers the share ``part`` of them."""
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that is wrong."""
+    """One problem."""
 
     subject: str
     """A site, or ``crawl``, ``disk``."""
     what: str
     cause: str
-    """The likely one."""
+    """The likely cause."""
     todo: str
     since: datetime | None
 
 
 def troubles(data: Data) -> list[Trouble]:
-    """Return what is wrong, the latest first."""
+    """Return the problems: alerts, latest first, then alarms of other sites."""
     alerts = [entry.alert for entry in current(data.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, _utc(one.since)) for one in alerts]
     told = {one.subject for one in found}
     fallen = sorted(alarms(data.notes).items())
     return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in told]
+
+
+LATE = 3600.0
+"""Seconds of lag from which the queue counts as late."""
+SITES_BAD = ("dead", "failing")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign that something is wrong with the crawl, shown to people."""
+
+    text: str
+    broken: bool
+    """True: nothing is fetched. False: a part does not work."""
+    since: datetime | None
+    page: str
+    """Path of the page with details."""
+
+
+def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
+    """Return signs that something is wrong with the crawl, the worst first; empty if all is well.
+
+    ``sites``: sites with a failing source, and since when it fails.
+    """
+    workers, told = view.queue.workers, []
+    dead = [one for one in workers if one.overdue]
+    if view.queue.pending and len(dead) == len(workers):
+        worked = max((one.at for one in view.hours if one.fetched), default=None)
+        since = min((one.deadline for one in dead), default=_utc(worked and worked + HOUR))
+        told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
+    elif dead:
+        text = f"{len(dead)} of {len(workers)} workers stand still"
+        told.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
+    if view.queue.lag > LATE:
+        told.append(Sign("the queue is late", False, _utc(view.at - view.queue.lag), "/crawl#queue"))
+    if sites:
+        since = min(filter(None, sites.values()), default=None)
+        text = f"feeds or sitemaps of {len(sites)} {'site fails' if len(sites) == 1 else 'sites fail'}"
+        told.append(Sign(text, False, since, "/sources"))
+    if found:
+        since = min((one.since for one in found if one.since), default=None)
+        told.append(Sign(f"{len(found)} {'alert' if len(found) == 1 else 'alerts'}", False, since, "/crawl"))
+    return told
 
 
 def _utc(seconds: float | None) -> datetime | None:

@@ -2,69 +2,109 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from newsbot.cli.terminal import clean
+from newsbot.errors import ArgumentError
 from newsbot.operations.explain_text import lines
+from newsbot.search.query import ArticleFilter
 from newsbot.sites.health import Health
+from newsbot.text.differences import word_changes
 from newsbot.web.dashboard import endpoints as operations
 from newsbot.web.dashboard import reports
 from newsbot.web.dashboard.actions import KINDS
-from newsbot.web.dashboard.articles import MAX_PAGE, Whole
-from newsbot.web.dashboard.endpoints import FILTERS, OPERATIONS, SITE_PLACE, URL
-from newsbot.web.dashboard.parameters import Parameter, flag, given, one_of, words
-from newsbot.web.dashboard.plots import fetched_plot, overview_plots, spark, trend_plot
-from newsbot.web.dashboard.rendering import HEADERS, link
+from newsbot.web.dashboard.articles import MAX_PAGE, Whole, blocks
+from newsbot.web.dashboard.endpoints import FILTERS, OPERATIONS, RANGE, SITE_PLACE, URL
+from newsbot.web.dashboard.overview import SITES_BAD, signs
+from newsbot.web.dashboard.parameters import Parameter, flag, given, number, one_of, words
+from newsbot.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots, joined_plot, spark
+from newsbot.web.dashboard.proposals import PATIENCE, site_named
+from newsbot.web.dashboard.rendering import HEADERS, counted_with_thin_blanks, link
 from newsbot.web.dashboard.service import Dashboard
-from newsbot.web.dashboard.sites import ORDERS, in_order
+from newsbot.web.dashboard.sites import ORDERS, TREND_DAYS, has_problem, in_order
 
 SHOWN_ALARMS = 8
-SHOWN_SITES = 100
+SITES_PER_PAGE = 50
+NEWEST = 5
+"""Articles on the page of a site."""
 SHOWN_CHARACTERS = 30_000
-"""Of a text."""
+"""Characters of an article's text that are shown."""
 SHOWN_LINES = 100
-"""Lines of a change."""
+"""Lines of a difference between versions that are shown."""
 SHOWN_PAGES = 50
-"""Of each list of the monitor."""
+"""Pages in each list of a monitor report that are shown."""
 
 Page = Callable[[Dashboard, web.Request], Awaitable[web.Response]]
 
-_STATES = ("paused", *(one.value for one in Health))
+PROBLEMS = "with problems"
+_STATES = (PROBLEMS, "paused", *(one.value for one in Health))
 _OF_SITES: tuple[Parameter, ...] = (
     one_of("sort", "", tuple(ORDERS), "health"),
     flag("backwards", ""),
     words("site", ""),
     one_of("health", "", _STATES, None),
+    number("page", "", 1, 10_000),
 )
 _SITE_COLUMNS = (
     ("site", "site", False),
     ("health", "health", False),
     ("articles", "articles", True),
-    ("trend", "14 days", False),
+    ("trend", f"{TREND_DAYS} days", False),
     ("useful", "useful", True),
     ("last", "last article", True),
     ("next", "next poll", True),
     ("errors", "errors", True),
 )
 _DONE = (words("done", ""),)
+REFRESH = 10
+"""Seconds between two refreshes of a page; see assets/live.js."""
+LOOK_AGAIN = 2
+"""The same, while a new site is looked at."""
 
 
-async def overview(board: Dashboard, request: web.Request) -> web.Response:
-    """How the crawl does as a whole."""
-    known = await board.memos.overview.get()
+async def front(board: Dashboard, request: web.Request) -> web.Response:
+    """The news now, and the state of the crawl in one line."""
+    view = (await board.memos.overview.get()).value
     found = (await board.memos.troubles.get()).value
+    rows = (await board.memos.sites.get()).value
+    now = await operations.news(board, {})
     return board.page(
         request,
-        "overview.html",
+        "news.html",
         here="/",
+        view=view,
+        signs=signs(view, found, {row.site: row.failing_since for row in rows if row.health in SITES_BAD}),
+        sites=len(rows),
+        articles=(await board.memos.articles.get()).value,
+        news=now,
+        plots={one.event: joined_plot(one) for one in now.top},
+    )
+
+
+async def crawl(board: Dashboard, request: web.Request) -> web.Response:
+    """The state of the whole crawl."""
+    asked = given(request, (RANGE,), {})
+    known = await board.memos.overview.get()
+    found = (await board.memos.troubles.get()).value
+    done = await operations.activity(board, asked | {"source": None})
+    return board.page(
+        request,
+        "crawl.html",
+        here="/crawl",
+        refresh=REFRESH,
         view=known.value,
         at=known.at,
         articles=(await board.memos.articles.get()).value,
         troubles=found[:SHOWN_ALARMS],
         more_troubles=len(found) - SHOWN_ALARMS,
-        **overview_plots(known.value),
+        ranges=RANGE_NAMES,
+        chosen=asked["range"],
+        plots=activity_plots(done, asked["range"]),
+        has_jobs=board.jobs is not None,
     )
 
 
@@ -75,44 +115,112 @@ async def sources(board: Dashboard, request: web.Request) -> web.Response:
     rows = [
         row
         for row in known.value
-        if (not asked["site"] or asked["site"].lower() in row.site)
-        and (not asked["health"] or row.health == asked["health"])
+        if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
+        and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
-    shown = in_order(rows, asked["sort"], backwards=asked["backwards"])[:SHOWN_SITES]
+    skip = (asked["page"] - 1) * SITES_PER_PAGE
+    shown = in_order(rows, asked["sort"], backwards=asked["backwards"])[skip : skip + SITES_PER_PAGE]
+    same = {name: asked[name] for name in ("sort", "backwards", "site", "health")}
+    same |= {"backwards": "1" if asked["backwards"] else ""}
     return board.page(
         request,
         "sources.html",
         here="/sources",
+        refresh=REFRESH,
+        all=known.value,
+        problems=sum(map(has_problem, known.value)),
+        with_problems=link("/sources", health=PROBLEMS),
         rows=rows,
         shown=shown,
+        skip=skip,
+        previous=link("/sources", **same, page=asked["page"] - 1) if asked["page"] > 1 else "",
+        next=link("/sources", **same, page=asked["page"] + 1) if skip + len(shown) < len(rows) else "",
         at=known.at,
         asked=asked,
         states=_STATES,
         columns=_SITE_COLUMNS,
-        sparks={row.site: spark(f"{sum(row.trend)} articles in 14 days", row.trend) for row in shown},
+        sparks={
+            row.site: spark(
+                f"{counted_with_thin_blanks(sum(row.trend), 'article')} in {TREND_DAYS} days", row.trend
+            )
+            for row in shown
+        },
     )
 
 
 async def source(board: Dashboard, request: web.Request) -> web.Response:
     """One site."""
-    asked = given(request, (SITE_PLACE, *_DONE), {})
+    asked = given(request, (SITE_PLACE, RANGE, *_DONE), {})
     sheet = await operations.site_sheet(board, asked)
+    where = ArticleFilter(source=sheet.row.site)
+    done, newest = await asyncio.gather(
+        operations.activity(board, asked | {"source": sheet.row.site}),
+        board.readers.call(lambda data: data.storage.articles.newest(where, limit=NEWEST)),
+    )
     return board.page(
         request,
         "source.html",
         here="/sources",
+        refresh=REFRESH,
         sheet=sheet,
+        newest=newest,
         done=_told(board, request, asked["done"]),
-        days_plot=trend_plot(sheet.row.trend, board.clock()),
-        hours_plot=fetched_plot(sheet.hours),
+        ranges=RANGE_NAMES,
+        chosen=asked["range"],
+        plots=activity_plots(done, asked["range"]),
     )
+
+
+async def new_source(board: Dashboard, request: web.Request) -> web.Response:
+    """A new site: what was found on it, and the proposed rule."""
+    asked = given(request, (words("site", ""), *_DONE), {})
+    try:
+        found = board.proposals.get(asked["site"]) if asked["site"] else None
+    except ArgumentError as error:
+        raise web.HTTPBadRequest(text=str(error)) from error
+    looking = found is not None and found.state == "looking"
+    site = site_named(asked["site"]) if asked["site"] else ""
+    return board.page(
+        request,
+        "new_source.html",
+        here="/sources",
+        refresh=LOOK_AGAIN if looking else 0,
+        site=site,
+        found=found,
+        looking=looking,
+        seconds=PATIENCE,
+    )
+
+
+async def jobs(board: Dashboard, request: web.Request) -> web.Response:
+    """The jobs of scrapyd."""
+    asked = given(request, _DONE, {})
+    return board.page(
+        request,
+        "jobs.html",
+        here="/crawl",
+        refresh=REFRESH,
+        jobs=await operations.jobs(board, {}),
+        modes=operations.MODES,
+        done=_told(board, request, asked["done"]),
+    )
+
+
+async def job(board: Dashboard, request: web.Request) -> web.Response:
+    """The log of a job."""
+    found = await operations.job_log(board, {"job": request.match_info["job"]})
+    return board.page(request, "job.html", here="/crawl", refresh=REFRESH, job=found.job, log=found.log)
 
 
 async def articles(board: Dashboard, request: web.Request) -> web.Response:
     """Articles by words and filters."""
     asked = given(request, FILTERS, {})
     raw = {name: request.query.get(name, "") for name in ("since", "until")}
-    found = await operations.found_articles(board, asked)
+    found, answer = await asyncio.gather(
+        operations.found_articles(board, asked),
+        operations.attention(board, asked | {"q": [asked["q"] or ""]}),
+    )
+    (counted,) = answer.queries
     same = {name: request.query.get(name, "") for name in ("q", "source", "language", "story", "sort")} | raw
     return board.page(
         request,
@@ -122,10 +230,23 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
         raw=raw,
         found=found,
         last_page=MAX_PAGE,
+        counts=counted.counts,
+        days=len(answer.days),
+        plot=attention_plots(answer, share=False)[0],
+        narrowed=lambda field, value: link("/articles", **{**same, field: value}),
+        compare=link("/attention", **same | {"sort": "", "story": ""}),
         previous=link("/articles", **same, page=found.page - 1),
         next=link("/articles", **same, page=found.page + 1),
         feed=link("/articles.atom", **{name: value for name, value in same.items() if name != "sort"}),
     )
+
+
+async def saved(board: Dashboard, request: web.Request) -> web.Response:
+    """Saved searches."""
+    asked = given(request, _DONE, {})
+    rows = await operations.saved(board, {})
+    done = _told(board, request, asked["done"])
+    return board.page(request, "saved.html", here="/saved", rows=rows, done=done)
 
 
 async def article(board: Dashboard, request: web.Request) -> web.Response:
@@ -133,25 +254,30 @@ async def article(board: Dashboard, request: web.Request) -> web.Response:
     asked = given(request, (URL, *_DONE), {})
     known = await operations.whole_article(board, asked)
     text = known.article.text
+    explained = await board.readers.call(lambda data: operations.explained(data, known.article.canonical_url))
     return board.page(
         request,
         "article.html",
         here="/articles",
         one=known.article,
         fields=_fields(known),
-        text=text[:SHOWN_CHARACTERS],
+        blocks=blocks(text[:SHOWN_CHARACTERS], known.article.structure),
+        why=list(lines(explained, time.time())),
         cut=len(text) > SHOWN_CHARACTERS,
         text_method=known.article.extraction.get("text"),
         versions=known.versions,
         members=known.members,
+        event=known.event,
+        others=known.others,
         max_lines=SHOWN_LINES,
+        word_changes=word_changes,
         done=_told(board, request, asked["done"]),
     )
 
 
 def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
     """Name, value and method of each field that has one."""
-    row = known.article.as_row()
+    row = known.article.to_dict()
     hidden = ("text", "extraction", "url", "content_hash")
     return [
         (name, (", ".join(map(str, value)) if isinstance(value, list) else str(value))[:2000], method)
@@ -174,7 +300,7 @@ async def story(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def why(board: Dashboard, request: web.Request) -> web.Response:
-    """The whole story of a URL."""
+    """The history of a URL."""
     asked = given(request, (words("url", ""), *_DONE), {})
     told: list[str] = []
     problem, found = "", None
@@ -208,7 +334,7 @@ async def monitor(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def monitored(board: Dashboard, request: web.Request) -> web.Response:
-    """What the monitor found on one site."""
+    """The monitor's report on one site."""
     asked = given(request, (SITE_PLACE,), {})
     report = await operations.monitor_report(board, asked)
     return board.page(
@@ -223,7 +349,7 @@ async def simulator(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def report(board: Dashboard, request: web.Request) -> web.Response:
-    """One report, as it is, in a sandbox."""
+    """One report, unchanged, in a sandbox."""
     name = request.match_info["name"]
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:
@@ -239,20 +365,25 @@ async def report(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def api(board: Dashboard, request: web.Request) -> web.Response:
-    """What the API offers."""
+    """The documentation of the API."""
     return board.page(request, "api.html", here="/api", operations=OPERATIONS)
 
 
 def _told(board: Dashboard, request: web.Request, done: str | None) -> str:
-    """What an action said: only to who may act, so that no link puts words into our mouth."""
+    """Return the message of an action. Only shown to people who may act: a link could hold any text."""
     return (done or "")[:500] if board.access.session(request) else ""
 
 
 PAGES: tuple[tuple[str, Page], ...] = (
-    ("/", overview),
+    ("/", front),
+    ("/crawl", crawl),
+    ("/jobs", jobs),
+    ("/jobs/{job}", job),
     ("/sources", sources),
+    ("/sources/new", new_source),
     ("/sources/{site}", source),
     ("/articles", articles),
+    ("/saved", saved),
     ("/article", article),
     ("/stories", stories),
     ("/stories/{story}", story),

@@ -1,4 +1,4 @@
-"""The parameters of requests: read, checked, and described by the same declarations."""
+"""Parameters of requests. The same declarations read, check and describe them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from aiohttp import web
 from newsbot.cli.command import moment
 
 MAX_LENGTH = 2000
-"""Characters of a value."""
+"""The most characters of a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. ``read`` turns its text into a value, or raises ``ValueError``: what is right."""
+    """One parameter. ``read`` converts its text, or raises ``ValueError`` with the allowed values."""
 
     name: str
     text: str
@@ -26,11 +26,20 @@ class Parameter:
     default: Any = None
     required: bool = False
     place: str = "query"
+    most: int = 1
+    """How often it may be given. If this is more than 1, the value is a list."""
 
 
 def words(name: str, text: str, *, required: bool = False, place: str = "query") -> Parameter:
     """Any text."""
-    return Parameter(name, text, {"type": "string", "maxLength": MAX_LENGTH}, str, None, required, place)
+    schema = {"type": "string", "minLength": int(required), "maxLength": MAX_LENGTH}
+    return Parameter(name, text, schema, str, None, required, place)
+
+
+def several(name: str, text: str, most: int) -> Parameter:
+    """Any texts, each under the same name."""
+    schema = {"type": "array", "items": {"type": "string", "maxLength": MAX_LENGTH}, "maxItems": most}
+    return Parameter(name, text, schema, str, [], most=most)
 
 
 def one_of(name: str, text: str, allowed: Sequence[str], default: str | None) -> Parameter:
@@ -58,7 +67,7 @@ def number(name: str, text: str, default: int, largest: int) -> Parameter:
 
 
 def date(name: str, text: str) -> Parameter:
-    """A moment: a date, a time with a zone, or an age."""
+    """A moment: a date, a time with a time zone, or an age."""
 
     def read(given: str) -> Any:
         try:
@@ -82,13 +91,18 @@ def flag(name: str, text: str) -> Parameter:
 
 
 def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a request. Raises ``HTTPBadRequest`` with one line for all that is wrong."""
+    """Return the values of a request. Raises ``HTTPBadRequest`` with all errors in one line."""
     found: dict[str, Any] = {}
     wrong = []
     for one in parameters:
         source: Mapping[str, Any] = {"path": request.match_info, "query": request.query}.get(one.place, form)
         text = source.get(one.name)
-        if not isinstance(text, str) or not text.strip():
+        if one.most > 1:
+            texts = [word.strip() for word in request.query.getall(one.name, ()) if word.strip()]
+            found[one.name] = [one.read(word) for word in texts]
+            if len(texts) > one.most or any(len(word) > MAX_LENGTH for word in texts):
+                wrong.append(f"{one.name} may be given {one.most} times, {MAX_LENGTH} characters each")
+        elif not isinstance(text, str) or not text.strip():
             found[one.name] = one.default
             if one.required:
                 wrong.append(f"{one.name} is missing")

@@ -1,93 +1,101 @@
-"""Plots as inline SVG: colours come from the page's style sheet, so that they follow light and dark mode.
+"""Plots as inline SVG. Colours come from the style sheet of the page and follow light and dark mode.
 
-Every text in them is escaped. Each bar tells its figure to who points at it, and the whole plot has a
-sentence for who cannot see it.
+All texts are escaped. Each bar has its figure as a tooltip, and each plot has a text for screen readers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import ceil, floor, log10
-from typing import Any
 
 from markupsafe import Markup, escape
 
-from newsbot.clock import utc
+from newsbot.clock import DAY, utc
+from newsbot.search.articles import Attention
 from newsbot.sites.statistics import percent
-from newsbot.web.dashboard.overview import HOURS, Overview, Period
+from newsbot.storage.sources import HOUR
+from newsbot.web.dashboard import rendering
+from newsbot.web.dashboard.news import TopEvent
+from newsbot.web.dashboard.overview import RANGES, Period, together
 
-WIDTH, HEIGHT = 640, 180
+HEIGHT = 180
 LEFT, BOTTOM, TOP = 44, 22, 8
-TICK = 32
-"""Room that the text of a tick takes."""
+"""Pixels. Widths are in percent, so that texts have the same size on every screen."""
+LAST_TICK = 84.0
+"""Percent. Farther right, the text of a tick would be cut off on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar. ``label`` is told of it; ``tick`` stands below it, if it is not empty."""
+    """One bar. ``label`` is its tooltip. ``tick`` is the text below it, if not empty."""
 
     label: str
     value: float
     tick: str = ""
-    second: float = 0.0
-    """A part of the value that is drawn in the colour of trouble."""
 
 
-def bars(title: str, given: Sequence[Bar], shown: Callable[[float], str] = "{:,.0f}".format) -> Markup:
-    """Return a bar chart from 0."""
-    top, ticks = _scale(max((bar.value for bar in given), default=0.0))
-    room, height = WIDTH - LEFT, HEIGHT - BOTTOM - TOP
-    step = room / max(1, len(given))
-    parts = [_opening(title)]
-    for tick in ticks:
-        y = TOP + height * (1 - tick / top)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(
-            f'<text class="tick" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{shown(tick)}</text>'
-        )
+def bars(
+    title: str,
+    given: Sequence[Bar],
+    shown: Callable[[float], str] = rendering.number,
+    *,
+    largest: float = 0.0,
+) -> Markup:
+    """Return a bar chart from 0, and its figures as a table.
+
+    ``largest``: a value that must fit too, for a common scale of several charts.
+    """
+    top, ticks = _scale(max([largest, *(bar.value for bar in given)]))
+    step = 100 / max(1, len(given))
+    parts = []
     for number, bar in enumerate(given):
-        x = LEFT + number * step
-        tall = height * bar.value / top
+        x = number * step
         parts.append(f"<g><title>{escape(bar.label)}: {shown(bar.value)}</title>")
-        parts.append(f'<rect class="hit" x="{x:.1f}" y="{TOP}" width="{step:.1f}" height="{height}"/>')
-        parts.append(_rect("bar", x, step, tall, height))
-        if bar.second:
-            parts.append(_rect("bad", x, step, height * min(bar.second, bar.value) / top, height))
-        parts.append("</g>")
-        if bar.tick and x < WIDTH - TICK:
-            parts.append(f'<text class="tick" x="{x:.1f}" y="{HEIGHT - 6}">{escape(bar.tick)}</text>')
-    return Markup("".join([*parts, "</svg>"]))  # noqa: S704  (all that comes from outside is escaped above)
+        parts.append(f'<rect class="hit" x="{x:.2f}%" y="{TOP}" width="{step:.2f}%" height="{_room()}"/>')
+        parts.append(f"{_rect(x, step, bar.value / top)}</g>{_tick(x, bar.tick)}")
+    rows = [(bar.label, shown(bar.value)) for bar in given]
+    return _plot(title, [(tick / top, shown(tick)) for tick in ticks], parts, rows)
 
 
 def line(title: str, given: Sequence[tuple[str, float | None, str]], shown: Callable[[float], str]) -> Markup:
-    """Return a line from 0 to 1 through points of (label, value or None, tick); None interrupts it."""
-    room, height = WIDTH - LEFT, HEIGHT - BOTTOM - TOP
-    step = room / max(1, len(given))
-    parts = [_opening(title)]
-    for tick in (0.0, 0.5, 1.0):
-        y = TOP + height * (1 - tick)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(
-            f'<text class="tick" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{shown(tick)}</text>'
-        )
-    path, begun = [], False
+    """Return a line chart from 0 to 1 of points (label, value or None, tick). None interrupts the line."""
+    step = 100 / max(1, len(given))
+    parts, before = [], None
     for number, (label, value, tick_text) in enumerate(given):
-        x = LEFT + (number + 0.5) * step
-        if tick_text and x < WIDTH - TICK:
-            parts.append(
-                f'<text class="tick" x="{x - step / 2:.1f}" y="{HEIGHT - 6}">{escape(tick_text)}</text>'
-            )
+        parts.append(_tick(number * step, tick_text))
         if value is None:
-            begun = False
+            before = None
             continue
-        y = TOP + height * (1 - min(1.0, max(0.0, value)))
-        path.append(f"{'L' if begun else 'M'}{x:.1f} {y:.1f}")
-        begun = True
-        parts.append(f'<g><title>{escape(label)}: {shown(value)}</title><circle class="dot" cx="{x:.1f}" ')
+        x, y = (number + 0.5) * step, _height(min(1.0, max(0.0, value)))
+        if before is not None:
+            parts.append(f'<line class="line" x1="{before[0]:.2f}%" y1="{before[1]:.1f}" ')
+            parts.append(f'x2="{x:.2f}%" y2="{y:.1f}"/>')
+        before = x, y
+        parts.append(f'<g><title>{escape(label)}: {shown(value)}</title><circle class="dot" cx="{x:.2f}%" ')
         parts.append(f'cy="{y:.1f}" r="2.5"/></g>')
-    parts.append(f'<path class="line" d="{"".join(path)}"/>')
-    return Markup("".join([*parts, "</svg>"]))  # noqa: S704  (as above)
+    rows = [(label, "-" if value is None else shown(value)) for label, value, _ in given]
+    return _plot(title, [(tick, shown(tick)) for tick in (0.0, 0.5, 1.0)], parts, rows)
+
+
+def joined_plot(event: TopEvent) -> Markup:
+    """Return small bars: how many sites joined an event in each of the last hours."""
+    counts = [len(one.sites) for one in event.hours]
+    top, step = max([*counts, 1]), 4
+    parts = []
+    for number, one in enumerate(event.hours):
+        if one.sites:
+            tall = max(3.0, 24 * len(one.sites) / top)
+            names = ", ".join(one.sites[:8]) + (" …" if len(one.sites) > 8 else "")
+            parts.append(f"<g><title>{one.at:%H:00}: {escape(names)}</title>")
+            parts.append(f'<rect class="bar" x="{number * step}" y="{24 - tall:.1f}" width="3" ')
+            parts.append(f'height="{tall:.1f}"/></g>')
+    width = step * len(counts)
+    return Markup(  # noqa: S704  (all that comes from outside is escaped above)
+        f'<svg class="pulse" viewBox="0 0 {width} 24" role="img" aria-label="new sites by the hour">'
+        f'{"".join(parts)}<line class="grid" x1="0" x2="{width}" y1="23.5" y2="23.5"/></svg>'
+    )
 
 
 def spark(title: str, values: Sequence[float]) -> Markup:
@@ -96,7 +104,7 @@ def spark(title: str, values: Sequence[float]) -> Markup:
     top = max(values, default=0.0) or 1.0
     step = width / max(1, len(values) - 1)
     points = " ".join(
-        f"{number * step:.1f},{height - 2 - (height - 4) * value / top:.1f}"
+        f"{number * step:.0f},{height - 2 - (height - 4) * value / top:.0f}"
         for number, value in enumerate(values)
     )
     return Markup(  # noqa: S704  (as above)
@@ -105,18 +113,49 @@ def spark(title: str, values: Sequence[float]) -> Markup:
     )
 
 
-def _opening(title: str) -> str:
-    return (
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>"
+def _plot(
+    title: str, ticks: Sequence[tuple[float, str]], parts: Sequence[str], rows: Sequence[tuple[str, str]]
+) -> Markup:
+    """Join axis, drawing and table. ``ticks`` of the vertical axis: place (0 to 1) and text."""
+    grid = "".join(
+        f'<line class="grid" x1="0" x2="100%" y1="{_height(at):.1f}" y2="{_height(at):.1f}"/>'
+        for at, _ in ticks
+    )
+    axis = "".join(
+        f'<text class="tick" x="{LEFT - 6}" y="{_height(at) + 4:.1f}" text-anchor="end">{text}</text>'
+        for at, text in ticks
+    )
+    table = "".join(
+        f'<tr><th scope="row">{escape(label)}</th><td class="n">{value}</td></tr>' for label, value in rows
+    )
+    return Markup(  # noqa: S704  (all that comes from outside is escaped above)
+        f'<div class="plot"><svg class="axis" width="{LEFT}" height="{HEIGHT}" aria-hidden="true">'
+        f"{axis}</svg>"
+        f'<svg class="plot" width="100%" height="{HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{grid}{''.join(parts)}</svg></div>"
+        f"<details><summary>Show as table</summary><table><tbody>{table}</tbody></table></details>"
     )
 
 
-def _rect(kind: str, x: float, step: float, tall: float, height: float) -> str:
-    gap = min(2.0, step / 5)
-    y = TOP + height - tall
-    place = f'x="{x + gap / 2:.1f}" y="{y:.1f}" width="{step - gap:.1f}" height="{tall:.1f}"'
-    return f'<rect class="{kind}" {place}/>'
+def _room() -> int:
+    """Pixels between the axes."""
+    return HEIGHT - BOTTOM - TOP
+
+
+def _height(part: float) -> float:
+    return TOP + _room() * (1 - part)
+
+
+def _tick(x: float, text: str) -> str:
+    if not text or x > LAST_TICK:
+        return ""
+    return f'<text class="tick" x="{x:.2f}%" y="{HEIGHT - 6}">{escape(text)}</text>'
+
+
+def _rect(x: float, step: float, part: float) -> str:
+    gap, tall = step / 5, _room() * part
+    place = f'x="{x + gap / 2:.2f}%" y="{_height(part):.1f}" width="{step - gap:.2f}%" height="{tall:.1f}"'
+    return f'<rect class="bar" {place}/>'
 
 
 def _scale(largest: float) -> tuple[float, list[float]]:
@@ -131,61 +170,85 @@ def _scale(largest: float) -> tuple[float, list[float]]:
     return step * number, [step * place for place in range(number + 1)]
 
 
-def overview_plots(view: Overview) -> dict[str, Any]:
-    """Return the plots of the overview by name."""
-    day, week = view.last_day, view.last_month
+def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Markup]:
+    """Return charts of what was done in one of :data:`newsbot.web.dashboard.overview.RANGES`, by caption."""
+    seconds, days = RANGES[chosen][0], RANGE_NAMES[chosen]
+    whole, ticks = together(given), _ticks(given, seconds)
+    labels = [utc(one.at).strftime("%d %b" if seconds % DAY == 0 else "%d %b %H:00") for one in given]
+
+    def chart(title: str, name: str) -> Markup:
+        values = [getattr(one, name) for one in given]
+        return bars(title, [Bar(*one) for one in zip(labels, values, ticks, strict=True)])
+
+    shares = [one.useful_share for one in given]
     return {
-        "hours_plot": bars(
-            f"{day.articles} articles in the last 24 hours; by the hour over {HOURS} hours",
-            [Bar(_hour(one), one.articles, _hour_tick(one)) for one in view.hours],
-        ),
-        "days_plot": bars(
-            f"{week.articles} articles in the last 30 days, by the day",
-            [Bar(_day(one), one.articles, _day_tick(place, one)) for place, one in enumerate(view.days)],
-        ),
-        "share_plot": line(
-            f"{percent(day.useful_share)} useful share in the last 24 hours",
-            [(_hour(one), one.useful_share, _hour_tick(one)) for one in view.hours],
+        "New articles": chart(f"{_many(whole.articles, 'article')} in {days}", "articles"),
+        "Pages fetched": chart(f"{_many(whole.fetched, 'page')} fetched in {days}", "fetched"),
+        "Useful share": line(
+            f"{percent(whole.useful_share)} useful share in {days}",
+            list(zip(labels, shares, ticks, strict=True)),
             percent,
         ),
-        "errors_plot": fetched_plot(view.hours),
+        "Errors": chart(f"{_many(whole.errors, 'error')} in {days}", "errors"),
     }
 
 
-def fetched_plot(hours: Sequence[Period]) -> Markup:
-    """Return what was fetched by the hour, and how much of it in vain."""
-    fetched, errors = sum(one.fetched for one in hours[-24:]), sum(one.errors for one in hours[-24:])
-    return bars(
-        f"{fetched} fetched and {errors} errors in the last 24 hours",
-        [Bar(_fetched(one), one.fetched, _hour_tick(one), one.errors) for one in hours],
-    )
+_many = rendering.counted_with_thin_blanks
+RANGE_NAMES = {name: f"{int(name[:-1])} days" for name in RANGES}
 
 
-def trend_plot(counts: Sequence[int], now: float) -> Markup:
-    """Return new articles by the day, the last of which is today."""
-    days = [Period(int(now) - 86400 * (len(counts) - 1 - place), count) for place, count in enumerate(counts)]
-    return bars(
-        f"{sum(counts)} articles in {len(counts)} days",
-        [Bar(_day(one), one.articles, _day(one) if place % 3 == 0 else "") for place, one in enumerate(days)],
-    )
+def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
+    """Return the text below each period: hours twice a day, else about six days."""
+    moments = [utc(one.at) for one in given]
+    if seconds == HOUR:
+        return [
+            one.strftime("%d %b" if one.hour == 0 else "%H:00") if one.hour % 12 == 0 else ""
+            for one in moments
+        ]
+    step = max(1, len({one.date() for one in moments}) // 6)
+    return [one.strftime("%d %b") if one.hour == 0 and one.toordinal() % step == 0 else "" for one in moments]
 
 
-def _hour(one: Period) -> str:
-    return utc(one.at).strftime("%d %b %H:00")
+TICKS = 5
 
 
-def _fetched(one: Period) -> str:
-    return f"{_hour(one)}, {one.errors} errors; fetched"
+def attention_plots(found: Attention, *, share: bool) -> list[Markup]:
+    """Return a bar chart for each query, all with the same scale: articles by day or their share of all."""
+    shown = _tenths if share else rendering.number
+    charts = []
+    for one in found.queries:
+        numbers = found.numbers(one)
+        pairs = list(zip(found.days, numbers, found.articles, strict=True))
+        charts.append(
+            [
+                Bar(
+                    f"{day}, {_tenths(_part(number, every))} of {rendering.number(every)} articles",
+                    _part(number, every) if share else number,
+                    _day_of(day) if place % (len(pairs) // TICKS + 1) == 0 else "",
+                )
+                for place, (day, number, every) in enumerate(pairs)
+            ]
+        )
+    largest = max((bar.value for chart in charts for bar in chart), default=0.0)
+    return [
+        bars(
+            f"{one.query or 'all articles'}: {rendering.number(sum(found.numbers(one)))} articles"
+            f" in {len(found.days)} days",
+            chart,
+            shown,
+            largest=largest,
+        )
+        for one, chart in zip(found.queries, charts, strict=True)
+    ]
 
 
-def _hour_tick(one: Period) -> str:
-    moment = utc(one.at)
-    return moment.strftime("%d %b" if moment.hour == 0 else "%H:00") if moment.hour % 6 == 0 else ""
+def _day_of(day: str) -> str:
+    return date.fromisoformat(day).strftime("%d %b")
 
 
-def _day(one: Period) -> str:
-    return utc(one.at).strftime("%d %b")
+def _part(number: int, every: int) -> float:
+    return number / every if every else 0.0
 
 
-def _day_tick(place: int, one: Period) -> str:
-    return _day(one) if place % 5 == 0 else ""
+def _tenths(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,4 +1,4 @@
-"""Renders pages from figures: templates that escape everything, and the headers of each response."""
+"""Renders pages: templates that escape everything, filters for them, and the headers of responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from newsbot.cli.terminal import clean, when
+from newsbot.cli.terminal import clean, counted, printable, when
 from newsbot.clock import utc
 from newsbot.sites.statistics import percent
 
@@ -32,12 +32,12 @@ HEADERS: Final = {
     "Server": "newsbot",
 }
 COMPRESSED_FROM = 1400
-"""Bytes."""
+"""Bytes of a body from which it is compressed."""
 _MATCH = re.compile(r"\[([^\[\]]*)\]")
 
 
 def make_environment() -> Environment:
-    """Return the templates of this package, with what they may call."""
+    """Return the Jinja environment with the filters and functions of the templates."""
     environment = Environment(
         loader=PackageLoader("newsbot.web.dashboard"),
         autoescape=True,
@@ -50,6 +50,7 @@ def make_environment() -> Environment:
         "moment": moment,
         "percent": percent,
         "number": number,
+        "counted": counted_with_thin_blanks,
         "span": span,
         "href": href,
         "clean": lambda text: clean(str(text)),
@@ -61,7 +62,7 @@ def make_environment() -> Environment:
 
 
 def page(html: str, status: int = 200) -> web.Response:
-    """Return an HTML answer."""
+    """Return an HTML response."""
     response = web.Response(text=html, status=status, content_type="text/html", headers=HEADERS)
     if len(html) >= COMPRESSED_FROM:
         response.enable_compression()
@@ -69,19 +70,19 @@ def page(html: str, status: int = 200) -> web.Response:
 
 
 def link(path: str, **query: object) -> str:
-    """Return an address of ours with those parts of a query that are not empty."""
+    """Return a URL of the dashboard; empty query values are left out."""
     given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
     return path + (f"?{urlencode(given)}" if given else "")
 
 
 def site_path(domain: str) -> str:
-    """Return the address of a site's page."""
+    """Return the URL of a site's page."""
     return f"/sources/{quote(domain, safe='')}"
 
 
 def href(url: object) -> str:
-    """Return a URL of the web as it may stand in a link; what is none leads nowhere."""
-    text = clean(str(url))
+    """Return a URL for a ``href`` if it is an http(s) URL, otherwise a link that does nothing."""
+    text = printable(str(url))
     return text if text.lower().startswith(("http://", "https://")) else "#"
 
 
@@ -92,7 +93,7 @@ def ago(value: float | datetime | None) -> str:
 
 
 def moment(value: float | datetime | None, precision: str | None = None) -> str:
-    """Return a moment in UTC; of one that is known to the day only the day."""
+    """Return a moment in UTC; only the day if the time is not known."""
     if value is None:
         return "-"
     told = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
@@ -100,12 +101,17 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a whole number with thin blanks between thousands."""
+    """Return a whole number with thin spaces between thousands."""
     return "-" if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
+def counted_with_thin_blanks(value: int, noun: str, plural: str = "") -> str:
+    """Return :func:`newsbot.cli.terminal.counted` with thin spaces between thousands."""
+    return counted(value, noun, plural).replace(",", "\u202f", 3)
+
+
 def span(seconds: float | None) -> str:
-    """Return a duration in a few signs: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
+    """Return a duration in a few characters: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
     if seconds is None:
         return "-"
     for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
@@ -116,12 +122,12 @@ def span(seconds: float | None) -> str:
 
 
 def marked(snippet: str) -> Markup:
-    """Return a snippet with its matches, which stand in brackets, in ``<mark>``; all of it is escaped."""
+    """Return an escaped snippet. Matches, which are in brackets, are put into ``<mark>``."""
     return Markup(_MATCH.sub(r"<mark>\1</mark>", str(escape(clean(snippet)))))  # noqa: S704  (escaped)
 
 
 def json_answer(value: Mapping[str, Any] | list[Any], status: int = 200) -> web.Response:
-    """Return a JSON answer."""
+    """Return a JSON response."""
     response = web.json_response(value, status=status, headers=HEADERS)
     response.enable_compression()
     return response

@@ -1,6 +1,6 @@
 """Reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
 
-They are shown as they are, in a sandbox: no script of theirs runs, and they load nothing.
+They are served unchanged in a sandbox: their scripts do not run, and they load nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from newsbot.clock import utc
 MAX_REPORTS = 200
 MAX_BYTES = 8 * 2**20
 DEPTH = 2
-"""Folders below the folder that are looked into."""
+"""Levels of subfolders that are searched."""
 CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
@@ -30,7 +30,7 @@ class ReportRow:
 
 
 def reports(folder: Path) -> list[ReportRow]:
-    """Return the reports, the newest first; none where there is no such folder."""
+    """Return the reports, newest first; an empty list if the folder does not exist."""
     found = []
     for path in _files(folder, DEPTH):
         try:
@@ -43,7 +43,7 @@ def reports(folder: Path) -> list[ReportRow]:
 
 
 def report(folder: Path, name: str) -> bytes | None:
-    """Return a report; None if :func:`reports` would not list it: no other file can be asked for."""
+    """Return a report; None if :func:`reports` does not list it, so that no other file can be read."""
     if name not in {one.name for one in reports(folder)}:
         return None
     try:

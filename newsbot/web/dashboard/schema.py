@@ -29,7 +29,7 @@ _PLAIN: Mapping[Any, Schema] = {
 
 
 def plain(value: Any) -> Any:
-    """Return an answer as JSON takes it: records become objects with their fields and properties."""
+    """Return an answer as JSON values. Dataclasses become objects with their fields and properties."""
     if is_dataclass(value) and not isinstance(value, type):
         names = [*(field.name for field in fields(value)), *_properties(type(value))]
         return {name: plain(getattr(value, name)) for name in names}
@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
 
 
 def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
-    """Return the schema of a type; records are put into ``components`` and referred to."""
+    """Return the schema of a type. Dataclasses are added to ``components`` and referenced."""
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
     if is_dataclass(kind) and isinstance(kind, type):
@@ -88,11 +88,11 @@ def _properties(kind: type) -> tuple[str, ...]:
 
 
 def _texts(kind: type) -> dict[str, str]:
-    """What stands below each field in the source, and at the head of each property."""
+    """Return the description of each field (the string below it in the source) and of each property."""
     found = {name: " ".join((getattr(kind, name).__doc__ or "").split()) for name in _properties(kind)}
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):  # no source beside the code (an egg of compiled files)
+    except (OSError, TypeError):  # no source file, as in an egg with compiled files only
         return found
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for one, after in pairwise(body):

@@ -1,4 +1,4 @@
-"""What all pages share: the data, cached figures, access, and the form of answers."""
+"""What all handlers share: the data, cached figures, access, and the form of responses."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from newsbot.clock import Clock
 from newsbot.errors import DataError
 from newsbot.web.dashboard.access import Access
 from newsbot.web.dashboard.cached_figures import Memos
+from newsbot.web.dashboard.jobs import Jobs
+from newsbot.web.dashboard.proposals import Proposals
 from newsbot.web.dashboard.rendering import HEADERS, json_answer, link, make_environment, page, site_path
 from newsbot.web.incoming import read_form
 from newsbot.web.readers import Readers
@@ -24,48 +26,69 @@ from newsbot.web.readers import Readers
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 PAGES = (
-    ("/", "Overview"),
-    ("/sources", "Sources"),
-    ("/articles", "Articles"),
-    ("/stories", "Stories"),
-    ("/why", "Why"),
-    ("/monitor", "Monitor"),
-    ("/simulator", "Simulator"),
+    ("/", "News", "n"),
+    ("/articles", "Search", "a"),
+    ("/stories", "Stories", "t"),
+    ("/saved", "Saved", "d"),
+    ("/sources", "Sources", "s"),
+    ("/crawl", "Crawl", "c"),
 )
+"""The menu: path, name, and the key that opens the page after ``g``."""
+MORE_PAGES = (
+    ("/why", "Why", "w"),
+    ("/monitor", "Monitor", "m"),
+    ("/simulator", "Simulator", "u"),
+    ("/api", "API", "i"),
+)
+"""The menu in the footer of each page."""
 CLOSED = (
     "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without one it answers only reads, on a "
     "loopback address, asked by a loopback name, and without --public-url."
 )
 FEEDS = "/articles."
-"""How the addresses of feeds begin."""
-PROGRAMS = ("/api/", "/openapi.json", "/metrics", "/healthz", "/push/", "/indexnow", FEEDS)
-"""How the addresses begin that only programs ask for."""
+"""Prefix of the paths of feeds."""
+PROGRAMS = (
+    "/api/",
+    "/attention.",
+    "/sites.opml",
+    "/openapi.json",
+    "/metrics",
+    "/healthz",
+    "/push/",
+    "/indexnow",
+    FEEDS,
+)
+"""Prefixes of the paths that only programs request."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-ASSETS = ("style.css", "keys.js", "icon.svg")
+ASSETS = ("style.css", "keys.js", "live.js", "icon.svg")
 
 
 @dataclass(slots=True)
 class Dashboard:
-    """One for a process."""
+    """The data and settings of all handlers; one object for a process."""
 
     readers: Readers
     memos: Memos
     access: Access
     clock: Clock
     reports: Path
-    """Where the simulator's reports are."""
+    """The folder of the simulator's reports."""
+    proposals: Proposals
+    jobs: Jobs | None
+    """None: no scrapyd is named."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers
     def page(
         self, request: web.Request, name: str, status: int = 200, here: str = "", **values: Any
     ) -> web.Response:
-        """Return what the template ``name`` makes of ``values``; ``here`` is the place in the menu."""
+        """Render the template ``name`` with ``values``; ``here`` is the current entry of the menu."""
         session = self.access.session(request)
         html = self.environment.get_template(name).render(
-            **values,
+            **{"refresh": 0, **values},
             here=here,
             pages=PAGES,
+            more_pages=MORE_PAGES,
             version=__version__,
             session=session,
             can_log_in=bool(self.access.token),
@@ -75,14 +98,14 @@ class Dashboard:
         return page(html, status)
 
     def refusal(self, request: web.Request, status: int, title: str, text: str) -> web.Response:
-        """Return an answer that says why there is none, for people or for programs."""
+        """Return an error response, as HTML for people or as JSON for programs."""
         if is_program(request):
             return json_answer({"error": text}, status)
         return self.page(request, "message.html", status, title=title, text=text)
 
     # --- doors
     def reading(self, handler: Handler) -> Handler:
-        """Return a handler that answers only who may read, and says in one line what cannot be answered."""
+        """Wrap a handler: it needs the right to read, and data errors become a response of one line."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_read(request):
@@ -92,7 +115,7 @@ class Dashboard:
         return guarded
 
     def following(self, handler: Handler) -> Handler:
-        """Return a handler of a feed: as :meth:`reading`, also for who sends the token as a password."""
+        """Wrap the handler of a feed: as :meth:`reading`, but the token may also be sent as a password."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_follow(request):
@@ -102,7 +125,7 @@ class Dashboard:
         return guarded
 
     def acting(self, handler: Handler) -> Handler:
-        """Return a handler of POST requests that obeys only who may act."""
+        """Wrap a handler of POST requests: it needs the right to act."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
@@ -125,7 +148,7 @@ class Dashboard:
             return self.refusal(request, 400, "That cannot be", bad.text or "The request is not right.")
 
     def closed(self, request: web.Request) -> web.Response:
-        """Return the answer for who may not."""
+        """Return the response to a request without the right to read."""
         if not self.access.token:
             return self.refusal(request, 403, "Closed", CLOSED)
         if is_program(request):
@@ -142,7 +165,7 @@ class Dashboard:
 
 
 def is_program(request: web.Request) -> bool:
-    """Return True if who asks wants no page."""
+    """Return True if the client is a program and does not want HTML."""
     return request.path.startswith(PROGRAMS)
 
 
@@ -151,7 +174,7 @@ def _is_form(request: web.Request) -> bool:
 
 
 async def asset(request: web.Request) -> web.Response:
-    """Answer with one of the files that pages need."""
+    """Return a static file that pages need."""
     name = request.match_info["name"]
     if name not in ASSETS:
         raise web.HTTPNotFound

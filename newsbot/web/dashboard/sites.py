@@ -17,12 +17,13 @@ from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses import paused
 from newsbot.sites.statistics import share
 from newsbot.storage.sources import HOUR, SourceRecord
-from newsbot.web.dashboard.overview import HOURS, Period, periods
+from newsbot.urls import ascii_host
+from newsbot.web.dashboard.overview import HOURS, SITES_BAD, Period, periods
 from newsbot.web.readers import Data
 
-TREND_DAYS = 14
+TREND_DAYS = 30
 MAX_SOURCES = 200
-"""Sources of one site that are shown, the named ones first."""
+"""Sources of one site that are shown; those named in the rule come first."""
 ASIDE_LOOKED_AT = 1000
 MAX_ASIDE = 10
 MAX_PATTERNS = 40
@@ -40,17 +41,19 @@ class SiteRow:
     unchanged: int
     last_article: datetime | None
     next_poll: datetime | None
-    """Of the source that is polled next."""
+    """When the next source of the site is polled."""
     last_error: str | None
     last_error_at: datetime | None
+    failing_since: datetime | None
+    """Since when a source fails, if the health is dead or failing."""
     health: str
-    """The worst of its sources: dead, failing, quiet, never polled, ok; ``paused`` if people paused it."""
+    """The worst health of its sources: dead, failing, quiet, never polled, ok. ``paused``: paused by hand."""
     sources: dict[str, int]
-    """Sources by health."""
+    """Number of sources by health."""
     trend: list[int]
-    """New articles a day over 14 days (UTC), oldest first; the last one is not over."""
+    """New articles a day over 30 days (UTC), oldest first. The last day is not complete."""
     alarm: str | None = None
-    """What fell, and the likely cause."""
+    """Which figure fell, and the likely cause."""
     paused_since: datetime | None = None
 
 
@@ -62,7 +65,7 @@ class SourceRow:
     kind: str
     health: str
     why: str
-    """The health with what stands behind a failure."""
+    """The health, with the reason for a failure."""
     polls: int
     unchanged_share: float | None
     new_links: int
@@ -86,7 +89,7 @@ class PatternRow:
 
 @dataclass(frozen=True, slots=True)
 class AsideRow:
-    """A URL that is not fetched any more."""
+    """A URL that is set aside: it is not fetched any more."""
 
     url: str
     reason: str
@@ -94,16 +97,16 @@ class AsideRow:
 
 @dataclass(frozen=True, slots=True)
 class SiteSheet:
-    """All of one site."""
+    """All data of one site."""
 
     row: SiteRow
     rule: str | None
-    """The file of its rule."""
+    """The file of its rule, if it has one."""
     source_rows: list[SourceRow]
     more_sources: int
     patterns: list[PatternRow]
     learned_from: int
-    """Addresses that the patterns were learned from."""
+    """Number of URLs that the patterns were learned from."""
     causes: dict[str, int]
     """Errors by cause, over all crawls, the most frequent first."""
     hours: list[Period]
@@ -114,7 +117,7 @@ _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health
 
 
 def all_sites(data: Data) -> list[SiteRow]:
-    """Return all sites by domain. Dear: it counts the articles of each."""
+    """Return all sites by domain. Expensive, because it counts the articles of each site."""
     now = data.clock()
     trends = data.activity.trends(now - TREND_DAYS * 24 * HOUR)
     fallen, resting = alarms(data.notes), paused(data.notes)
@@ -125,9 +128,9 @@ def all_sites(data: Data) -> list[SiteRow]:
 
 
 def one_site(data: Data, domain: str) -> SiteSheet | None:
-    """Return all of one site; None if neither rules nor data know it."""
+    """Return all data of one site; None if neither the rules nor the data know it."""
     rule = data.rules.get(domain)
-    domain = rule.domain if rule else domain.lower()
+    domain = rule.domain if rule else ascii_host(domain)
     if rule is None and domain not in known_sites(data.storage, data.rules):
         return None
     now = data.clock()
@@ -173,12 +176,17 @@ def _row(
         next_poll=_utc(min(due, default=None)),
         last_error=site.record.last_error,
         last_error_at=_utc(site.record.last_error_at),
+        failing_since=_utc(_failing_since(site.sources)) if worst in _WORST[:2] else None,
         health="paused" if resting is not None else worst.value,
         sources={state.value: states[state] for state in Health if states[state]},
         trend=[trend.get(day, 0) for day in range(today - TREND_DAYS + 1, today + 1)],
         alarm=alarm,
         paused_since=_utc(resting),
     )
+
+
+def _failing_since(sources: Sequence[SourceRecord]) -> float | None:
+    return min((one.failing_since for one in sources if one.failing_since is not None), default=None)
 
 
 def _source(one: SourceRecord, now: float) -> SourceRow:
@@ -211,7 +219,8 @@ def _utc(seconds: float | None) -> datetime | None:
 
 
 _HEALTH: Mapping[str, int] = {
-    word: place for place, word in enumerate(("dead", "failing", "paused", "quiet", "never polled", "ok"))
+    word: place
+    for place, word in enumerate(("dead", "failing", "alarm", "paused", "quiet", "never polled", "ok"))
 }
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
@@ -220,13 +229,19 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "last": lambda row: -row.last_article.timestamp() if row.last_article else 0.0,
     "next": lambda row: row.next_poll.timestamp() if row.next_poll else 1e18,
     "errors": lambda row: -row.errors,
-    "health": lambda row: _HEALTH.get(row.health, 9),
+    "health": lambda row: min(_HEALTH.get(row.health, 9), 2 if row.alarm else 9),
     "trend": lambda row: -sum(row.trend),
 }
-"""How sites can be sorted; ties by name."""
+"""Sort keys for sites. Ties are sorted by name. In the order by health, sites with an alarm follow those that
+fail."""
+
+
+def has_problem(row: SiteRow) -> bool:
+    """Return True if somebody should look at the site: a source fails, or a figure fell."""
+    return row.health in SITES_BAD or row.alarm is not None
 
 
 def in_order(rows: Sequence[SiteRow], order: str, *, backwards: bool = False) -> list[SiteRow]:
-    """Return sites in one of :data:`ORDERS`; those with an alarm stay where the order puts them."""
+    """Return sites in one of :data:`ORDERS`."""
     by_name = sorted(rows, key=lambda row: row.site)
     return sorted(by_name, key=ORDERS[order], reverse=backwards)

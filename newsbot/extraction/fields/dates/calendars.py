@@ -1,4 +1,4 @@
-"""Digits and calendars that are not European: Arabic and Indic digits, Persian and Thai years."""
+"""Converts digits and calendars: Arabic and Indic digits, Persian and Thai years."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNS: dict[int, str | None] = (
     }
     | dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x2066, 0x2067, 0x2069))
 )
-"""Zero of each script and the nine signs behind it; marks of direction and joiners go."""
+"""The digits of each script, starting from zero; direction marks and joiners are removed."""
 _PERSIAN = (
     "فروردین", "اردیبهشت", "خرداد", "تیر", "مرداد", "شهریور", "مهر", "آبان", "آذر", "دی", "بهمن", "اسفند",
 )  # fmt: skip
@@ -29,13 +29,13 @@ PERSIAN_DATE = re.compile(
     r"(?:[\s,|\-–—]{0,4}(?:ساعت\s)?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\d))?"
 )
 _EPOCH = -356_033
-"""Day number of the reckoning below that makes 1 Farvardin 1403 the 20th of March 2024."""
+"""Day number, in the count below, that makes 1 Farvardin 1403 the 20th of March 2024."""
 BUDDHIST = 543
-"""Years by which Thailand counts ahead."""
+"""Years by which the Thai calendar is ahead."""
 
 
 def western(text: str) -> str:
-    """Return ``text`` with the digits and commas of ASCII and without marks of direction.
+    """Return ``text`` with ASCII digits and commas and without direction marks.
 
     >>> western("٣ مايو ٢٠٢٤")[-4:]
     '2024'
@@ -44,7 +44,7 @@ def western(text: str) -> str:
 
 
 def persian_dates(text: str) -> Iterator[tuple[date, int | None, int | None]]:
-    """Yield the days that a text (of :func:`western`) names in the Solar Hijri calendar, with the clock."""
+    """Yield the days of the Solar Hijri calendar in a text from :func:`western`, with hour and minute."""
     for match in PERSIAN_DATE.finditer(text):
         hour, minute = match["hour"], match["minute"]
         month, number = _PERSIAN.index(match["name"]) + 1, int(match["day"])
@@ -55,7 +55,7 @@ def persian_dates(text: str) -> Iterator[tuple[date, int | None, int | None]]:
 
 
 def from_solar_hijri(year: int, month: int, day: int) -> date:
-    """Return the day of the western calendar, by the rule of 33 years (right from 1244 to 1472).
+    """Return the Gregorian date, by the 33-year rule (exact from 1244 to 1472).
 
     >>> from_solar_hijri(1403, 2, 28)
     datetime.date(2024, 5, 17)

@@ -1,5 +1,5 @@
-"""Candidates for the date: times that a page, its address and the link to it name, each with its place and
-trust.
+"""Yields candidates for the date from a page, its URL and the link to it, each with its source and
+confidence.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from datetime import UTC, datetime, tzinfo
 
 from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp
 from newsbot.extraction.fields.dates.visible import (
+    MAX_BESIDE,
     around_headline,
     dates_in_data,
     dates_in_text,
@@ -38,6 +39,8 @@ from newsbot.extraction.strings import word_list
 from newsbot.items import Link, Precision, Where
 
 Moment = Candidate[Written]
+MAX_TAGS = 40
+"""``<time>`` elements that are read."""
 
 _PUBLISHED = word_list(
     "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at "
@@ -68,12 +71,15 @@ _CHANGED = re.compile(
     r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
     re.IGNORECASE,
 )
-"""Words before the time of a change."""
+"""Words that precede the time of a change."""
+_NAMED_CHANGED = re.compile("updat|modif")
+_NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
+"""Parts of the class, ``itemprop`` or id of a ``<time>``."""
 _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
 _URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
 _URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
 _URL_NUMBER = re.compile(r"(?<!\d)(20[0-3]\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\d{4,11}(?!\d)")
-"""Numbers of articles that begin with the day, as many sites in Korea and Japan give them."""
+"""Article numbers that begin with the day, as on many sites in Korea and Japan."""
 _URL_FORMS = (
     (_URL_DATE, (1, 2, 3), 0.62),
     (_URL_COMPACT, (1, 2, 3), 0.62),
@@ -83,7 +89,7 @@ _URL_FORMS = (
 
 
 def region_of(page: Page) -> str | None:
-    """Return language and country (``en-us``), which decide how 3/4/2024 is read."""
+    """Return language and country (``en-us``), which decide the order of day and month in 3/4/2024."""
     tag = page.meta("og:locale") or page.html_lang or ""
     return tag.replace("_", "-").lower()[:5] or None
 
@@ -102,7 +108,7 @@ def aware(moment: datetime, method: str, confidence: float) -> Moment:
 
 
 def from_rule(values: list[str], region: str | None) -> Iterator[Moment]:
-    """Yield what the selectors of a rule gave."""
+    """Yield the times that the selectors of a rule gave."""
     for value in values[:5]:
         yield from _stamp(value, RULE, 1.0, region)
 
@@ -139,8 +145,9 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
         yield from _stamp(value, MICRODATA, 0.8, region)
     for name in _MODIFIED:
         yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
-    for tag in page.times[:40]:
-        if _is_change(tag, page):
+    later = _later_of_two(page, region)
+    for tag in page.times[:MAX_TAGS]:
+        if (tag is later or _tells_change(tag)) and not is_aside(tag.element, page):
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
@@ -151,17 +158,34 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
             yield Candidate(shown, VISIBLE, 0.5)
 
 
-def _is_change(tag: Times, page: Page) -> bool:
-    """True for a ``<time>`` of the article that its markup or the word before it calls that of a change."""
+def _tells_change(tag: Times) -> bool:
+    """True for a ``<time>`` whose markup or preceding word marks it as the time of a change.
+
+    In WordPress, a post that was never edited has one ``<time>`` that is both ``published`` and ``updated``.
+    """
+    if _NAMED_PUBLISHED.search(tag.names):
+        return False
     before = tag.element.getprevious()
     parent = tag.element.getparent()
     said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
-    named = re.search(r"updat|modif", tag.names) or _CHANGED.search(said[-30:])
-    return bool(named) and not is_aside(tag.element, page)
+    return bool(_NAMED_CHANGED.search(tag.names) or _CHANGED.search(said[-30:]))
+
+
+def _later_of_two(page: Page, region: str | None) -> Times | None:
+    """Return the later of the first two tags if they are in one small box without names."""
+    tags = page.times[:2]
+    if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
+        return None
+    first, second = (parse_stamp(tag.stamp, region) for tag in tags)
+    around = set(tags[1].element.iterancestors())
+    box = next((one for one in tags[0].element.iterancestors() if one in around), None)
+    if first is None or second is None or box is None or len(text_of(box, 2 * MAX_BESIDE)) > MAX_BESIDE:
+        return None
+    return tags[0] if first.at(UTC) > second.at(UTC) else tags[1]
 
 
 def from_hint(hint: Link | None) -> Iterator[Moment]:
-    """Yield what a feed, a news sitemap or a push notice said."""
+    """Yield the times that a feed, a news sitemap or a push notice gave."""
     if (
         hint is not None
         and hint.published_at is not None
@@ -172,9 +196,10 @@ def from_hint(hint: Link | None) -> Iterator[Moment]:
 
 
 def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield the ``<time>`` elements, those marked as publication first in trust."""
-    for index, tag in enumerate(page.times[:40]):
-        confidence = _time_confidence(tag, index, page)
+    """Yield the times of ``<time>`` elements; those marked as publication have the highest confidence."""
+    later = _later_of_two(page, region)
+    for index, tag in enumerate(page.times[:MAX_TAGS]):
+        confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
         written = parse_stamp(tag.stamp, region) if tag.stamp else None
         shown = find_date(tag.text, region) if written is None or written.precision == "day" else None
         if shown is not None and (written is None or shown.local.date() == written.local.date()):
@@ -184,18 +209,15 @@ def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def _time_confidence(tag: Times, index: int, page: Page) -> float:
-    if re.search(r"updat|modif", tag.names):
+    if _tells_change(tag):
         return 0.35
-    marked = (
-        re.search(r"publi|pubdate|entry-date|posted|dt-published|created", tag.names)
-        or tag.element.get("pubdate") is not None
-    )
+    marked = _NAMED_PUBLISHED.search(tag.names) or tag.element.get("pubdate") is not None
     beside = 0.2 if is_aside(tag.element, page) else 0.0
     return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10) - beside
 
 
 def from_url(url: str) -> Iterator[Moment]:
-    """Yield the day that an address names, at most one."""
+    """Yield the day in a URL, at most one."""
     path = url.partition("#")[0].partition("?")[0]
     for pattern, order, trust in _URL_FORMS:
         match = pattern.search(path)
@@ -210,7 +232,7 @@ def from_url(url: str) -> Iterator[Moment]:
 
 
 def visible(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield dates of the title, of what stands about the headline and of elements named for dates."""
+    """Yield dates in the title, around the headline and in elements named after dates."""
     if (titled := title_date(page, region)) is not None:
         yield Candidate(titled, VISIBLE, 0.63)
     for written, confidence in visible_dates(page, region):
@@ -218,7 +240,7 @@ def visible(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def remaining(page: Page) -> list[Moment]:
-    """Any other date; asked only where no element that is made for dates gave one."""
+    """Return any other date; used only if no element for dates gave one."""
     region = region_of(page)
     found = [Candidate(written, GENERIC, 0.4) for written in dates_in_data(page)]
     found += [Candidate(written, VISIBLE, trust) for written, trust in dates_in_text(page, region)]
@@ -230,6 +252,6 @@ def remaining(page: Page) -> list[Moment]:
 
 
 def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
-    """What the page tells from the reader's day; asked only where it names no date at all."""
+    """Return times relative to the reader's day; used only if the page contains no absolute date."""
     moments = [Candidate(written, VISIBLE, trust) for written, trust in relative_dates(page, now, zone)]
     return moments[:10]

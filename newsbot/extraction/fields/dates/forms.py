@@ -7,11 +7,11 @@ import re
 from newsbot.text.time_zones import HOURS
 
 ZONE_NAMES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
-"""Of text on a page; two are words that may follow a clock in some languages."""
+"""Names of zones in text; the two excluded names are words that may follow a time in some languages."""
 _HALF = r"[AaPp]\.?\s?[Mm]\b\.?|[πμ]\.?\s?μ\b\.?|[صم]\b(?!\.)|صباح\w{1,2}|مساء\w?|[بق]\.ظ"
-"""Before or after noon, behind a clock: English, Greek, Arabic, Persian."""
+"""Before or after noon, after a time: English, Greek, Arabic, Persian."""
 AFTERNOON = ("p", "μ", "م", "ب", "오후", "下", "午後", "中", "晚")
-"""How a half of the day that is the second one begins."""
+"""Beginnings of the words for the second half of the day."""
 _HALF_BEFORE = "오전|오후|上午|下午|午前|午後|凌晨|清晨|早上|中午|晚上"
 CLOCK = (
     rf"(?:(?P<half_before>{_HALF_BEFORE})\s?)?"
@@ -33,19 +33,19 @@ _WEEKDAY = (
     r"\b(?:pazartesi|salı|çarşamba|perşembe|cuma|cumartesi|pazar|hétfő|kedd|szerda|csütörtök|péntek|szombat|"
     r"vasárnap)\b"
 )
-"""Where a day of the week stands between the date and the clock."""
+"""A day of the week between the date and the time."""
 _GAP = rf"(?:[\s,;|/·•–—\-]|\b(?:{_AT})\b|[.@]|{_WEEKDAY}){{0,12}}"
 _TAIL = rf"(?:{_GAP}(?:{CLOCK}|{_HOUR_ONLY}))?"
 _DE = r"(?:\s?(?:(?:de|del|da|do|of|ta['’])\s|d['’]))?"
 _SIGN = r"(?:[^\W\d_]|[\u0300-\u036f\u064b-\u0655\u0900-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff])"
-"""A letter, or one of the vowel signs that Python counts as no part of a word."""
+"""A letter, or a vowel sign that Python does not count as part of a word."""
 _WORD = (
     rf"(?P<name>[\u0e01-\u0e4e]{{1,3}}\.[\u0e01-\u0e2e]|(?:كانون|تشرين)\s\w{{5,6}}|{_SIGN}{{2,18}})['’׳]?\.?"
 )
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)"
 _OF_YEAR = r"(?:[.,]|\(e\)ko)?(?:[\s\-]?(?:m\.|gada|թ\.|ж\.,?|оны))?"
-"""What stands behind a year that comes first (Lithuanian, Latvian, Armenian, Kazakh …)."""
+"""Words after a year that comes first (Lithuanian, Latvian, Armenian, Kazakh …)."""
 FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -78,7 +78,7 @@ BEFORE = re.compile(
     rf"{CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|[a-z]{{3,6}}day|[a-zäö]{{4,8}}tag)[.,]?[\s,]{{1,3}}){{0,2}}$",
     re.IGNORECASE,
 )
-"""A clock that stands before the date, perhaps before a day of the week."""
+"""A time before the date, perhaps before a day of the week."""
 COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
 JAVASCRIPT = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"

@@ -1,8 +1,8 @@
 """Parses moments as pages write them: with or without time and zone, for machines or in words.
 
-Nothing is guessed silently: a :class:`Written` moment says how exact it is and whether its zone was
-written. Formats: RFC 3339 and ISO 8601 in common forms, RFC 2822, POSIX seconds and milliseconds, and
-dates in words or figures in some 60 languages; Persian and Thai years too.
+Nothing is guessed silently: a :class:`Written` moment has its precision and whether its zone was written.
+Formats: RFC 3339 and ISO 8601 in common forms, RFC 2822, POSIX seconds and milliseconds, and dates in words
+or digits in some 60 languages; also Persian and Thai years.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from newsbot.text.months import month
 from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Earlier times are defaults or faults of a page (1900, 1970)."""
+"""Earlier times are defaults or errors of a page (1900, 1970)."""
 AHEAD = timedelta(days=1)
-"""How far in the future a time may lie: clocks and zones err, but not by more."""
+"""The furthest time in the future that is accepted, because clocks and zones are sometimes wrong."""
 MAX_TEXT = 400
 _BUDDHIST_FROM = 2500
 _MOST_OF_A_FORM = 20
@@ -46,9 +46,9 @@ class Written:
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the moment in the zone it was written with, or in ``zone`` if in none or in UTC.
+        """Return the moment in its written zone, or in ``zone`` if none or UTC was written.
 
-        A bare day is midnight UTC of that day, so that it stays the day that the page names.
+        A day without a time is midnight UTC of that day, so that the day stays the one on the page.
         """
         if self.precision == "day":
             return self.local.replace(tzinfo=UTC)
@@ -57,7 +57,7 @@ class Written:
 
 
 def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """Return the same moment by the clock of ``zone``, with a plain offset."""
+    """Return the same moment in ``zone``, with a fixed offset."""
     try:
         offset = moment.astimezone(zone).utcoffset()
     except OverflowError:  # the first or the last day that ``datetime`` holds
@@ -71,7 +71,7 @@ def plausible(moment: datetime, now: datetime) -> bool:
 
 
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
-    """Read a value that is meant to be a date as a whole (an attribute, a JSON-LD property).
+    """Parse a value that is a date as a whole (an attribute, a JSON-LD property).
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'
@@ -81,13 +81,13 @@ def parse_stamp(text: str, language: str | None = None) -> Written | None:
         return None
     try:
         written = _iso(text) or _compact(text) or _js(text, language) or find_date(text, language)
-    except (ValueError, OverflowError):  # a month 13, an hour 25
+    except (ValueError, OverflowError):  # month 13, hour 25
         return None
     return written if written is not None and _in_range(written.local) else None
 
 
 def _in_range(local: datetime) -> bool:
-    """True for years that a zone cannot push out of what ``datetime`` holds."""
+    """True for years that stay within the range of ``datetime`` in any zone."""
     return 1900 <= local.year <= 2200
 
 

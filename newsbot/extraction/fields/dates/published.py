@@ -1,4 +1,4 @@
-"""When an article was published and last changed, with the source, the precision and the zone."""
+"""When an article was published and last changed, with the source, the precision and the time zone."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from newsbot.items import Link, Precision, Where
 
 _FINER_FROM = 0.45
 _ENOUGH = 0.75
-"""A time from metadata that is trusted so far makes the search of visible text needless."""
+"""Confidence of a time from metadata above which the visible text is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is known besides the page: the link that led to it, the rule's time zone, the present."""
+    """Input besides the page: the link that led to it, the rule's time zone, the present time."""
 
     hint: Link | None
     timezone: str | None
@@ -44,7 +44,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time of an article. ``note`` is what ``Article.extraction`` says of it."""
+    """A time of an article; ``note`` is the entry for ``Article.extraction``."""
 
     at: datetime
     source: str
@@ -54,18 +54,20 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """How a time without zone is read: as the page writes others, else as the rule says, else as UTC."""
+    """The time zone of a time without one: that of the page's other times, else the rule's, else UTC."""
 
     page: tzinfo | None
     rule: tzinfo | None
 
     @property
     def default(self) -> tzinfo:
-        """The zone that is taken where none is written."""
+        """The zone that is used if none is written."""
         return self.page or self.rule or UTC
 
     def apply(self, moment: Moment) -> When:
-        """Return the moment by the site's clock; the note says whence its zone is unless it was written."""
+        """Return the moment in the site's zone; the note gives the source of the zone unless it was
+        written.
+        """
         written = moment.value
         said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
         note = moment.method + (said if written.zone is None and written.precision != "day" else "")
@@ -73,7 +75,7 @@ class Zones:
 
 
 def rule_zone(name: str | None) -> tzinfo | None:
-    """Return the zone of a rule's ``timezone``; None for none, and for one that is not known here."""
+    """Return the zone of a rule's ``timezone``; None if it is not set or not known on this machine."""
     if not name:
         return None
     try:
@@ -83,7 +85,7 @@ def rule_zone(name: str | None) -> tzinfo | None:
 
 
 def published(page: Page, stated: list[str], given: Given) -> When | None:
-    """Return the time of publication; ``stated`` holds what the rule's selectors gave."""
+    """Return the time of publication; ``stated`` holds the values that the rule's selectors gave."""
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(given.hint)]
     zones = _zones(page, first, given.timezone)
@@ -100,7 +102,7 @@ def published(page: Page, stated: list[str], given: Given) -> When | None:
 
 
 def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
-    """Tell a moment that is known in UTC only by the clock that the site's readers see."""
+    """Convert a moment that is known only in UTC to the time zone of the site's readers."""
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)
@@ -121,7 +123,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
-    """The zone of the country, asked only where the page names the day before or after that in UTC."""
+    """Return the zone of the country; used only if the page names the day before or after the day in UTC."""
     if moment.date() in days:
         return None
     for ahead in (-1, 1):
@@ -132,7 +134,7 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
 
 
 def modified(page: Page, stated: list[str], given: Given, since: datetime | None) -> When | None:
-    """Return the time of the last change, if it lies not before ``since`` (the publication)."""
+    """Return the time of the last change unless it is before ``since`` (the publication)."""
     region = region_of(page)
     candidates = [*from_rule(stated, region), *changed(page, region)]
     hint = given.hint
@@ -150,7 +152,7 @@ def modified(page: Page, stated: list[str], given: Given, since: datetime | None
 
 
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
-    """Return a quick idea of the publication time, to choose the layout of a rule by."""
+    """Return a quick estimate of the publication time, to choose the layout of a rule."""
     if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
         return hint.published_at
     region = region_of(page)
@@ -176,7 +178,7 @@ def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Momen
 
 
 def _honest(candidate: Moment) -> Moment:
-    """Midnight sharp is a day whose time nobody filled in."""
+    """Reduce midnight sharp to a day: nobody entered the time."""
     written = candidate.value
     if written.precision == "day" or written.local.time() != datetime.min.time():
         return candidate
@@ -184,7 +186,9 @@ def _honest(candidate: Moment) -> Moment:
 
 
 def _choose(found: list[Moment]) -> Moment | None:
-    """The most trusted one; if it is a bare day, the most trusted one with a time on that day."""
+    """Return the most trusted candidate; if it is only a day, the most trusted one with a time on
+    that day.
+    """
     chosen = max(found, key=lambda c: c.confidence, default=None)
     if chosen is None or chosen.value.precision != "day":
         return chosen
@@ -196,7 +200,9 @@ def _choose(found: list[Moment]) -> Moment | None:
 
 
 def _turned(candidate: Moment, day: date) -> Moment | None:
-    """A time of ``day`` whose day and month were read in the wrong order: 05/03/2024, 2:05 PM; else None."""
+    """Return a time of ``day`` whose day and month were read in the wrong order (05/03/2024, 2:05 PM), or
+    None.
+    """
     written = candidate.value
     if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
         return None

@@ -1,6 +1,6 @@
 """Times relative to the reader's day: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
 
-They hold only for the moment at which the page was fetched, so they are read against that.
+They are valid only at the moment of the download, so they are resolved against that moment.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from newsbot.extraction.fields.dates.moments import Written
 
 MAX_TEXT = 120
-"""Longer texts are prose, where "yesterday" tells of an event, not of the article."""
+"""Characters; longer texts are prose, where "yesterday" refers to an event and not to the article."""
 
 _TODAY = (
     "today|heute|сегодня|сьогодні|сёння|dzisiaj|dziś|dnes|aujourd['’]hui|hoy|oggi|hoje|vandaag|i dag|idag|"
@@ -52,7 +52,7 @@ _LONGEST = timedelta(days=31)
 
 
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
-    """Return the moment that a short text tells relative to ``now`` (aware), by the clock of ``zone``.
+    """Return the moment that a short text states relative to ``now`` (aware), in the time zone ``zone``.
 
     >>> from datetime import UTC
     >>> relative_moment("Yesterday, 14:05", datetime(2024, 5, 3, 9, tzinfo=UTC), UTC).local
@@ -89,7 +89,7 @@ def _of_span(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | N
     if match["minutes"]:
         return Written((local - timedelta(minutes=number)).replace(second=0, microsecond=0), "minute", zone)
     if match["hours"]:
-        # An hour count says the hour at best; the day is what can be relied on.
+        # A count of hours is exact to the hour at best; only the day is reliable.
         return Written(_midnight(local - timedelta(hours=number)), "day")
     span = timedelta(days=number)
     return Written(_midnight(local - span), "day") if span <= _LONGEST else None

@@ -1,11 +1,11 @@
-"""Dates in the visible text of a page: in bylines, in date lines, around the headline."""
+"""Finds dates in the visible text of a page: in bylines, in date lines, around the headline."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from datetime import datetime, tzinfo
-from itertools import chain, islice
+from itertools import islice
 
 from lxml.html import HtmlElement
 
@@ -16,22 +16,24 @@ from newsbot.extraction.page.page import Page, text_of, xpath
 
 MAX_ELEMENTS = 120
 MAX_LINE = 70
-"""A date further on in a line is one of those that the text tells of."""
+"""Characters at the start of a line that are searched; a later date belongs to the story."""
 MAX_LINES = 20
 MAX_BESIDE = 250
-"""Letters of what stands beside a headline; longer things are the story."""
+"""Letters of a text beside the headline; a longer text is the story."""
 MAX_LOOKED_AT = 10_000
 MAX_SCRIPT = 1_000_000
 
 _DATED = xpath(
-    "//*[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time')"
+    "(//*[@class or @id]"
+    "[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time')"
     " or contains(@class,'publi')"
     " or contains(@class,'posted') or contains(@class,'byline') or contains(@class,'meta')"
     " or contains(@class,'info') or contains(@class,'data') or contains(@class,'footer')"
     " or contains(@id,'date') or contains(@id,'time') or contains(@id,'published')]"
     "[not(self::body or self::html or self::article or self::main or self::script or self::meta"
-    " or self::time)]"
+    f" or self::time)])[position() <= {MAX_ELEMENTS}]"
 )
+_ISO = re.compile(r"\s{0,9}\d{4}-\d\d-\d\d")
 _STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
 _ASIDE = re.compile(
     r"comment|related|sidebar|recommend|widget|popular|latest|more-|teaser|card|promo|calendar|copyright|"
@@ -49,7 +51,7 @@ _IN_DATA = re.compile(
     r"[\"'](\d{4}-\d\d-\d\d[^\"'\\]{0,30})[\"']",
     re.IGNORECASE,
 )
-_ASIDE_TAGS = frozenset({"aside", "footer", "nav", "form"})
+_ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _SAYS_PUBLISHED = re.compile(
     r"publi|posted|created|erstellt|veröffentlicht|опубликован|размещен|дата|написа|добавлен|on\b|by\b|"
     r"\bam\b|vom|stand|pubblicat|gepubliceerd",
@@ -67,15 +69,23 @@ _SAYS_OTHER = re.compile(
 
 
 def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates with a confidence of .3 to .6: near the headline, then in elements named for dates."""
+    """Yield dates with a confidence of .3 to .6: near the headline, then in elements named after dates."""
     yield from near_headline(page, region)
-    for index, element in enumerate(_DATED(page.tree)[:MAX_ELEMENTS]):
+    for index, element in enumerate(_DATED(page.tree)):
         text = text_of(element, 300)
-        if not 6 <= len(text) <= 200 or not has_digit(text):
-            continue
-        written = find_date(_from_publication(text), region)
+        written = _stamped(element, region)
+        if written is None and 6 <= len(text) <= 200 and has_digit(text):
+            written = find_date(_from_publication(text), region)
         if written is not None:
             yield written, _confidence(element, page, text, index)
+
+
+def _stamped(element: HtmlElement, region: str | None) -> Written | None:
+    """Return the machine-readable time of an element: ``<abbr class="published"
+    title="2026-11-15T07:00Z">``.
+    """
+    stamp = element.get("datetime") or element.get("title") or ""
+    return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None
 
 
 def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
@@ -104,7 +114,7 @@ def title_date(page: Page, region: str | None) -> Written | None:
 
 
 def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates of short lines and of the starts of paragraphs, wherever they stand."""
+    """Yield dates in short lines and at the start of paragraphs, anywhere on the page."""
     headline = page.h1[0] if page.h1 else None
     after, count = headline is None, 0
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
@@ -122,9 +132,10 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 
 
 def dates_in_data(page: Page) -> Iterator[Written]:
-    """Yield the first time of publication that the page carries only as data for its scripts."""
+    """Yield the first publication time that the page contains only as data for its scripts."""
     for script in page.tree.iter("script"):
-        if "ld+json" in (script.get("type") or ""):  # read as such, with what it speaks of
+        # JSON-LD has its own reader, which knows the node of the article
+        if "ld+json" in (script.get("type") or ""):
             continue
         match = _IN_DATA.search((script.text or "")[:MAX_SCRIPT])
         written = parse_stamp(match[1]) if match is not None else None
@@ -134,29 +145,29 @@ def dates_in_data(page: Page) -> Iterator[Written]:
 
 
 def _from_publication(text: str) -> str:
-    """A line from where it tells of the publication, if that comes second: "Updated … Published …"."""
+    """Return the line from its words on publication, if these come second: "Updated … Published …"."""
     change = _SAYS_OTHER.search(text)
     told = _FIRST.search(text, change.end()) if change is not None else None
     return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
 
 
 def _own_start(element: HtmlElement) -> str:
-    """The text directly in an element: all of a short one, the start of a longer one."""
+    """Return the text directly in an element: all of a short one, the start of a longer one."""
     own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
     return " ".join(own[:1000].split())[:MAX_LINE]
 
 
 def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
-    """Yield times such as "yesterday, 14:05": near the headline, then in elements named for dates.
+    """Yield times such as "yesterday, 14:05": near the headline, then in elements named after dates.
 
-    ``now`` is when the page was fetched, ``zone`` that of the site.
+    ``now`` is the time of the download, ``zone`` the time zone of the site.
     """
     for headline in page.h1[:1]:
         for element in _around(headline):
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
             if written is not None and not is_aside(element, page):
                 yield written, 0.4
-    for element in _DATED(page.tree)[:MAX_ELEMENTS]:
+    for element in _DATED(page.tree):
         text = text_of(element, MAX_RELATIVE + 1)
         written = relative_moment(text, now, zone)
         if written is not None and not is_aside(element, page) and not _SAYS_OTHER.search(text):
@@ -164,10 +175,10 @@ def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Wr
 
 
 def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Dates in what stands right before and after the headline."""
+    """Yield dates in the texts directly before and after the headline."""
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
-        # A date further on in a longer text is one of those that the text tells of.
+        # In a longer text, a later date belongs to the story.
         written = find_date(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and not is_aside(element, page):
             long = 0.08 if len(text) > 120 else 0.0
@@ -175,10 +186,10 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
 
 
 def _around(headline: HtmlElement) -> list[HtmlElement]:
-    around = [*list(headline.itersiblings(preceding=True))[:3], *list(headline.itersiblings())[:4]]
+    around = [*islice(headline.itersiblings(preceding=True), 3), *islice(headline.itersiblings(), 4)]
     parent = headline.getparent()
     if parent is not None:
-        around += [*list(parent.itersiblings(preceding=True))[:1], *list(parent.itersiblings())[:3]]
+        around += [*islice(parent.itersiblings(preceding=True), 1), *islice(parent.itersiblings(), 3)]
     return [element for element in around if isinstance(element.tag, str)]
 
 
@@ -200,10 +211,5 @@ def _worded(text: str, score: float) -> float:
 
 
 def is_aside(element: HtmlElement, page: Page) -> bool:
-    """True for what stands in a side column, a footer, a comment or a box of other articles."""
-    for box in islice(chain((element,), element.iterancestors()), 10):
-        if box in page.around_headline or box.tag == "body":
-            return False
-        if box.tag in _ASIDE_TAGS or _ASIDE.search(f"{box.get('class') or ''} {box.get('id') or ''}"):
-            return True
-    return False
+    """True for an element in a side column, a footer, a comment or a box of other articles."""
+    return page.is_aside(element, _ASIDE, _ASIDE_TAGS)

@@ -1,8 +1,8 @@
-"""The time zone of a site whose pages give times in UTC only.
+"""Finds the time zone of a site whose pages give times in UTC only.
 
-The moment is known then; what is missing is the day on which the site's readers saw it. A clock time that
-the page shows tells it exactly. A mere day (in the address, beside the headline) tells it only together
-with a country whose clock makes that day out of the moment.
+The moment is known in this case, but not the day on which the site's readers saw it. A clock time on the page
+gives the zone exactly. A day alone (in the URL, beside the headline) is enough only together with a country
+in whose time zone the moment falls on that day.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _COUNTRIES = {
     "uy": "America/Montevideo", "ve": "America/Caracas", "vn": "Asia/Ho_Chi_Minh",
     "za": "Africa/Johannesburg",
 }  # fmt: skip
-"""The zones of a country, most readers first."""
+"""The zones of a country, those with most readers first."""
 _LANGUAGES = {
     "bg": "bg", "cs": "cz", "da": "dk", "de": "de", "el": "gr", "et": "ee", "fi": "fi", "he": "il",
     "hr": "hr", "hu": "hu", "id": "id", "it": "it", "ja": "jp", "ko": "kr", "lt": "lt", "lv": "lv",
     "nb": "no", "nl": "nl", "nn": "no", "no": "no", "pl": "pl", "ro": "ro", "ru": "ru", "sk": "sk",
     "sl": "si", "sv": "se", "th": "th", "tr": "tr", "uk": "ua", "vi": "vn",
 }  # fmt: skip
-"""Languages whose readers live by one clock, nearly all of them."""
+"""Languages whose readers nearly all live in one zone."""
 
 
 def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
-    """Return the zone by whose clock one of ``shown`` is the same moment; None if none is.
+    """Return the zone in which one of ``shown`` is the same moment; None if there is none.
 
     >>> shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25), "minute")])
     datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
@@ -68,14 +68,14 @@ def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
 
 
 def country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
-    """Return the zone of the site's country in which ``moment`` falls on ``day``; None if none does.
+    """Return the zone of the site's country in which ``moment`` falls on ``day``; None if there is none.
 
-    ``language`` is what the page declares (``es-ar``, ``de``).
+    ``language`` is the tag that the page declares (``es-ar``, ``de``).
     """
     for name in _zone_names(host, language):
         try:
             offset = moment.astimezone(ZoneInfo(name)).utcoffset()
-        except (ZoneInfoNotFoundError, OSError, OverflowError):  # no such table on this machine
+        except (ZoneInfoNotFoundError, OSError, OverflowError):  # the zone is not installed on this machine
             continue
         if offset is not None and moment.astimezone(timezone(offset)).date() == day:
             return timezone(offset)

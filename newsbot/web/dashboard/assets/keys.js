@@ -1,15 +1,39 @@
 "use strict";
-// "/" goes to the search, "g" and a letter to a page. Everything works without it.
-const places = { o: "/", s: "/sources", a: "/articles", t: "/stories", m: "/monitor", w: "/why" };
+// "/" goes to the search, "g" and a letter to a page, "j" and "k" to the next and previous headline, "?" lists
+// them. Everything works without it.
+const dialog = document.getElementById("keys");
+const shows = document.getElementById("show-keys");
 let going = false;
+
+function listKeys() {
+  if (!dialog.open) dialog.showModal();
+}
+
+function step(by) {
+  const links = [...document.querySelectorAll("main .headline a")];
+  if (!links.length) return;
+  const at = links.indexOf(document.activeElement);
+  links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))].focus();
+}
+
+shows.hidden = false;
+shows.addEventListener("click", listKeys);
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "/") {
+  if (typing || dialog.open || event.ctrlKey || event.metaKey || event.altKey) return;
+  const asked = going && document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+  going = event.key === "g" && !going;
+  if (asked) {
+    location.assign(asked.href);
+  } else if (event.key === "/") {
     event.preventDefault();
-    (document.querySelector("main input[type=search]") || document.querySelector(".find input")).focus();
-  } else if (going && places[event.key]) {
-    location.assign(places[event.key]);
+    const places = ["main input[type=search]", ".find input"].map((one) => document.querySelector(one));
+    const seen = places.find((one) => one && one.checkVisibility());
+    if (seen) seen.focus();
+    else location.assign("/articles");
+  } else if (event.key === "?") {
+    listKeys();
+  } else if (event.key === "j" || event.key === "k") {
+    step(event.key === "j" ? 1 : -1);
   }
-  going = event.key === "g";
 });

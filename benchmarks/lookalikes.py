@@ -1,0 +1,177 @@
+"""Share of downloads that are articles, among links that look like articles: real pages behind a proxy.
+
+Crawls the hosts of a replayed web (``replayweb.py`` of the shared data; ``siblings.py`` made its corpus).
+Each host has a feed, a news sitemap, and a front page with nine noise links to each article. The URLs of half
+of the noise links look like articles. The rules have one line, plus the home page. ``useful``: the share of
+articles among the pages sent, without robots.txt, feeds, sitemaps and fronts, in the server's log. ``found``:
+the share of all articles that were sent.
+
+``--forms`` names the addresses of the noise: those of the replayed web (``replay``), 18 others (``other``),
+or forms of more languages and forms that articles have on other sites (``foreign``). With ``--headlines`` the
+texts of noise links are made of the words of the host's headlines, else they are "more".
+
+    python -m benchmarks.lookalikes --replay REPLAYWEB.PY --corpus CORPUS.JSON [--forms other] [--headlines]
+        [--hosts 40] [--delay 0.1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import html
+import json
+import os
+import random
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.push import free_port
+
+FORMS = {
+    "replay": (),
+    "other": (
+        "/deals/{}-cheap-flights-this-weekend",
+        "/recipes/grandmothers-apple-pie-with-cinnamon-{}",
+        "/obituaries/john-smith-{}",
+        "/events/{}/jazz-night-in-the-old-town",
+        "/jobs/senior-accountant-wanted-in-the-city-{}.html",
+        "/weather/2026/11/{}",
+        "/quiz/how-well-do-you-know-the-capital-{}/",
+        "/podcast/episode-{}-the-week-in-review",
+        "/horoscope/what-the-stars-say-for-leo-{}.html",
+        "/tv-guide/{}",
+        "/stock/{}-inc",
+        "/classifieds/two-room-flat-near-the-park-{}",
+        "/forum/thread-{}-what-do-you-think-of-it.html",
+        "/shop/blue-winter-jacket-for-men-p{}.html",
+        "/newsletter/{}",
+        "/map?lat={}",
+        "/index.php?option=com_content&id={}",
+        "/slideshow/{}/the-best-of-the-season",
+    ),
+    "foreign": (
+        "/angebote/die-besten-matratzen-im-grossen-vergleich-{}.html",
+        "/gewinnspiel-{}-mitmachen-und-reise-gewinnen",
+        "/recettes/tarte-aux-pommes-de-grand-mere_{}.html",
+        "/petites-annonces/vente-appartement-trois-pieces-{}",
+        "/sorteo/comprobar-numero-de-la-loteria-{}/",
+        "/programma-tv/cosa-vedere-stasera-in-tv-{}/",
+        "/promo/skidki-do-50-protsentov-v-magazinakh-{}",
+        "/%D0%B0%D1%84%D0%B8%D1%88%D0%B0/%D0%BA%D0%BE%D0%BD%D1%86%D0%B5%D1%80%D1%82-{}",
+        "/emlak/satilik-daire-sehir-merkezinde-{}",
+        "/ogloszenia/sprzedam-mieszkanie-w-centrum,{}.html",
+        "/%E4%BA%BA%E6%B0%97%E3%83%A9%E3%83%B3%E3%82%AD%E3%83%B3%E3%82%B0/{}",
+        "/2026/11/22/{}-things-to-do-this-weekend",
+        "/article/sponsored-the-future-of-banking-is-here-{}",
+        "/ten-reasons-to-subscribe-today-{}.html",
+        "/a-{}",
+        "/story/{}",
+        "/amp/news/the-story-in-short-{}",
+        "/content/{}/view.aspx",
+    ),
+}
+"""Addresses of noise links, ``{}`` for a number; none: those of the replayed web."""
+OWN_CERTIFICATES = ("-s", "DOWNLOAD_VERIFY_CERTIFICATES=0")
+"""The replayed web has a self-signed certificate."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--replay", type=Path, required=True)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--forms", choices=FORMS, default="replay")
+    parser.add_argument("--headlines", action="store_true")
+    parser.add_argument("--hosts", type=int, default=40)
+    parser.add_argument("--delay", type=float, default=0.1)
+    asked = parser.parse_args(arguments)
+    rows = json.loads(asked.corpus.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory(prefix="newsbot-lookalikes-") as folder:
+        print(json.dumps(measure(Path(folder), rows, asked)))
+
+
+def measure(folder: Path, rows: list[dict[str, Any]], asked: argparse.Namespace) -> dict[str, Any]:
+    """Crawl once and return the figures."""
+    hosts = sorted({urlsplit(row["url"]).hostname or "" for row in rows})[: asked.hosts]
+    rules, log = folder / "rules", folder / "log"
+    rules.mkdir()
+    (rules / "_defaults.yaml").write_text(f"delay: {asked.delay}\n", encoding="utf-8")
+    for host in hosts:
+        domain = host.removeprefix("www.")
+        (rules / f"{domain}.yaml").write_text(f"domain: {domain}\nseeds: http://{host}/\n", encoding="utf-8")
+    corpus = folder / "corpus.json"
+    wanted = [row for row in rows if urlsplit(row["url"]).hostname in hosts]
+    corpus.write_text(json.dumps(wanted), encoding="utf-8")
+    port = free_port()
+    words = ["--corpus", str(corpus), "--port", str(port), "--log", str(log)]
+    serve = f"from benchmarks.lookalikes import serve; serve({str(asked.replay)!r}, {asked.forms!r}, "
+    serve += f"{asked.headlines}, {words!r})"
+    proxy = f"http://127.0.0.1:{port}"
+    own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
+    with subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL) as server:
+        time.sleep(2)  # it makes a certificate first
+        subprocess.run(
+            [sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0", *OWN_CERTIFICATES],
+            env={**os.environ, **own, "http_proxy": proxy, "https_proxy": proxy},
+            check=False,
+            stderr=subprocess.DEVNULL,
+        )
+        server.terminate()
+    return figures(log, len(wanted))
+
+
+def serve(replay: str, forms: str, headlines: bool, words: list[str]) -> None:
+    """Run the replayed web with other noise links, until the process is terminated."""
+    given = runpy.run_path(replay)
+    web = given["Web"]
+
+    class Web(web):  # type: ignore[misc, valid-type]
+        def noise_links(self, host: str, page: str) -> list[str]:
+            links: list[str] = super().noise_links(host, page)
+            draw = random.Random(f"{host}{page}{forms}")
+            own = FORMS[forms]
+            return [draw.choice(own).format(draw.randrange(10**6)) for _ in links] if own else links
+
+        def front(self, host: str, page: str) -> str:
+            text: str = super().front(host, page)
+            draw = random.Random(f"{host}{page}texts")
+            known = [word for entry in self.hosts[host] for word in (entry.get("title") or "").split()]
+
+            def headline(_: re.Match[str]) -> str:
+                return ">" + html.escape(" ".join(draw.choices(known, k=draw.randint(5, 11)))) + "</a>"
+
+            return re.sub(">more</a>", headline, text) if headlines and known else text
+
+    given["main"].__globals__["Web"] = Web
+    sys.argv[1:] = words
+    asyncio.run(given["main"]())
+
+
+def figures(log: Path, articles: int) -> dict[str, Any]:
+    """Return the figures from the log of the replayed web; ``articles``: the number of all articles."""
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    sent = [row for row in rows if row["status"] == 200 and row["method"] == "GET"]
+    kinds = Counter(row["kind"] for row in sent)
+    found = len({(row["host"], row["path"]) for row in sent if row["kind"] == "article"})
+    noise = Counter(re.sub(r"\d+", "#", row["path"]) for row in sent if row["kind"] == "noise")
+    return {
+        "useful": round(kinds["article"] / max(1, kinds["article"] + kinds["noise"]), 3),
+        "found": round(found / max(1, articles), 3),
+        "requests": len(rows),
+        "noise": dict(noise.most_common(10)),
+    }
+
+
+if __name__ == "__main__":
+    main()

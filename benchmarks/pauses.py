@@ -1,0 +1,219 @@
+"""How long a crawl's event loop is held while it reads heavy pages: ``python -m benchmarks.pauses [NAME …]``.
+
+A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
+that the row names. While something has the event loop, no request is sent, no answer is read and no lease
+is extended. Each call of the loop is timed from the first lease on. Columns: the three longest by the clock,
+in milliseconds; the longest by the CPU time of the loop's thread (by the clock a busy machine and other
+threads count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds
+where in newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import asyncio.events
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from heapq import nlargest
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.neighbours import DEFAULTS, HTML, article, feed
+
+ARTICLES, HEAVY = 40, 3
+LONGEST = 3
+SECONDS = 12
+HELD = 0.05
+DEPTH = 4
+XML = {"Content-Type": "application/rss+xml"}
+_HEAD = (
+    "<html><head><title>A day of rain in the hills</title></head><body><h1>A day of rain in the hills</h1>"
+)
+
+
+def _paragraphs(number: int) -> str:
+    line = (
+        "The river rose in the night and the lower road was closed to all but the brigade, page {} line {}."
+    )
+    return _HEAD + "".join(f"<p>{line.format(number, n)}</p>" for n in range(6000))
+
+
+def _links(number: int) -> str:
+    link = '<li><a href="/2024/05/03/a-story-about-the-rain-{0}-{1}">A long story about rain {0} {1}</a></li>'
+    return _HEAD + "".join(link.format(number, n) for n in range(30_000))
+
+
+def _menus(number: int) -> str:
+    box = "<ul>" + f'<li><a href="/section-{number}-{{}}/">Rain</a></li>' * 5 + "</ul>"
+    return _HEAD + "".join(box.format(*range(n, n + 5)) for n in range(0, 30_000, 5))
+
+
+def _dates(number: int) -> str:
+    return article(number) + '<div class="date">12.12.</div>' * 100_000
+
+
+def _tables(number: int) -> str:
+    return article(number) + ("<table><tr><td>a b" * 40 + "</td></tr></table>" * 40) * 90
+
+
+def _one_line(number: int) -> str:
+    return article(number) + f"<p>{f'word{number} and word ' * 400_000}</p>"
+
+
+def _feed(number: int) -> str:
+    return feed([f"http://heavy.test/page-{number}-{n}" for n in range(50_000)]).decode()
+
+
+PAGES: Mapping[str, Callable[[int], str]] = {
+    "none": article,
+    "paragraphs": _paragraphs,
+    "links": _links,
+    "menus": _menus,
+    "dates": _dates,
+    "tables": _tables,
+    "one line": _one_line,
+    "front": _links,
+    "feed": _feed,
+}
+"""``front``: the page of links is the home page that a rule names; all others are linked from a feed."""
+
+
+class Web:
+    """The ordinary site, and a site with pages of one kind."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        pages = {"http://heavy.test/": [f"http://heavy.test/page-{n}" for n in range(HEAVY)]}
+        pages["http://plain.test/"] = [f"http://plain.test/news/story-{n}" for n in range(ARTICLES)]
+        self._feeds = {home: feed(urls) for home, urls in pages.items()}
+        self._heavy = [PAGES[name](n).encode() for n in range(HEAVY)]
+        self.asked = 0
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request."""
+        number = request.path.rpartition("-")[2]
+        if request.path == "/feed.xml":
+            if request.host == "heavy.test" and self._name == "feed":
+                return Answer(body=self._heavy[0], headers=XML)
+            return Answer(body=self._feeds[f"http://{request.host}/"], headers=XML)
+        if request.host == "plain.test" and number.isdecimal():
+            self.asked += 1
+            return Answer(body=article(1000 + int(number)).encode(), headers=HTML)
+        if request.host == "heavy.test" and (request.path == "/" or len(number) == 1):
+            return Answer(body=self._heavy[int(number) if number.isdecimal() else 0], headers=HTML)
+        return Answer(status=404)
+
+
+def run(name: str) -> dict[str, Any]:
+    """Crawl with one kind of heavy pages; return the row."""
+    web = Web(name)
+    with tempfile.TemporaryDirectory() as folder, LoopbackServer(web.answer) as server:
+        rules = Path(folder) / "rules"
+        rules.mkdir()
+        (rules / "_defaults.yaml").write_text(DEFAULTS)
+        (rules / "plain.test.yaml").write_text("domain: plain.test\nfeeds: http://plain.test/feed.xml\n")
+        source = "" if name == "front" else "feeds: http://heavy.test/feed.xml\nfollow: [feeds, links]\n"
+        (rules / "heavy.test.yaml").write_text(f"domain: heavy.test\n{source}")
+        told = Path(folder) / "pauses.json"
+        environment = {
+            **os.environ, **server.environment, "NEWSBOT_DATA": folder, "NEWSBOT_RULES": str(rules),
+        }  # fmt: skip
+        command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(told), "crawl", "news"]
+        limits = ["-s", f"CLOSESPIDER_TIMEOUT={SECONDS}", "--loglevel", "ERROR"]
+        began = time.monotonic()
+        subprocess.run([*command, *limits], env=environment, check=True)
+        took = time.monotonic() - began
+        calls = json.loads(told.read_text())
+    return {"pages": name, **calls, "asked": web.asked, "seconds": round(took, 1)}
+
+
+def worker(told: Path, words: list[str]) -> None:
+    """Run a command of Scrapy; write the longest calls of its event loop to ``told``."""
+    calls: list[tuple[float, float]] = []
+    places: Counter[str] = Counter()
+    began = [math.inf]
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    real = asyncio.events.Handle._run  # noqa: SLF001  (asyncio shows the length of a call nowhere else)
+
+    def timed(handle: asyncio.events.Handle) -> None:
+        started, began[0] = time.perf_counter(), time.clock_gettime(clock)
+        real(handle)
+        calls.append((time.perf_counter() - started, time.clock_gettime(clock) - began[0]))
+        began[0] = math.inf
+
+    def watch(thread: int) -> None:
+        while True:
+            time.sleep(HELD / 4)
+            if time.clock_gettime(clock) - began[0] > HELD:
+                places[_place(sys._current_frames()[thread])] += 1  # noqa: SLF001  (its public name)
+
+    asyncio.events.Handle._run = timed  # type: ignore[assignment,method-assign]  # noqa: SLF001
+    threading.Thread(target=watch, args=(threading.get_ident(),), daemon=True).start()
+    from scrapy.cmdline import execute  # noqa: PLC0415  (newsbot reads the environment when it is imported)
+
+    from newsbot.crawl.scheduler import FrontierScheduler  # noqa: PLC0415
+
+    opened = FrontierScheduler.open
+
+    def open_and_begin(scheduler: FrontierScheduler, spider: Any) -> None:
+        opened(scheduler, spider)
+        asyncio.get_running_loop().call_soon(calls.clear)
+        asyncio.get_running_loop().call_soon(places.clear)
+
+    FrontierScheduler.open = open_and_begin  # type: ignore[assignment,method-assign]
+    try:
+        execute(["scrapy", *words])
+    finally:
+        report = {
+            "clock_ms": [round(1000 * took) for took, _ in nlargest(LONGEST, calls)],
+            "cpu_ms": round(1000 * max((cpu for _, cpu in calls), default=0.0)),
+            "where": places.most_common(10),
+        }
+        told.write_text(json.dumps(report))
+
+
+def _place(frame: FrameType | None) -> str:
+    """Return the innermost functions of newsbot that run in a frame."""
+    found: list[str] = []
+    while frame is not None and len(found) < DEPTH:
+        if "/newsbot/" in frame.f_code.co_filename:
+            found.append(f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}")
+        frame = frame.f_back
+    return " < ".join(found)
+
+
+def main() -> None:
+    """Measure and print."""
+    if sys.argv[1:2] == ["--worker"]:
+        worker(Path(sys.argv[2]), sys.argv[3:])
+        return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(PAGES))
+    parser.add_argument("--where", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = [run(name) for name in options.names]
+    if options.json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        longest = " ".join(f"{one:>6}" for one in row["clock_ms"])
+        print(f"{row['pages']:<12}{longest} {row['cpu_ms']:>6} {row['asked']:>4} {row['seconds']:>6}")
+        for place, times in row["where"] * options.where:
+            print(f"    {times:>4} {place}")
+
+
+if __name__ == "__main__":
+    main()

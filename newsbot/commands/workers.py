@@ -1,0 +1,29 @@
+"""``scrapy workers``: run several crawl workers on this machine."""
+
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = "Run several crawl workers on this machine, and restart those that fail"
+    actions = (
+        Action(
+            "",
+            "Run several crawl workers on this machine, and restart those that fail",
+            "newsbot.actions.workers:workers",
+            (
+                Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
+                Argument(
+                    "-a",
+                    action="append",
+                    default=[],
+                    dest="spider_arguments",
+                    metavar="NAME=VALUE",
+                    help="an argument of scrapy crawl news; without mode= the workers crawl for ever",
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,47 @@
+"""Verifies the TLS certificates of sites, unless the rule of the site says ``tls: ignore``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
+from twisted.web.client import BrowserLikePolicyForHTTPS
+
+from newsbot.crawl.assembly import Crawl
+
+
+class HttpsHandler(HTTP11DownloadHandler):
+    """Scrapy's handler for https downloads. The rule of each host decides whether to verify."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if crawler.settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"):
+            context = Crawl.of(crawler).context
+            self._contextFactory: Any = ByRule(self._contextFactory, context.ignores_certificate)
+
+
+class ByRule(BrowserLikePolicyForHTTPS):
+    """Verifies the certificates of all hosts except those for which ``ignores(host)`` is True.
+
+    ``verifying`` is Scrapy's own policy. It reads the certificate authorities of the system for each
+    connection, which takes 20 ms or more. The result does not depend on the host (Twisted 26.4), so all
+    connections share that of the first one.
+    """
+
+    def __init__(self, verifying: Any, ignores: Callable[[str], bool]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._verifying, self._ignores = verifying, ignores
+        self._lenient = copy.copy(verifying)
+        self._lenient._verify_certificates = False  # noqa: SLF001  (Scrapy has no other way for some hosts)
+        self._connect: Any = None
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:  # noqa: N802 (Twisted)
+        """Return the object that makes TLS connections to a host."""
+        if self._ignores(hostname.decode("ascii")):
+            return self._lenient.creatorForNetloc(hostname, port)
+        creator = self._verifying.creatorForNetloc(hostname, port)
+        self._connect = creator._createConnection = self._connect or creator._createConnection  # noqa: SLF001
+        return creator

@@ -1,0 +1,87 @@
+"""Adds a feed's data to articles that were leased or stored before the feed was read.
+
+A home page often links to an article before the feed is read. A pending entry takes the feed's data
+(:meth:`newsbot.frontier.base.Frontier.add`). A leased entry never changes. So the feed's data on a known page
+are kept until its article is stored. Then they fill the fields that the page does not give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from newsbot.clock import from_iso
+from newsbot.crawl.context import Context
+from newsbot.crawl.visit import Visit
+from newsbot.frontier.base import Entry, EntryData
+from newsbot.items import Article, Kind, Where
+
+MAX_TOLD = 50_000
+"""Pages of which is remembered what a feed says, and as many whose articles have it."""
+FEED = "feed"
+"""In ``extraction`` of an article: a feed named it that was read after the page."""
+_LISTINGS = (Where.FEED, Where.NEWS_SITEMAP)
+
+
+class FeedDetails:
+    """Fills time and authors of stored articles from feeds. Its methods raise DataError kinds."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._told: dict[bytes, EntryData] = {}
+        self._settled: set[bytes] = set()
+
+    def take(self, known: Iterable[Entry]) -> None:
+        """Take a feed's data on known pages. ``known`` are the entries of its links."""
+        told = {
+            entry.fingerprint: entry.data
+            for entry in known
+            if entry.kind is Kind.ARTICLE
+            and entry.data["where"] in _LISTINGS
+            and "published_at" in entry.data
+            and entry.fingerprint not in self._settled
+        }
+        if len(self._told) + len(self._settled) > 2 * MAX_TOLD:
+            self._told.clear()
+            self._settled.clear()
+        self._told |= told
+        self._fill(told)
+
+    def end(self, visit: Visit) -> None:
+        """After a visit, add the data that a feed gave meanwhile to the page's article."""
+        key = visit.lease.entry.fingerprint
+        if key in self._told and visit.outcome.is_article:
+            self._fill([key], str(visit.page.get("canonical_url")))
+
+    def finish(self) -> None:
+        """Before the crawl closes, add the remaining data to articles that other workers have stored."""
+        self._fill(list(self._told))
+
+    def _fill(self, keys: Iterable[bytes], canonical_url: str | None = None) -> None:
+        articles = self._context.storage.articles
+        found = articles.with_keys(list(keys)) if canonical_url is None else {}
+        if canonical_url is not None and (article := articles.get(canonical_url)) is not None:
+            found = dict.fromkeys(keys, article)
+        for key, article in found.items():
+            if filled(article, self._told.pop(key)):
+                articles.save_origin(article)
+                self._context.count("articles/dated_by_feed")
+            self._settled.add(key)
+
+
+def filled(article: Article, told: EntryData) -> bool:
+    """Fill time and authors that ``article`` lacks by what a feed says; return True if it lacked some.
+
+    A day without a time is filled as well, if the feed names a moment of that day.
+    """
+    at = from_iso(told.get("published_at"))
+    own, authors = article.published_at, told.get("authors")
+    day_only = own is not None and article.published_precision == "day"
+    lacks = at is not None and (own is None or (day_only and own.date() == at.date()))
+    if lacks:
+        article.published_at, article.published_precision, article.published_source = at, "second", FEED
+        article.extraction["published_at"] = FEED
+    if authors and not article.authors:
+        article.authors = list(authors)
+        article.extraction["authors"] = FEED
+        return True
+    return lacks

@@ -1,0 +1,214 @@
+"""Tries a few of the links whose addresses have a doubtful shape before more of them are fetched.
+
+Links that look like articles, but are not in a rule, feed or sitemap, are held until their shape
+(:mod:`newsbot.ranking.shapes`) is proven. If a feed or sitemap lists the site's articles, shapes that it
+never lists are tried last and one page at a time. Together they may cost one page, or the share
+NEWSBOT_EXPLORE of the fetched pages if that is more. On other sites each shape may cost two pages. Queued
+links are judged again when they are leased.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from newsbot.crawl.context import Context
+from newsbot.crawl.entries import Batch, page_for
+from newsbot.crawl.visit import Visit
+from newsbot.frontier.base import Entry, Known, Lease
+from newsbot.items import EventKind, Kind, Reason, Where
+from newsbot.ranking.shapes import ENOUGH, MANY_SITES, shape_of
+from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
+from newsbot.urls import canonicalize
+
+MAX_HELD = 400
+"""Links of one shape that are held."""
+MAX_OF_ALL = 50_000
+"""Links of all sites that are held."""
+_FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
+
+
+class ShapeTrials:
+    """Which links of doubtful shape are tried, and what waits for them. Raises DataError kinds."""
+
+    def __init__(self, context: Context, learning: UrlLearning) -> None:
+        self._context, self._learning = context, learning
+        self._held: dict[str, dict[str, dict[bytes, Entry]]] = defaultdict(lambda: defaultdict(dict))
+        """By domain and shape."""
+        self._number = 0
+        self._trying: dict[str, dict[bytes, str]] = defaultdict(dict)
+        """By domain, the shapes of what is queued on trial."""
+        self._waiting: dict[str, set[str]] = defaultdict(set)
+        """By shape, the domains that wait for what other sites' pages of it turn out to be."""
+        self._sources: dict[str, list[bytes]] = {}
+        """Domains of which a page named feeds or sitemaps, while none of these was read."""
+        self._with_read_sources: set[str] = set()
+
+    def weigh(self, batch: Batch, visit: Visit | None) -> None:
+        """Take links of doubtful shape out of the batch, except trials; :meth:`end` gives the rest."""
+        if visit is not None and _is_first(visit):
+            self._wait_for_sources(visit.rule.domain, batch)
+        for entry in batch.entries.values():
+            if entry.data["where"] == Where.SITEMAP and entry.kind is Kind.ARTICLE:
+                self._learning.shapes(entry.data["source"]).name(self._name(entry))
+        self._take_out(batch)
+        now, recorded = self._context.clock(), {page.fingerprint for page in batch.pages}
+        for domain in sorted({entry.data["source"] for entry in batch.held.values()} - self._sources.keys()):
+            for entry in self._trials(domain):
+                batch.held.pop(entry.fingerprint, None)
+                batch.entries[entry.fingerprint] = entry
+                if entry.fingerprint not in recorded:
+                    batch.pages.append(page_for(entry, now))
+        batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
+        if batch.held:
+            batch.rejected[Reason.DOUBTFUL_SHAPE] += len(batch.held)
+            if visit is not None:
+                # a worker that dies forgets what it holds: the page must not be found unchanged then
+                visit.page.update(content_hash=None, etag=None, last_modified=None)
+
+    def _take_out(self, batch: Batch) -> None:
+        """Hold the links of doubtful shape, and reject those whose shape has failed."""
+        asked = {key: entry for key, entry in batch.entries.items() if _is_unvouched(entry)}
+        known = self._context.frontier.known(list(asked)) if asked else {}
+        for key, entry in asked.items():
+            domain, shape = entry.data["source"], shape_of(self._name(entry))
+            shapes = self._learning.shapes(domain)
+            if key in known or shapes.is_proven(shape):
+                continue
+            del batch.entries[key]
+            if shapes.has_failed(shape):
+                batch.rejected[Reason.FAILED_SHAPE] += 1
+            else:
+                batch.held[key] = entry
+                self._hold(domain, shape, entry)
+
+    def _wait_for_sources(self, domain: str, batch: Batch) -> None:
+        """Note the feeds and sitemaps that a page names, unless one of the domain's was read before."""
+        named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
+        if named and domain not in self._with_read_sources:
+            self._sources.setdefault(domain, []).extend(named)
+
+    def _are_read(self, domain: str) -> bool:
+        """Return True if some worker has read one of the domain's feeds and sitemaps."""
+        known = self._context.frontier.known(self._sources[domain])
+        return any(one.last_fetched is not None for one in known.values())
+
+    def end(self, visit: Visit) -> Batch:
+        """After a visit, which may have told something of a shape: return what is to be queued now."""
+        domain = visit.rule.domain
+        tried = self._trying[domain].pop(visit.lease.entry.fingerprint, None)
+        if visit.kind in (Kind.FEED, Kind.SITEMAP) or (domain in self._sources and self._are_read(domain)):
+            self._with_read_sources.add(domain)
+            self._sources.pop(domain, None)
+        domains = {domain, *(self._waiting.pop(tried, ()) if tried is not None else ())}
+        ready = [entry for one in sorted(domains & self._held.keys()) for entry in self._ready(one)]
+        entries = {entry.fingerprint: entry for entry in ready}
+        now = self._context.clock()
+        return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
+
+    def left(self, lease: Lease) -> Reason | None:
+        """Return why a leased entry is not to be fetched by what is known of its shape now; None if it is."""
+        entry = lease.entry
+        if not _is_unvouched(entry) or lease.last_fetched is not None:
+            return None
+        domain, shape = entry.data["source"], shape_of(self._name(entry))
+        shapes = self._learning.shapes(domain)
+        if shapes.is_proven(shape):
+            return None
+        if shapes.has_failed(shape):
+            return Reason.FAILED_SHAPE
+        self._trying[domain].pop(entry.fingerprint, None)
+        if self._may_try(domain, shape):
+            self._trying[domain][entry.fingerprint] = shape
+            return None
+        self._hold(domain, shape, entry)
+        return Reason.DOUBTFUL_SHAPE
+
+    def leave(self, lease: Lease, reason: Reason) -> None:
+        """End a lease whose entry is not fetched; the host's turn is free again."""
+        entry, pages = lease.entry, self._context.storage.pages
+        now = self._context.clock()
+        record = pages.get([entry.fingerprint]).get(entry.fingerprint) or page_for(entry, now)
+        record.state, record.next_due = "done", None
+        record.history = [{"at": round(now, 3), "event": EventKind.LEFT.value, "reason": reason.value}]
+        pages.save([record])
+        self._context.frontier.ack(lease, next_due=None)
+        self._context.frontier.return_turn(entry.host)
+        self._context.count(f"left/{reason}")
+
+    def _hold(self, domain: str, shape: str, entry: Entry) -> None:
+        held = self._held[domain][shape]
+        if entry.fingerprint not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
+            held[entry.fingerprint] = entry
+            self._number += 1
+
+    def _ready(self, domain: str) -> list[Entry]:
+        """Return what may be fetched of the links held: those of proven shapes, and those on trial."""
+        shapes, held = self._learning.shapes(domain), self._held[domain]
+        ready: list[Entry] = []
+        for shape in [one for one in held if shapes.is_proven(one) or shapes.has_failed(one)]:
+            waiting = held.pop(shape)
+            self._number -= len(waiting)
+            ready += waiting.values() if shapes.is_proven(shape) else ()
+        if domain not in self._sources:
+            ready += self._trials(domain)
+        known = self._context.frontier.known([entry.fingerprint for entry in ready]) if ready else {}
+        return [entry for entry in ready if _is_unread(known.get(entry.fingerprint))]
+
+    def _trials(self, domain: str) -> Iterable[Entry]:
+        held, hopeless = self._held[domain], self._learning.of_all_sites.is_hopeless
+        best = sorted(
+            (
+                (hopeless(shape), -entry.priority, shape, entry)
+                for shape, some in held.items()
+                for entry in some.values()
+            ),
+            key=lambda one: one[:3],
+        )
+        for _, _, shape, entry in best:
+            if self._may_try(domain, shape):
+                self._trying[domain][entry.fingerprint] = shape
+                del held[shape][entry.fingerprint]
+                self._number -= 1
+                last = self._learning.shapes(domain).named
+                yield replace(entry, priority=EXPLORED_PRIORITY) if last else entry
+
+    def _may_try(self, domain: str, shape: str) -> bool:
+        """Return True if one more page of a doubtful shape may be fetched now."""
+        shapes, trying = self._learning.shapes(domain), self._trying[domain]
+        if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
+            return False
+        if self._learning.of_all_sites.is_hopeless(shape) and (shapes.named or shapes.good or trying):
+            return False
+        if not shapes.named:
+            return True
+        if trying or shapes.lost + 1 > self._learning.may_lose(domain):
+            return False
+        elsewhere = sum(shape in some.values() for some in self._trying.values())
+        if elsewhere >= MANY_SITES and shape not in self._learning.of_all_sites.good:
+            self._waiting[shape].add(domain)
+            return False
+        return True
+
+    def _name(self, entry: Entry) -> str:
+        rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)
+        return canonicalize(entry.url, rule.drop_query)
+
+
+def _is_unvouched(entry: Entry) -> bool:
+    data = entry.data
+    found = data.get("where") in _FOUND_ON_PAGES and data.get("why") == Reason.LIKELY_ARTICLE
+    return entry.kind is Kind.ARTICLE and found and not data.get("force")
+
+
+def _is_unread(known: Known | None) -> bool:
+    return known is None or (known.state == "done" and known.last_fetched is None)
+
+
+def _is_listing(entry: Entry) -> bool:
+    return entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
+
+
+def _is_first(visit: Visit) -> bool:
+    return visit.record is None or visit.record.last_full_fetch is None

@@ -1,0 +1,89 @@
+"""Detects that this machine has no network. The crawl then ends within seconds and no site is blamed.
+
+Until a first host has answered, failed visits are not completed. If several sites were tried, none answered
+and nothing else can be tried, the crawl ends and the leases are given back. No page is postponed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from newsbot.cli.terminal import counted
+from newsbot.items import Reason
+
+ENOUGH: Final = 3
+"""Sites that must have failed if there are no others to try. A single site may be down itself."""
+MANY: Final = 10
+"""Failed sites after which no others are tried."""
+MAX_SITES: Final = 10_000
+UNREACHABLE: Final = "newsbot/unreachable"
+"""The stat that holds :attr:`Reachability.fault` at the end of a crawl."""
+
+
+class Reachability:
+    """The results of one crawl's first requests."""
+
+    def __init__(self) -> None:
+        self._answered = self._believed = False
+        self._failed: dict[str, str] = {}
+        """By site, the cause of the last failure."""
+        self.begun = False
+        """True when all seeds of the crawl are queued."""
+
+    def answered(self) -> None:
+        """Record that a host has answered."""
+        self._answered = True
+        self._failed.clear()
+
+    def failed(self, site: str, cause: str) -> None:
+        """Record that a host could not be reached. ``cause``: see :func:`newsbot.crawl.failures.cause_of`."""
+        if not self._answered and len(self._failed) < MAX_SITES:
+            self._failed[site] = cause
+
+    def believe(self) -> None:
+        """Attribute the failures to the sites from now on, because there is nothing else to try."""
+        self._believed = True
+
+    @property
+    def in_doubt(self) -> bool:
+        """True while all requests have failed, so that the network may be the reason."""
+        return bool(self._failed) and not self._believed
+
+    @property
+    def enough_tried(self) -> bool:
+        """True if :data:`MANY` sites have failed and none has answered. Others need not be tried."""
+        return self.in_doubt and len(self._failed) >= MANY
+
+    @property
+    def is_ours(self) -> bool:
+        """True if the failures are not the sites' fault. Valid when there is nothing else to try."""
+        refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
+        return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)
+
+    @property
+    def fault(self) -> str | None:
+        """The fault and the remedy in one line; None if a host has answered or none was tried."""
+        if not self._failed:
+            return None
+        causes = Counter(self._failed.values())
+        sites = counted(len(self._failed), "site")
+        if set(causes) == {Reason.PRIVATE_ADDRESS}:
+            return (
+                f"no host was asked: {sites} with private addresses only, which the address guard refuses; "
+                "the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
+            )
+        told = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
+        proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
+        question = (
+            f"is the proxy {proxies} right (http_proxy, https_proxy)?"
+            if proxies
+            else "is there a network? Behind a proxy set http_proxy and https_proxy."
+        )
+        spared = "" if self._believed else " No page was put off."
+        return (
+            f"no host could be reached, {sites} asked ({told}): {question}{spared} "
+            "To try newsbot without a network: scrapy demo"
+        )

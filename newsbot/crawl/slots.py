@@ -1,0 +1,114 @@
+"""Limits the requests in flight to groups of hosts that answer slowly or not at all.
+
+A feed may list hundreds of hosts that never answer. With a time-out of 30 seconds they would fill all slots.
+So each request belongs to groups: the registered domain of its host, its rule, and the site whose page named
+it. Each group has a window, as in TCP (RFC 5681). The window begins small, grows with each quick answer, and
+is halved if an answer is slow or missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from newsbot.clock import Clock
+from newsbot.crawl.context import MAX_HOSTS
+from newsbot.frontier.base import Lease
+from newsbot.items import Reason
+from newsbot.urls import host_key, site_of
+
+SMALLEST = 2
+NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
+SLOW = 5.0
+"""Seconds after which an answer counts as slow and halves the windows of its groups."""
+
+Group = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    groups: frozenset[Group]
+    began: float
+
+
+class Slots:
+    """Counts the requests in flight. ``total`` is the number of all slots, ``clock`` gives POSIX seconds."""
+
+    def __init__(self, total: int, clock: Clock) -> None:
+        self._total, self._clock = total, clock
+        self._first = max(SMALLEST, total // 4)
+        self._windows: dict[Group, int] = {}
+        self._in_flight: Counter[Group] = Counter()
+        self._flights: dict[bytes, _Flight] = {}
+        """Requests in flight by the fingerprint of the entry."""
+        self._full_for: dict[str, Group] = {}
+        """By host, the full group because of which its last lease was given back."""
+
+    def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
+        """Return ``accept``, restricted to hosts whose groups have room. Use the result for one call only."""
+        if not any(self._room(group) <= 0 for group in self._in_flight):
+            return accept
+        # Hosts accepted in this call take room too, before their leases are counted.
+        more: Counter[Group] = Counter()
+
+        def takes(host: str) -> bool:
+            group = _domain(host)
+            full_for = self._full_for.get(host, group)
+            if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
+                return False
+            if accept is not None and not accept(host):
+                return False
+            more.update({group, full_for})
+            return True
+
+        return takes
+
+    def take(self, lease: Lease) -> bool:
+        """Give a slot to a lease. Return False if a group of it has no room; the lease is then given back."""
+        groups = _groups(lease)
+        full = next((group for group in groups if self._room(group) <= 0), None)
+        if full is not None:
+            if len(self._full_for) >= MAX_HOSTS:
+                self._full_for.clear()
+            self._full_for[lease.entry.host] = full
+            return False
+        self._full_for.pop(lease.entry.host, None)
+        self._in_flight.update(groups)
+        self._flights[lease.entry.fingerprint] = _Flight(groups, self._clock())
+        return True
+
+    def end(self, lease: Lease, *, answered: bool) -> None:
+        """Free the slot of a lease, if it has one, and adjust the windows of its groups."""
+        flight = self._flights.pop(lease.entry.fingerprint, None)
+        if flight is None:
+            return
+        quick = answered and self._clock() - flight.began < SLOW
+        if len(self._windows) >= MAX_HOSTS:
+            self._windows.clear()
+        self._in_flight.subtract(flight.groups)
+        for group in flight.groups:
+            window = self._window(group)
+            self._windows[group] = min(self._total, window + 1) if quick else max(SMALLEST, window // 2)
+            if self._in_flight[group] <= 0:
+                del self._in_flight[group]
+
+    def _window(self, group: Group) -> int:
+        return self._windows.get(group, self._first)
+
+    def _room(self, group: Group) -> int:
+        return self._window(group) - self._in_flight.get(group, 0)
+
+
+def _domain(host: str) -> Group:
+    return "domain", site_of(host)
+
+
+def _groups(lease: Lease) -> frozenset[Group]:
+    entry = lease.entry
+    groups = {_domain(entry.host)}
+    if source := entry.data.get("source"):
+        groups.add(("rule", source))
+    if referrer := entry.data.get("referrer"):
+        groups.add(("named by", site_of(host_key(referrer))))
+    return frozenset(groups)

@@ -1,0 +1,50 @@
+"""Describes what a crawl waits for while it downloads nothing. The progress line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from newsbot.cli.terminal import counted, when
+from newsbot.crawl.context import Context
+from newsbot.crawl.scope import Scope
+from newsbot.sites.health import next_due
+
+SOURCES_EVERY = 60.0
+"""Seconds between two reads of all source records."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Makes the description every few seconds. Only hosts and sites of ``scope`` count."""
+
+    context: Context
+    scope: Scope
+    _next_source: str = ""
+    _looked_at: float = field(default=float("-inf"))
+
+    def text(self, hosts: Collection[str], *, horizon: float, own: Callable[[], int]) -> str:
+        """Return what the crawl waits for; empty if it waits for nothing.
+
+        ``hosts`` have a request in flight. ``horizon`` is that of the leases (POSIX seconds). ``own`` returns
+        the number of this worker's held leases. Raises :class:`newsbot.errors.DataError`.
+        """
+        if away := self.context.outage.away:
+            return f"{' and '.join(away)}, out of reach"
+        if hosts:
+            more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
+            return f"the answer of {min(hosts)}{more}"
+        now = self.context.clock()
+        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepts)
+        if outlook.next_at is not None:
+            if outlook.next_at <= now:
+                return ""
+            host = self.context.frontier.host(outlook.host) if outlook.host else None
+            delay = f" (delay {host.delay:g} s)" if host is not None else ""
+            return f"{outlook.host or 'a host'}, next request {when(outlook.next_at, now)}{delay}"
+        if outlook.leased > own():
+            return f"another worker, at work on {counted(outlook.leased - own(), 'URL')}"
+        if now >= self._looked_at + SOURCES_EVERY:
+            mine = (one for one in self.context.storage.sources.all() if self.scope.in_scope(one.source))
+            self._next_source, self._looked_at = next_due(mine, now) or "", now
+        return self._next_source

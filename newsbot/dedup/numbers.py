@@ -1,0 +1,99 @@
+"""The number guard recognises similar texts that report different news, by their numbers.
+
+Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
+correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore only
+*replaced* numbers count: each text has numbers in place of those of the other.
+
+Within a source all numbers of the texts are compared. Texts of different sources are far more often edited
+copies than issues of one template, so a number counts there only next to a word that both texts have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from newsbot.text.months import MONTHS
+from newsbot.text.words import MAX_TEXT
+
+SAME_ARTICLE = 0.9
+"""Minimum similarity of two texts that are almost identical."""
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W\d_]+")
+_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})")
+_MAX_NUMBERS = 1000
+_AROUND = 40
+"""Characters before and after a number that are searched for words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a text. A number next to the name of a month includes the number of the month."""
+
+    written: frozenset[str]
+    dates: frozenset[str]
+    """The numbers that are dates."""
+    beside: Mapping[str, frozenset[str]]
+    """Numbers by the word before them (prefixed with ``<``) and after them (prefixed with ``>``)."""
+
+
+def numbers_in(text: str) -> Numbers:
+    """Return the numbers of ``text`` as written, up to the first thousand."""
+    written: set[str] = set()
+    dates: set[str] = set()
+    beside: dict[str, set[str]] = {}
+    for match in _NUMBER.finditer(text[:MAX_TEXT]):
+        number, start, end = match[0], match.start(), match.end()
+        words = _WORD.findall(text[max(0, start - _AROUND) : start].lower())
+        before = words[-1] if words else ""
+        word = _WORD.search(text, end, end + _AROUND)
+        behind = word[0].lower() if word else ""
+        month = MONTHS.get(behind) or MONTHS.get(before)
+        if month:
+            number = f"{number}/{month}"
+        if month or _DATE.fullmatch(number):
+            dates.add(number)
+        written.add(number)
+        beside.setdefault(f"<{before}", set()).add(number)
+        beside.setdefault(f">{behind}", set()).add(number)
+        if len(written) >= _MAX_NUMBERS:
+            break
+    return Numbers(frozenset(written), frozenset(dates), {word: frozenset(at) for word, at in beside.items()})
+
+
+def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_source: bool = True) -> bool:
+    """Return True if each text has at least as many numbers of its own as the two texts share.
+
+    ``alike`` is the similarity of the texts. A single replaced number in almost identical texts is a
+    correction, unless it is a date. Between different sources (``one_source`` False) a single replaced number
+    is never enough.
+    """
+    if one_source:
+        shared = one.written & other.written
+        lost, gained = one.written - shared, other.written - shared
+    else:
+        shared, lost, gained = _by_place(one, other)
+    replaced = min(len(lost), len(gained))
+    if replaced < max(1, len(shared)):
+        return False
+    if replaced > 1:
+        return True
+    is_day = not (one.dates | other.dates).isdisjoint(lost | gained)
+    return one_source and (is_day or alike < SAME_ARTICLE)
+
+
+def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the numbers that both texts have next to the same word, and those replaced in each text."""
+    shared: set[str] = set()
+    lost: set[str] = set()
+    gained: set[str] = set()
+    for word in one.beside.keys() & other.beside.keys():
+        mine, theirs = one.beside[word], other.beside[word]
+        both = mine & theirs
+        shared |= both
+        if len(both) < min(len(mine), len(theirs)):
+            lost |= mine - both
+            gained |= theirs - both
+    return frozenset(shared), frozenset(lost - shared), frozenset(gained - shared)

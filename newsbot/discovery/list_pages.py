@@ -1,0 +1,135 @@
+"""Finds the further pages of a list: which links lead to them, and which one is next.
+
+Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A URL
+with the word "page" is trusted. If two URLs differ only in a number, the text of the link must be a number or
+a word such as "older", because ``/news/3`` may be an article. ``rel=next`` is always trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from lxml import etree
+
+from newsbot.discovery.pages import absolute, base_of
+from newsbot.discovery.traps import is_archive
+from newsbot.items import Link, Where
+from newsbot.urls import canonicalize, host_key
+
+MAX_LISTS = 5
+"""Lists on one page whose next pages are returned."""
+_MAX_STATED = 500
+_MAX_NUMBER = 6
+
+_IN_QUERY = re.compile(
+    r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
+    re.IGNORECASE,
+)
+_IN_PATH = re.compile(
+    r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
+)
+_ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
+_BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
+_INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
+_OLDER = re.compile(
+    r"\W{0,5}(?:next|older|earlier|previous (?:posts|entries)|weiter|nächste|ältere|suivant|plus ancien"
+    r"|précédents|siguiente|anteriores|más antigu|successiv|precedenti|più vecchi|volgende|oudere|próxim"
+    r"|następn|starsze|äldre|nästa|eldre|ældre|næste|далее|след|раньше|старые|ранние|下一|次|다음).{0,25}$|\W{0,3}[>»›→⟩▶❯]\s{0,3}$",
+    re.IGNORECASE | re.DOTALL,
+)
+_STATED = etree.XPath("//link[@href and @rel] | //a[@href and @rel]")
+
+
+def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> tuple[list[Link], list[Link]]:
+    """Return the links of the page at ``url`` without the links to pages of lists, and the next pages.
+
+    The next page of a list is the one with the lowest number above this page's number. ``where`` of its link
+    is NEXT_PAGE. The pages after it are reached one by one. ``stated`` is the result of :func:`stated_next`.
+    Never raises.
+    """
+    own = dict(_readings(_name(url)))
+    own.setdefault(_plain(_name(url)), 0)
+    believed = {_name(address): address for address in stated if _is_on_host(address, url)}
+    others: list[Link] = []
+    following: dict[str, tuple[int, str]] = {}
+    for name, address in believed.items():
+        _offer(following, name, address, own)
+    for link in links:
+        name = _name(link.url)
+        if name in believed:
+            continue
+        text = (link.text or "").strip()
+        older = _OLDER.match(text) is not None and _is_on_host(link.url, url)
+        if not older and not _is_page(name, text, own):
+            others.append(link)
+        elif older or text != "1":
+            _offer(following, name, link.url, own)
+    best = sorted(following.values())[:MAX_LISTS]
+    return others, [Link(url=address, where=Where.NEXT_PAGE) for _, address in best]
+
+
+def stated_next(tree: etree._Element, url: str) -> list[str]:
+    """Return the absolute URLs that a page links with ``rel=next``."""
+    found = _STATED(tree)
+    base = base_of(tree, url)
+    elements = found[:_MAX_STATED] if isinstance(found, list) else []
+    addresses = (
+        absolute(base, element.get("href") or "")
+        for element in elements
+        if isinstance(element, etree._Element) and "next" in (element.get("rel") or "").lower().split()  # noqa: SLF001
+    )
+    return [address.partition("#")[0] for address in addresses if address is not None]
+
+
+def belongs_to(url: str, page: str) -> bool:
+    """Return True if ``url`` is a further page of the list on ``page``: only the page number differs."""
+    own = {key for key, _ in _readings(_name(page))} | {_plain(_name(page))}
+    return any(key in own for key, _ in _readings(_name(url)))
+
+
+def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
+    """Return True for a page of a list, by its address and the text of its link."""
+    says = _IN_QUERY.search(name) or _IN_PATH.search(name)
+    numbered = 0 < len(text) <= _MAX_NUMBER and not any(map(str.isalpha, text))  # a number or an arrow
+    if says is not None and numbered:
+        return True
+    same = {number for key, number in _readings(name, said=not numbered) if key in own}
+    return bool(same)
+
+
+def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: dict[str, int]) -> None:
+    """Store a page of a list as the next one unless a lower number above this page's is known."""
+    readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]  # the last one for cursors
+    key, number = next((one for one in readings if one[0] in own), readings[0])
+    here = own.get(key, 0)
+    if number and number <= here:
+        return
+    following[key] = min(following.get(key, (number, address)), (number, address))
+
+
+def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield the URL without a page number, and the number; with ``said`` it must contain the word "page"."""
+    forms = (_IN_QUERY, _IN_PATH) if said or is_archive(name) else (_IN_QUERY, _IN_PATH, _ANY_KEY, _BARE)
+    for form in forms:
+        for found in form.finditer(name):
+            yield _plain(name[: found.start()] + name[found.end() :]), int(found[1])
+
+
+def _plain(name: str) -> str:
+    return _INDEX.sub("", re.sub(r"[?&]+(?=&|$)", "", name).replace("?&", "?")).rstrip("/?&")
+
+
+def _name(url: str) -> str:
+    """Return a URL for comparison: without scheme and ``www.``, which links of one site mix."""
+    with suppress(ValueError):
+        url = canonicalize(url)
+    return url.partition("://")[2].removeprefix("www.")
+
+
+def _is_on_host(address: str, url: str) -> bool:
+    try:
+        return host_key(address) == host_key(url)
+    except ValueError:
+        return False

@@ -1,0 +1,244 @@
+"""Runs the scripts of pages whose text they write (rule key ``render``, NEWSBOT_RENDER).
+
+The page is downloaded like every other page, including redirects. Then it is passed to the browser. Each
+request of its scripts goes through the other middlewares like any request: robots.txt, the address guard, the
+turns of the host's clock, certificates, proxy, size limits. Scripts are cached, because other pages of the
+site need them too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from lxml.html import HtmlElement
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http.request import NO_CALLBACK
+from w3lib.encoding import http_content_type_encoding
+
+from newsbot.clock import Clock
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.browser import Answer, BrowserError, NoBrowserError, Part, Renderer
+from newsbot.crawl.failures import Ignored, cause_of
+from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Visit
+from newsbot.errors import NotAnArticle
+from newsbot.extraction import made_by_scripts, parse_html
+from newsbot.items import Kind, Reason
+from newsbot.recrawl import parse_max_age
+from newsbot.rules.schema import Rule
+from newsbot.sites.rights import headers_of
+from newsbot.urls import host_key, site_of
+
+logger = logging.getLogger(__name__)
+
+RENDERED = "rendered"
+"""Flag of rendered responses."""
+MAX_PART = 5 * 2**20
+"""Maximum size in bytes of a response to a script's request."""
+MAX_PARTS = 20 * 2**20
+"""Bytes of such responses after which the page gets no more."""
+MAX_KEPT = 48 * 2**20
+"""Maximum number of bytes of cached scripts."""
+KEEP_SECONDS = 3600.0
+"""Maximum number of seconds for which a script is cached. It is also the default."""
+CONTENT_TYPE = "text/html; charset=utf-8"
+# they are valid for the page before its scripts ran, not for the rendered text
+_VALIDATORS = ("ETag", "Last-Modified")
+
+
+class RenderingMiddleware:
+    """Replaces responses by their rendered form."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawl = Crawl.of(crawler)
+        self._crawler, self._context, self._trials = crawler, crawl.context, crawl.sites.rendering
+        settings = crawler.settings
+        self._mode = settings.get("NEWSBOT_RENDER")
+        self._renderer = Renderer(
+            settings.get("NEWSBOT_BROWSER"),
+            settings.get("USER_AGENT"),
+            settings.getfloat("NEWSBOT_RENDER_SECONDS"),
+        )
+        self._scripts = _Scripts()
+        self._told = False
+        """True once the missing browser was logged."""
+        crawler.signals.connect(self._close, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> RenderingMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the rendered page if it is to be rendered, else the response.
+
+        Raises :class:`Ignored` (``render``; ``ours`` if the browser does not start). The page is then tried
+        again later.
+        """
+        visit: Visit | None = request.meta.get(META_KEY)
+        rule: Rule | None = request.meta.get(RULE_KEY) if visit is None else visit.rule
+        if (
+            rule is None
+            or self._mode == "off"
+            or (rule.render is None and self._mode != "auto")
+            or rule.render is False
+            or (visit is not None and visit.kind in (Kind.FEED, Kind.SITEMAP))
+            or not isinstance(response, HtmlResponse)
+            or (request.method, response.status) != ("GET", 200)
+        ):
+            return response
+        of_list = visit is not None and visit.kind is Kind.SECTION
+        if rule.render:
+            return await self._rendered(request, response, of_list)
+        return await self._try(request, response, rule.domain, of_list)
+
+    async def _try(self, request: Request, response: Response, domain: str, of_list: bool) -> Response:
+        """Render a page if this may add text, and record whether it did."""
+        now, notes = self._context.clock(), self._context.notes
+        with self._context.timed("render_sign"):
+            tree = _tree(response)
+        if tree is None or not made_by_scripts(tree, of_list=of_list):
+            return response
+        if not self._trials.may_try(notes, domain, now):
+            self._context.count("render/left")
+            return response
+        try:
+            rendered = await self._rendered(request, response, of_list)
+        except Ignored as error:
+            if error.cause == Reason.OURS or self._trials.helped(notes, domain):
+                raise  # the page is not complete without its scripts
+            self._trials.saw(notes, domain, now, helped=False)
+            return response
+        after = _tree(rendered)
+        helped = after is not None and not made_by_scripts(after, of_list=of_list)
+        self._trials.saw(notes, domain, now, helped=helped)
+        self._context.count("render/helped" if helped else "render/vain")
+        return rendered if helped else response
+
+    async def _rendered(self, request: Request, response: Response, of_list: bool) -> Response:
+        content_type = (response.headers.get("Content-Type") or b"text/html").decode("latin-1")
+
+        left = MAX_PARTS
+
+        async def ask(part: Part) -> Answer | None:
+            nonlocal left
+            answer = await self._ask(part, response.url) if left > 0 else None
+            left -= len(answer.body) if answer is not None else 0
+            return answer
+
+        self._context.count("render/pages")
+        try:
+            with self._context.timed("render"):
+                markup, in_time = await self._renderer.render(response.url, content_type, response.body, ask)
+        except BrowserError as error:
+            self._context.count("render/failed")
+            if not isinstance(error, NoBrowserError):
+                raise Ignored(Reason.RENDER, str(error)) from error
+            if not self._told:
+                logger.error("cannot render url=%s fault=%s", response.url, error)
+            self._told = True
+            raise Ignored(Reason.OURS, str(error)) from error
+        headers = response.headers.copy()
+        for name in _VALIDATORS:
+            headers.pop(name, None)
+        headers["Content-Type"] = CONTENT_TYPE
+        rendered = HtmlResponse(
+            response.url,
+            headers=headers,
+            body=markup.encode("utf-8", "replace"),
+            encoding="utf-8",
+            request=response.request,
+            flags=[*response.flags, RENDERED],
+            certificate=response.certificate,
+            ip_address=response.ip_address,
+            protocol=response.protocol,
+        )
+        if not in_time and ((tree := _tree(rendered)) is None or made_by_scripts(tree, of_list=of_list)):
+            self._context.count("render/late")
+            raise Ignored(Reason.RENDER, "no text yet when its time was over (NEWSBOT_RENDER_SECONDS)")
+        return rendered
+
+    async def _ask(self, part: Part, page: str) -> Answer | None:
+        """Download what a script of ``page`` requests. Return None if this failed or is not allowed."""
+        if part.method not in ("GET", "HEAD", "POST"):
+            return None
+        if part.method == "POST" and site_of(host_key(part.url)) != site_of(host_key(page)):
+            return None  # data that a page sends to other sites do not change what it shows
+        if not part.lasting:
+            return await self._download(part, page)
+        return await self._scripts.get(part.url, lambda: self._download(part, page), self._context.clock)
+
+    async def _download(self, part: Part, page: str) -> Answer | None:
+        engine = self._crawler.engine
+        assert engine is not None
+        self._context.count("render/requests")
+        try:
+            response = await engine.download_async(
+                Request(
+                    part.url,
+                    method=part.method,
+                    headers=part.headers,
+                    body=part.body,
+                    callback=NO_CALLBACK,
+                    meta={PART_KEY: page, "download_maxsize": MAX_PART},
+                )
+            )
+        except Exception as error:  # noqa: BLE001  (whatever keeps it from us: the page does without it)
+            self._context.count(f"render/refused/{cause_of(error)}")
+            return None
+        self._context.count("render/bytes", len(response.body))
+        headers = {name: ", ".join(told) for name, told in headers_of(response).items()}
+        return Answer(response.status, headers, response.body)
+
+    async def _close(self) -> None:
+        await self._renderer.close()
+
+
+class _Scripts:
+    """A cache of scripts by URL for all pages (LRU). Each script is downloaded only once at a time."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
+        """Each script with the time until which it may be used."""
+        self._asked: dict[str, asyncio.Future[Answer | None]] = {}
+        self._size = 0
+
+    async def get(
+        self, url: str, download: Callable[[], Awaitable[Answer | None]], clock: Clock
+    ) -> Answer | None:
+        """Return a script from the cache, or download it."""
+        until, answer = self._kept.get(url, (0.0, None))
+        if answer is not None and clock() < until:
+            self._kept.move_to_end(url)
+            return answer
+        if url not in self._asked:
+            task = self._asked[url] = asyncio.ensure_future(download())
+            task.add_done_callback(lambda _: self._asked.pop(url, None))
+        # shield: if one page is closed, the others still get the script
+        came = await asyncio.shield(self._asked[url])
+        if came is not None and came.status == 200:
+            fresh = parse_max_age(came.headers.get("cache-control"))
+            self._keep(url, came, clock() + (KEEP_SECONDS if fresh is None else min(fresh, KEEP_SECONDS)))
+        return came
+
+    def _keep(self, url: str, answer: Answer, until: float) -> None:
+        if (old := self._kept.pop(url, None)) is not None:
+            self._size -= len(old[1].body)
+        self._kept[url] = until, answer
+        self._size += len(answer.body)
+        while self._size > MAX_KEPT:
+            _, (_, dropped) = self._kept.popitem(last=False)
+            self._size -= len(dropped.body)
+
+
+def _tree(response: Response) -> HtmlElement | None:
+    """Return the page's tree, or None if it is not HTML."""
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    try:
+        return parse_html(response.body, charset)
+    except NotAnArticle:
+        return None

@@ -1,0 +1,172 @@
+"""Runs crawl workers as child processes and restarts those that fail.
+
+A worker that ends with exit code 0 has done its work. Exit code 2 is a wrong argument, which stops all
+workers, as a restart does not help. After any other end the worker is restarted: first after one second, then
+after twice the previous wait, at most a minute. After a minute of work the wait is one second again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from newsbot.cli.terminal import counted
+
+USAGE = 2
+SHORTEST, LONGEST = 1.0, 60.0
+"""Seconds to the next restart."""
+PATIENCE = 90.0
+"""Seconds that workers get to finish running requests, as in deploy/newsbot@.service."""
+MAX_LINE = 2**16
+GAUGES = ("newsbot/queue/",)
+"""Prefixes of stats that are current values. All other stats are counts, which can be added up."""
+
+
+class Supervisor:
+    """Keeps ``count`` workers running until :meth:`stop`.
+
+    ``command`` starts one worker; the arguments of :meth:`_options` are added to it. The stats of each worker
+    are written to ``folder``. ``say`` is called with lines about the workers and with their stderr.
+    """
+
+    def __init__(self, command: Sequence[str], count: int, folder: Path, say: Callable[[str], None]) -> None:
+        self._command = tuple(command)
+        self._count = count
+        self._folder = folder
+        self._say = say
+        self._running: dict[int, asyncio.subprocess.Process] = {}
+        self._ended: Counter[str] = Counter()
+        """The sum of the stats of workers that have ended."""
+        self._stopping = asyncio.Event()
+        self._codes: list[int] = []
+        self._killer: asyncio.TimerHandle | None = None
+
+    @property
+    def running(self) -> int:
+        """Number of running workers."""
+        return len(self._running)
+
+    def stats(self) -> dict[str, Any]:
+        """Return the combined stats of all workers."""
+        found = [_read(self._file(number)) for number in self._running]
+        counts = Counter(self._ended)
+        for stats in found:
+            counts.update(_counts(stats))
+        now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
+        return {**counts, **now}
+
+    async def run(self) -> int:
+        """Run the workers until all have ended; return the first exit code that is not 0, or 0."""
+        await asyncio.gather(*(self._keep(number) for number in range(1, self._count + 1)))
+        if self._killer is not None:
+            self._killer.cancel()
+        return next((code for code in self._codes if code), 0)
+
+    def stop(self) -> None:
+        """Ask the workers to finish running requests. A second call stops them at once."""
+        if not self._stopping.is_set():
+            workers = counted(self.running, "worker")
+            self._say(f"stopping: {workers} finishing the pages in progress; Ctrl-C again stops at once")
+            self._killer = asyncio.get_running_loop().call_later(PATIENCE, self._signal, signal.SIGKILL)
+        self._stopping.set()
+        self._signal(signal.SIGINT)  # Scrapy shuts down gracefully at the first one, at once at the second
+
+    def _signal(self, which: signal.Signals) -> None:
+        for process in self._running.values():
+            if process.returncode is None:
+                process.send_signal(which)
+
+    async def _keep(self, number: int) -> None:
+        wait = SHORTEST
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            code = await self._work(number)
+            if code in (0, USAGE) or self._stopping.is_set():
+                self._codes.append(code)
+                if code == USAGE:
+                    self._stopping.set()
+                    self._signal(signal.SIGINT)
+                return
+            wait = SHORTEST if time.monotonic() - began > LONGEST else wait
+            self._say(f"worker {number}: {_end(code)}; it is started again in {wait:.0f} s")
+            with_stop = asyncio.create_task(self._stopping.wait())
+            await asyncio.wait([with_stop], timeout=wait)
+            with_stop.cancel()
+            wait = min(wait * 2, LONGEST)
+
+    async def _work(self, number: int) -> int:
+        """Run one worker to its end; return its exit code."""
+        process = await asyncio.create_subprocess_exec(
+            *self._command,
+            *self._options(number),
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
+            limit=MAX_LINE,
+        )
+        self._running[number] = process
+        assert process.stderr is not None
+        while line := await _line(process.stderr):
+            self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")
+        code = await process.wait()
+        self._ended.update(_counts(_read(self._file(number))))
+        self._file(number).unlink(missing_ok=True)
+        del self._running[number]
+        return code
+
+    def _options(self, number: int) -> list[str]:
+        """Return the settings of one worker: no display of its own, stats written to ``folder``."""
+        settings = {
+            "NEWSBOT_PROGRESS": 0,
+            "NEWSBOT_PROGRESS_INTERVAL": 2,
+            "NEWSBOT_STATS_FILE": self._file(number),
+        }
+        return [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+
+    def _file(self, number: int) -> Path:
+        return self._folder / f"{number}.json"
+
+
+def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """Return the command of one worker: ``arguments`` as ``NAME=VALUE``, ``settings`` of the command line."""
+    given = list(arguments)
+    if not any(one.startswith("mode=") for one in given):
+        given.append("mode=continuous")
+    command = [sys.executable, "-m", "scrapy", "crawl", "news"]
+    command += [word for one in given for word in ("-a", one)]
+    return command + [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """Return the next line, or a part of a line that is too long; empty at the end."""
+    try:
+        return await stream.readuntil()
+    except asyncio.IncompleteReadError as error:
+        return error.partial
+    except asyncio.LimitOverrunError as error:
+        return await stream.read(error.consumed)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return the stats in a file; empty if it is missing or being written."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _counts(stats: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        key: value for key, value in stats.items() if isinstance(value, int) and not key.startswith(GAUGES)
+    }
+
+
+def _end(code: int) -> str:
+    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"

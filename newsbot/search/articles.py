@@ -1,0 +1,323 @@
+"""Searches stored articles: the index finds them, the storage returns their current version."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from newsbot.errors import RecordBusy
+from newsbot.items import Article
+from newsbot.search.events import event_key
+from newsbot.search.expression import expression, expression_of, stems_of
+from newsbot.search.following import Follower, Source, Tell
+from newsbot.search.index import Asked, Counts, Row, SearchIndex, Told
+from newsbot.search.query import ArticleFilter, Hit, Query, Tagged, describe, parse
+from newsbot.search.rising import rising
+from newsbot.search.snippets import snippet
+from newsbot.text.stems import placed_stems, stemming
+from newsbot.urls import fingerprint
+
+MAX_IN_EVENT = 500
+"""Articles of an event that are searched, with the other articles of their stories."""
+READ_FOR_WORD = 5
+"""Articles that are read to find the written form of a stem."""
+PATIENCE = 0.5
+"""Seconds for which a search first updates the index."""
+
+
+LOOKED_BACK = 30
+"""Days that are compared if no date is given."""
+MAX_DAYS = 366
+MAX_COMPARED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The matches of one query by day."""
+
+    query: str
+    counts: Counts
+    notes: list[str]
+    """Parts of the query that were read differently than written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The number of articles on several queries, day by day."""
+
+    days: list[str]
+    """Each day, the oldest first."""
+    articles: list[int]
+    """The number of all articles of each day."""
+    queries: list[Followed]
+
+    def numbers(self, one: Followed) -> list[int]:
+        """Return the number of matches of each day."""
+        return [one.counts.days.get(day, 0) for day in self.days]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a row for each day and query: day, query, number, share of all articles."""
+        for day, every in zip(self.days, self.articles, strict=True):
+            for one in self.queries:
+                number = one.counts.days.get(day, 0)
+                share = round(number / every, 6) if every else 0.0
+                yield {"day": day, "query": one.query, "articles": number, "of": every, "share": share}
+
+
+class Library(Source, Protocol):
+    """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return articles by the fingerprints of their canonical URLs; unknown ones are missing."""
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return the newest articles that match."""
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Stream the articles that match."""
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return how many articles match."""
+
+
+@dataclass(frozen=True, slots=True)
+class RisingTerm:
+    """A word that is in many articles now and was in few before."""
+
+    word: str
+    """Its most frequent written form."""
+    share: float
+    """Share of the articles of the last 24 hours that have it, 0 to 1."""
+    before: float
+    """Share of the articles of the 30 days before, 0 to 1."""
+
+
+class ArticleSearch:
+    """Full-text search over one storage, with the index file at ``path``. For one thread.
+
+    ``tagged`` gives the sites of a tag. Raises :class:`newsbot.errors.DataError` kinds.
+    """
+
+    def __init__(self, path: Path, library: Library, tagged: Tagged = lambda _tag: ()) -> None:
+        self._tagged = tagged
+        self._index = SearchIndex(path)
+        self._library = library
+        self._follower = Follower(self._index, library)
+
+    def find(
+        self,
+        query: str,
+        where: ArticleFilter | None = None,
+        *,
+        limit: int = 20,
+        skip: int = 0,
+        by_time: bool = False,
+        patience: float = PATIENCE,
+    ) -> list[Hit]:
+        """Return the articles that match a query (see :mod:`newsbot.search.query`).
+
+        The best of the newest 5,000 matches come first, or the newest with ``by_time``. A higher ``score`` is
+        better. A blank query matches everything, newest first; a query without a word matches nothing.
+        Articles stored just now are found if the index can be updated within ``patience`` seconds. ``skip``
+        is the number of articles to leave out at the beginning.
+        """
+        where, parsed = where or ArticleFilter(), parse(query, self._tagged)
+        if limit <= 0 or (parsed.empty and not parsed.blank):
+            return []
+        if parsed.blank:
+            newest = self._library.newest(where, limit=skip + limit)
+            return [Hit(one, snippet(one.title, one.text, frozenset()), 0.0) for one in newest[skip:]]
+        self._catch_up(patience)
+        languages = self._index.languages()
+        asked = self._asked(parsed, where, languages)
+        by_time = by_time or not any(parsed.terms())
+        rows = (self._index.newest if by_time else self._index.best)(asked, skip + limit)
+        found = _between(self._present(rows), asked.since, asked.until)
+        if where.story is None and parsed.story is None:
+            found = _one_of_each_story(found)
+        stems = stems_of(parsed, languages)
+        return [self._hit(article, stems, row.score) for row, article in islice(found, skip, skip + limit)]
+
+    def counts(self, query: str, where: ArticleFilter | None = None, *, patience: float = PATIENCE) -> Counts:
+        """Return how many articles match a query (a blank one: all), including copies of a story."""
+        parsed = parse(query, self._tagged)
+        if parsed.empty and not parsed.blank:
+            return Counts(0, {}, {}, {})
+        self._catch_up(patience)
+        return self._index.counts(self._asked(parsed, where or ArticleFilter(), self._index.languages()))
+
+    def attention(self, queries: Sequence[str], where: ArticleFilter, now: datetime) -> Attention:
+        """Return matches of queries by day; by default of the last LOOKED_BACK days before ``now``.
+
+        At most MAX_COMPARED queries and the last MAX_DAYS days.
+        """
+        end = (min(where.until, now) if where.until else now).astimezone(UTC)
+        begin = (where.since or end - timedelta(days=LOOKED_BACK - 1)).astimezone(UTC)
+        last = (end - timedelta(microseconds=1)).date()
+        first = max(begin.date(), last - timedelta(days=MAX_DAYS - 1))
+        days = [str(first + timedelta(days=place)) for place in range((last - first).days + 1)]
+        followed = [
+            Followed(query, self.counts(query, where), self.explain(query, found=True))
+            for query in queries[:MAX_COMPARED]
+        ]
+        known = self._index.days()
+        return Attention(days, [known.get(day, 0) for day in days], followed)
+
+    def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
+        """Return the words that rose most in the last 24 hours; see :mod:`newsbot.search.rising`."""
+        found = []
+        for one in rising(self._index, now, limit):
+            articles = self._library.with_keys(one.keys[:READ_FOR_WORD]).values()
+            if word := _written(one.stem, articles):
+                found.append(RisingTerm(word, one.share, one.before))
+        return found
+
+    def explain(self, query: str, *, found: bool) -> list[str]:
+        """Return notes on a query: which parts were read differently than written.
+
+        If nothing was ``found``, also how the query was understood and which of its parts match no article.
+        """
+        parsed = parse(query, self._tagged)
+        if found or parsed.empty:
+            return [*parsed.notes, *([] if found or parsed.blank else ["there is no word in this query"])]
+        understood = [describe(one) for one in parsed.parts()]
+        dates = (("since", parsed.since), ("until", parsed.until))
+        understood += [f"{name}:{moment:%Y-%m-%dT%H:%MZ}" for name, moment in dates if moment]
+        whole = (("story", parsed.story), ("event", parsed.event))
+        understood += [f"{name}:{value}" for name, value in whole if value]
+        languages = self._index.languages()
+        alone = [(one, Asked(expression_of(one, languages))) for one in parsed.parts()]
+        missing = [describe(one) for one, asked in alone if not self._index.total(asked)]
+        lines = [*parsed.notes, f"understood as: {' AND '.join(understood)}"]
+        if missing:
+            return [*lines, f"no article has {', '.join(missing)}; look for another spelling, or write word*"]
+        return [
+            *lines,
+            "articles have each part, but none all of it with these dates and filters; leave something out",
+        ]
+
+    def events_of(self, articles: Iterable[Article]) -> dict[str, str]:
+        """Return the ids of the events of articles by canonical URL. Articles of one story share the event.
+
+        Articles that are not indexed yet are missing. See :mod:`newsbot.search.events`.
+        """
+        keys = {one.canonical_url: (event_key(one.story or ""), _key(one)) for one in articles}
+        known = self._index.events_of({key for both in keys.values() for key in both})
+        found = {url: known.get(story) or known.get(own) for url, (story, own) in keys.items()}
+        return {url: event for url, event in found.items() if event}
+
+    def in_event(self, event: str, limit: int) -> list[Article]:
+        """Return the first ``limit`` articles of an event, oldest first, as far as they are stored."""
+        keys = self._index.members(event, limit)
+        found = self._library.with_keys(keys)
+        articles = [found[key] for key in keys if key in found]
+        events = self.events_of(articles)
+        return [one for one in articles if events.get(one.canonical_url) == event]
+
+    def told(self, since: datetime, until: datetime) -> list[Told]:
+        """Return sites' first articles on events; see :meth:`newsbot.search.index.SearchIndex.told`.
+
+        Updates the index first, as searches do.
+        """
+        self._catch_up(PATIENCE)
+        return self._index.told(since, until)
+
+    def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
+        """Update the index; see :meth:`newsbot.search.following.Follower.follow`."""
+        return self._follower.follow(seconds, tell)
+
+    def remake(self, tell: Tell = lambda _number: None) -> bool:
+        """Rebuild the index; see :meth:`newsbot.search.following.Follower.remake`."""
+        return self._follower.remake(tell)
+
+    def waiting(self) -> int:
+        """Return about how many articles are not in the index yet."""
+        if self._follower.is_current():
+            return 0
+        return max(1, self._library.count() - self._index.count())
+
+    def interrupt(self) -> None:
+        """Make a search in another thread fail with :class:`newsbot.errors.DataError`."""
+        self._index.interrupt()
+
+    def close(self) -> None:
+        """Release the index file."""
+        self._index.close()
+
+    def _catch_up(self, patience: float) -> None:
+        with suppress(RecordBusy):  # another process numbers changes now: search the index as it is
+            self._follower.follow(patience)
+
+    def _hit(self, article: Article, stems: frozenset[str], score: float) -> Hit:
+        story = article.story
+        copies = 0 if story is None else self._library.count(ArticleFilter(story=story)) - 1
+        shown = snippet(article.title, article.text, stems, stemming(article.language))
+        return Hit(article, shown, score, max(0, copies))
+
+    def _asked(self, query: Query, where: ArticleFilter, languages: Sequence[str]) -> Asked:
+        since = max(filter(None, (query.since, where.since)), default=None)
+        until = min(filter(None, (query.until, where.until)), default=None)
+        keys = None
+        named = [self._of_story(one) for one in (query.story, where.story) if one]
+        for found in (*named, *([self._of_event(query.event)] if query.event else ())):
+            keys = list(found if keys is None else found & {*keys})
+        return Asked(expression(query, where, languages), since, until, keys)
+
+    def _of_story(self, story: str) -> set[bytes]:
+        """Return the keys of a story's articles. The index does not know which stories were joined."""
+        return {_key(one) for one in self._library.iter(ArticleFilter(story=story))}
+
+    def _of_event(self, event: str) -> set[bytes]:
+        members = self.in_event(event, MAX_IN_EVENT)
+        stories = {one.story for one in members if one.story}
+        return {_key(one) for one in members}.union(*map(self._of_story, stories))
+
+    def _present(self, parts: Iterator[list[Row]]) -> Iterator[tuple[Row, Article]]:
+        """Leave out articles that have changed since they were indexed."""
+        for rows in parts:
+            articles = self._library.with_keys([row.key for row in rows])
+            for row in rows:
+                article = articles.get(row.key)
+                if article is not None and article.version == row.version:
+                    yield row, article
+
+
+def _key(article: Article) -> bytes:
+    return fingerprint(article.canonical_url)
+
+
+def _between(
+    found: Iterator[tuple[Row, Article]], since: datetime | None, until: datetime | None
+) -> Iterator[tuple[Row, Article]]:
+    """Filter by the times of the articles, as row numbers are not exact."""
+    for row, article in found:
+        moment = article.published_at or article.fetched_at
+        early = since is not None and (moment is None or moment < since)
+        late = until is not None and (moment is None or moment >= until)
+        if not early and not late:
+            yield row, article
+
+
+def _one_of_each_story(found: Iterator[tuple[Row, Article]]) -> Iterator[tuple[Row, Article]]:
+    seen: set[str] = set()
+    for row, article in found:
+        if article.story not in seen:
+            yield row, article
+        if article.story is not None:
+            seen.add(article.story)
+
+
+def _written(stem: str, articles: Iterable[Article]) -> str:
+    """Return the most frequent written form of a stem; empty if no article has it."""
+    forms: Counter[str] = Counter()
+    for one in articles:
+        text = f"{one.title}\n{one.text}"
+        placed = placed_stems(text, stemming(one.language))
+        forms.update(text[start:end] for found, start, end in placed if found == stem)
+    return max(forms, key=lambda form: (forms[form], form), default="")

@@ -1,0 +1,303 @@
+"""Events: articles that report the same event in different words, in one language, within 48 hours.
+
+A story (:mod:`newsbot.dedup`) is made of copies. An event is made of stories. Events are derived from the
+articles in the order of the storage's changes. A crawl writes nothing for them.
+
+The headline and the beginning of an article are a vector of length 1: its heaviest stems by TF-IDF (G. Salton
+and C. Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing & Management
+24(5), 1988). Names and numbers are rare, so they weigh most. An event is the sum of the vectors of its
+articles, cut to its heaviest stems. An article joins the event with the highest cosine, which decays with
+time. If none is close enough, the article begins an event. Articles of which each resembles only the next one
+do not become one event, because an article is compared with the sum. Further rules:
+
+* An article joins the event of the article that began its story. A new version stays in its event.
+* The names in the article must give a part of the cosine. Weather forecasts of two places share common words.
+* A headline that names other days than the event is another issue of a series.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, sqrt
+from typing import Any
+from zlib import crc32
+
+from newsbot.items import Article
+from newsbot.text.months import MONTHS
+from newsbot.text.stems import stem, stemming, stems
+from newsbot.text.words import tokens
+
+BEGINNING = 1200
+"""Characters of the text that are compared."""
+IN_TITLE = 3
+"""How often a word of the headline counts."""
+STEMS = 40
+"""Stems of an article that are kept."""
+EVENT_STEMS = 80
+"""Stems of an event that are kept."""
+POSTED = 16
+"""Stems of an event by which it is found."""
+ASKED = 10
+"""Stems of an article by which events are looked for."""
+MOST_POSTED = 300
+"""Events that are read for one stem."""
+COMPARED = 8
+"""Events that an article is compared with."""
+NEAR = 0.28
+"""The lowest cosine at which an article joins an event."""
+NAMES = 0.05
+"""The lowest share of the cosine that is from names, if the article has names."""
+WINDOW = 48 * 3600
+"""Seconds between the article that began an event and any other article."""
+HALF = 96 * 3600
+"""Seconds in which the cosine halves."""
+ASSUMED = 10
+"""Articles that are added to the number of articles, so that the first ones have rare stems too."""
+_NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
+"""A word that does not begin a sentence."""
+
+TABLES = (
+    # The events. The key is that of the article that began it, and ``began`` its time in seconds since 1970.
+    """CREATE TABLE event_{0} (
+        id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, began INTEGER NOT NULL, articles INTEGER NOT NULL,
+        days TEXT NOT NULL, vector BLOB NOT NULL
+    )""",
+    # The inverted index: events by their heaviest stems.
+    """CREATE TABLE event_stem_{0} (
+        stem INTEGER, began INTEGER, event INTEGER, PRIMARY KEY (stem, began, event)
+    ) WITHOUT ROWID""",
+    # The number of articles that have a stem in their beginning.
+    "CREATE TABLE known_{0} (stem INTEGER PRIMARY KEY, articles INTEGER NOT NULL)",
+)
+TABLE_NAMES = ("event", "event_stem", "known")
+
+Vector = Mapping[int, float]
+"""Weights by stem, the heaviest first. A stem is a hash of language and stem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What decides on the event of an article."""
+
+    key: bytes
+    story: bytes
+    """The key of the article that began its story."""
+    moment: int
+    """Its time in seconds since 1970."""
+    language: int
+    """The language, as a stem that all articles in it have."""
+    counts: Mapping[int, int]
+    """How often each stem is in the beginning."""
+    names: frozenset[int]
+    """The stems of names."""
+    days: frozenset[str]
+    """The days that the headline names."""
+
+    @classmethod
+    def of(cls, key: bytes, article: Article, moment: int) -> Beginning:
+        """Return the beginning of an article."""
+        text, code = article.text[:BEGINNING], stemming(article.language)
+        language = crc32((article.language or "").lower().partition("-")[0].encode())
+        words = Counter(stems(article.title, code) * IN_TITLE + stems(text, code))
+        names = (part for name in _NAME.findall(text) if name[0].isupper() for part in name.split("-"))
+        return cls(
+            key=key,
+            story=event_key(article.story or "") or key,
+            moment=moment,
+            language=language,
+            counts={crc32(one.encode(), language): number for one, number in words.items()},
+            names=frozenset(crc32(stem(name, code).encode(), language) for name in names),
+            days=days_in(article.title),
+        )
+
+
+def event_key(event: str) -> bytes:
+    """Return the key of the article that began the event or story with this id; empty for any other text."""
+    try:
+        return bytes.fromhex(event)
+    except ValueError:
+        return b""
+
+
+def days_in(headline: str) -> frozenset[str]:
+    """Return the days that a headline names, as month and day: a number beside the name of a month."""
+    found = set()
+    for one, other in pairwise(tokens(headline)):
+        for number, name in ((one, other), (other, one)):
+            if number.isdecimal() and len(number) <= 2 and name in MONTHS:
+                found.add(f"{MONTHS[name]}-{int(number)}")
+    return frozenset(found)
+
+
+class Events:
+    """The events of one generation of the index, within a transaction."""
+
+    def __init__(self, database: sqlite3.Connection, number: int) -> None:
+        self._database, self._number = database, number
+        self._known: dict[int, int] = {}
+        self._placed: dict[bytes, int] = {}
+
+    def place(
+        self, found: Mapping[bytes, Beginning | None], former: Mapping[bytes, int]
+    ) -> Mapping[bytes, int]:
+        """Return the events of articles by key.
+
+        ``found`` is in the order of the changes (None: removed). ``former`` are the events of those that were
+        in the index before; their rows are deleted already.
+        """
+        fresh = [one for key, one in found.items() if one is not None and key not in former]
+        self._placed = dict(former)
+        self._read_known(fresh)
+        for key, one in found.items():
+            if one is None and key in former:
+                self._forget(self._placed.pop(key))
+            elif one is not None and key not in former:
+                self._placed[key] = self._place(one)
+        self._write(f"INSERT OR REPLACE INTO known_{self._number} VALUES (?, ?)", self._known.items())
+        return self._placed
+
+    def _read_known(self, beginnings: Iterable[Beginning]) -> None:
+        asked = {one for beginning in beginnings for one in (beginning.language, *beginning.counts)}
+        rows = self._database.execute(
+            f"SELECT stem, articles FROM known_{self._number} WHERE stem IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(asked)),),
+        )
+        self._known = dict.fromkeys(sorted(asked), 0) | dict(rows)
+
+    def _place(self, one: Beginning) -> int:
+        vector = self._vector(one)
+        for counted in (one.language, *one.counts):
+            self._known[counted] += 1
+        event = self._of_story(one) or self._nearest(one, vector)
+        if event is None:
+            return self._begin(one, vector)
+        self._join(event, one, vector)
+        return event
+
+    def _vector(self, one: Beginning) -> Vector:
+        articles = self._known[one.language] + ASSUMED + 1
+        weights = {
+            found: (1 + log(number)) * log(articles / (self._known[found] + 0.5))
+            for found, number in one.counts.items()
+        }
+        vector = _cut(weights, STEMS)
+        length = _length(vector)
+        return {found: weight / length for found, weight in vector.items()}
+
+    def _of_story(self, one: Beginning) -> int | None:
+        if one.story in self._placed:
+            return self._placed[one.story]
+        number = self._number
+        found = self._one(
+            f"SELECT event FROM article_{number} WHERE key = ?1"  # or its first article was removed:
+            f" UNION ALL SELECT id FROM event_{number} WHERE key IN (?1, ?2)",
+            *(one.story, one.key),
+        )
+        return None if found is None else int(found[0])
+
+    def _nearest(self, one: Beginning, vector: Vector) -> int | None:
+        number, shared = self._number, defaultdict[int, float](float)
+        for found in _heaviest(vector, ASKED):
+            events = self._database.execute(
+                f"SELECT event FROM event_stem_{number} WHERE stem = ? AND began BETWEEN ? AND ? LIMIT ?",
+                (found, one.moment - WINDOW, one.moment + WINDOW, MOST_POSTED),
+            )
+            for (event,) in events:
+                shared[event] += vector[found] ** 2
+        best, nearest = NEAR, None
+        for event in sorted(shared, key=lambda event: (-shared[event], event))[:COMPARED]:
+            began, days, packed = self._read(event)
+            if one.days and days and one.days.isdisjoint(days.split()):
+                continue
+            cosine = _cosine(one, vector, _unpacked(packed)) * 0.5 ** (abs(one.moment - began) / HALF)
+            if cosine > best:
+                best, nearest = cosine, event
+        return nearest
+
+    def _begin(self, one: Beginning, vector: Vector) -> int:
+        (event,) = self._one(
+            f"INSERT INTO event_{self._number} (key, began, articles, days, vector) VALUES (?, ?, 1, ?, ?)"
+            " RETURNING id",
+            *(one.key, one.moment, " ".join(sorted(one.days)), _packed(vector)),
+        )
+        self._post(event, one.moment, (), vector)
+        return int(event)
+
+    def _join(self, event: int, one: Beginning, vector: Vector) -> None:
+        began, days, packed = self._read(event)
+        before = _unpacked(packed)
+        together = {found: before.get(found, 0.0) + vector.get(found, 0.0) for found in {**before, **vector}}
+        after = _cut(together, EVENT_STEMS)
+        self._database.execute(
+            f"UPDATE event_{self._number} SET articles = articles + 1, days = ?, vector = ? WHERE id = ?",
+            (days or " ".join(sorted(one.days)), _packed(after), event),
+        )
+        self._post(event, began, before, after)
+
+    def _forget(self, event: int) -> None:
+        """Take an article out of an event. The event is removed with its last article."""
+        number = self._number
+        self._database.execute(f"UPDATE event_{number} SET articles = articles - 1 WHERE id = ?", (event,))
+        if self._one(f"SELECT 1 FROM event_{number} WHERE id = ? AND articles < 1", event):
+            began, _days, packed = self._read(event)
+            self._post(event, began, _unpacked(packed), ())
+            self._database.execute(f"DELETE FROM event_{number} WHERE id = ?", (event,))
+
+    def _post(self, event: int, began: int, before: Iterable[int], after: Iterable[int]) -> None:
+        """Change the stems by which an event is found; ``before`` and ``after``: the heaviest first."""
+        old, new = (set(list(stems)[:POSTED]) for stems in (before, after))
+        name = f"event_stem_{self._number}"
+        self._write(
+            f"DELETE FROM {name} WHERE stem = ? AND began = ? AND event = ?",
+            ((one, began, event) for one in old - new),
+        )
+        self._write(f"INSERT INTO {name} VALUES (?, ?, ?)", ((one, began, event) for one in new - old))
+
+    def _read(self, event: int) -> tuple[int, str, bytes]:
+        began, days, packed = self._one(
+            f"SELECT began, days, vector FROM event_{self._number} WHERE id = ?", event
+        )
+        return began, days, packed
+
+    def _one(self, query: str, *values: object) -> Any:
+        return self._database.execute(query, values).fetchone()
+
+    def _write(self, query: str, rows: Iterable[tuple[int, ...]]) -> None:
+        self._database.executemany(query, sorted(rows))
+
+
+def _heaviest(weights: Mapping[int, float], number: int) -> list[int]:
+    return sorted(weights, key=lambda one: (-weights[one], one))[:number]
+
+
+def _cut(weights: Mapping[int, float], number: int) -> Vector:
+    return {one: weights[one] for one in _heaviest(weights, number)}
+
+
+def _length(vector: Vector) -> float:
+    return sqrt(sum(weight * weight for weight in vector.values())) or 1.0
+
+
+def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
+    """Return the cosine of an article and an event; 0 if too little of it is from names."""
+    parts = {found: weight * event.get(found, 0.0) for found, weight in vector.items()}
+    total = sum(parts.values())
+    if one.names and sum(part for found, part in parts.items() if found in one.names) < NAMES * total:
+        return 0.0
+    return total / _length(event)
+
+
+def _packed(vector: Vector) -> bytes:
+    return array("I", vector).tobytes() + array("f", vector.values()).tobytes()
+
+
+def _unpacked(packed: bytes) -> dict[int, float]:
+    half = len(packed) // 2
+    return dict(zip(array("I", packed[:half]), array("f", packed[half:]), strict=True))

@@ -1,0 +1,151 @@
+"""Keeps the search index up to date: reads the changes of the storage and writes them to the index.
+
+Each search first follows for a moment; ``scrapy serve`` follows all the time. Only one process writes at a
+time. It holds a lock on a file beside the index, which the system releases when the process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from newsbot.items import Article
+from newsbot.search.index import SearchIndex
+
+AT_ONCE = 500
+"""Changes that are read and written in one batch."""
+_LOOK = 0.02
+"""Seconds between two checks while another process follows."""
+Tell = Callable[[int], None]
+"""Called with the number of articles written so far."""
+
+
+class Change(Protocol):
+    """An article that was stored or removed."""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Fingerprint of the canonical URL."""
+
+    @property
+    def article(self) -> Article | None:
+        """The stored article; None if it was removed."""
+
+
+class Changes(Protocol):
+    """What has changed since a cursor, and the next cursor."""
+
+    @property
+    def found(self) -> Sequence[Change]:
+        """The changes. Fewer than the limit: there are no more."""
+
+    @property
+    def cursor(self) -> str:
+        """The cursor for the next call."""
+
+    @property
+    def restarted(self) -> bool:
+        """True if the given cursor is not of this storage; ``found`` then starts at the first change."""
+
+
+class Source(Protocol):
+    """The storage's articles (:class:`newsbot.storage.articles.Articles`)."""
+
+    def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
+        """Return the changes since a cursor. Empty: all changes."""
+
+
+class Follower:
+    """Follows one storage. An index of another storage is rebuilt."""
+
+    def __init__(self, index: SearchIndex, source: Source) -> None:
+        self._index, self._source = index, source
+        self._lock = index.path.with_suffix(".lock")
+
+    def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
+        """Write changes to the index for at most ``seconds`` (None: until all are written).
+
+        Return whether the index is complete. Waits while another process follows, but not for one that
+        rebuilds the index if the time is limited.
+        """
+        give_up = None if seconds is None else time.monotonic() + seconds
+        written = 0
+        while True:
+            with _locked(self._lock) as mine:
+                if mine:
+                    for number in self._steps():
+                        written += number
+                        tell(written)
+                        if _over(give_up):
+                            return self.is_current()
+                    return True
+            if self.is_current():
+                return True
+            if _over(give_up) or (give_up is not None and self._is_remade()):
+                return False
+            time.sleep(_LOOK)
+
+    def remake(self, tell: Tell = lambda _number: None) -> bool:
+        """Rebuild the index; searches use the old one meanwhile. Return False if another process follows."""
+        with _locked(self._lock) as mine:
+            if mine:
+                self._index.keep_active()
+                self._index.begin()
+                written = 0
+                for number in self._steps():
+                    written += number
+                    tell(written)
+        return mine
+
+    def is_current(self) -> bool:
+        """Return whether the active index has all stored articles."""
+        known = self._index.generations()
+        if len(known) != 1:
+            return False
+        changes = self._source.changes_since(known[0].cursor, 1)
+        return not changes.found and not (changes.restarted and known[0].cursor)
+
+    def _is_remade(self) -> bool:
+        return len(self._index.generations()) > 1
+
+    def _steps(self) -> Iterator[int]:
+        """Write batches until the index is complete; yield the size of each."""
+        while True:
+            target = self._index.generations()[-1]  # the generation being built, or the only one
+            changes = self._source.changes_since(target.cursor, AT_ONCE)
+            if changes.restarted and target.cursor:
+                self._index.keep_active()
+                self._index.begin()
+                continue
+            if changes.found or changes.cursor != target.cursor:
+                found = [(one.fingerprint, one.article) for one in changes.found]
+                if not self._index.take(target, found, changes.cursor):
+                    continue
+                while self._index.merge(target.number):
+                    yield 0
+            yield len(changes.found)
+            if len(changes.found) == AT_ONCE:
+                continue
+            if target.active:
+                return
+            self._index.activate(target.number)
+
+
+def _over(moment: float | None) -> bool:
+    return moment is not None and time.monotonic() >= moment
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Try to take the lock; yield whether this process holds it within the block."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

@@ -1,0 +1,51 @@
+"""A cache of robots.txt and tdmrep.json, so that all workers together fetch them once a day per host.
+
+http and https of a host share one file. RFC 9309 distinguishes them, but in practice the files are the same.
+The files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b85decode, b85encode
+from contextlib import suppress
+from dataclasses import dataclass
+
+from newsbot.errors import DataError
+from newsbot.storage.notes import Notes
+
+KEEP_SECONDS = 24 * 3600.0  # RFC 9309, 2.4
+MAX_BYTES = 1 << 20
+"""Maximum size of a stored file in bytes."""
+NOTE_KIND = "files of "
+
+
+@dataclass(frozen=True, slots=True)
+class HostFile:
+    """One file. ``body`` is None if the host has none; ``expires`` is in POSIX seconds."""
+
+    body: bytes | None
+    expires: float
+
+
+def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None:
+    """Return a file of a host that was fetched less than a day before ``now``, or None if there is none.
+
+    Return None while the storage is unavailable.
+    """
+    # written by another version, or damaged
+    with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
+        note = notes.all(NOTE_KIND + host)[name]
+        at, packed = float(note["at"]), note["body"]
+        if 0 <= now - at < KEEP_SECONDS:
+            body = None if packed is None else zlib.decompressobj().decompress(b85decode(packed), MAX_BYTES)
+            return HostFile(body, at + KEEP_SECONDS)
+    return None
+
+
+def keep_file(notes: Notes, host: str, name: str, body: bytes | None, now: float) -> HostFile:
+    """Store a file for all workers. A file that is too long for a note is known to this worker only."""
+    packed = None if body is None else b85encode(zlib.compress(body[:MAX_BYTES])).decode("ascii")
+    with suppress(DataError, ValueError):
+        notes.save(NOTE_KIND + host, name, {"at": round(now, 3), "body": packed})
+    return HostFile(body, now + KEEP_SECONDS)

@@ -1,0 +1,104 @@
+"""Changes of articles, numbered in commit order.
+
+Transactions run concurrently. If writers took the numbers, a lower number could be committed after a higher
+one, and a reader that continues after the higher one would miss it. Writers therefore leave the number of a
+changed article, or of a removal, empty. A reader first numbers all committed changes, in a transaction that
+increments one counter, so that two readers cannot number the same change.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from heapq import merge
+from itertools import groupby, islice
+
+from pymongo import ReturnDocument, UpdateOne
+from pymongo.read_concern import ReadConcern
+
+from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.errors import DataUnavailable
+from newsbot.storage.articles import Change, Changes, Numbering
+from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.documents import from_document
+
+NUMBER = "change"
+"""The field with the number. If it is missing or None, the change is not numbered yet."""
+UNNUMBERED: Document = {NUMBER: ""}
+"""The fields that an update of an article removes, so that the change gets a new number."""
+_COUNTER = "changes"
+_AT_ONCE = 500
+_COLLECTIONS = ("removals", "articles")
+"""Removals come first: an article that was removed and stored again must be numbered as removed before."""
+
+
+def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
+    """Record that the articles with these keys were removed. Must run in a transaction."""
+    for key in keys:
+        database["removals"].replace_one({"_id": key}, {}, upsert=True, session=session)
+
+
+def since(server: Server, cursor: str, limit: int) -> Changes:
+    """Return the changes after a cursor, as :meth:`newsbot.storage.articles.Articles.changes_since`
+    describes."""
+    database = server.at.database
+    present = _all_numbered(server)
+    after, restarted = present.read(cursor)
+    within = {NUMBER: {"$gt": after, "$lte": present.last}}
+    kinds = [
+        [
+            (one[NUMBER], Change(one["_id"], from_document(one) if name == "articles" else None))
+            for one in database[name].find(within).sort(NUMBER, 1).limit(limit)
+        ]
+        for name in _COLLECTIONS
+    ]
+    numbered = list(islice(merge(*kinds, key=lambda one: one[0]), limit))
+    last = numbered[-1][0] if numbered else after
+    return Changes([change for _, change in numbered], present.cursor(last), restarted)
+
+
+def end(server: Server) -> str:
+    """Return the cursor after the last change (:meth:`newsbot.storage.articles.Articles.end_of_changes`)."""
+    present = _all_numbered(server)
+    return present.cursor(present.last)
+
+
+def _all_numbered(server: Server) -> Numbering:
+    """Number all changes, and return the numbering. Every change up to its last number is committed."""
+    database = server.at.database
+    with suppress(DataUnavailable):  # users with read access only get the changes that others have numbered
+        while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
+            server.transact(partial(number_some, database))
+    return numbering(database)
+
+
+def numbering(database: Collections) -> Numbering:
+    """Return the numbers given so far. A majority has them, so that a failover cannot take them back."""
+    counters = database["counters"].with_options(read_concern=ReadConcern("majority"))
+    counter = counters.find_one({"_id": _COUNTER}) or {"id": "", "last": 0}
+    return Numbering(counter["id"], counter["last"])
+
+
+def number_some(database: Collections, session: Session) -> int:
+    """Number some of the changes without a number, and return how many. Must run in a transaction."""
+    chosen: list[tuple[str, bytes]] = []
+    for name in _COLLECTIONS:
+        some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
+        if room := _AT_ONCE - len(chosen):
+            chosen += [(name, one["_id"]) for one in some.sort({NUMBER: 1, "stored": 1}).limit(room)]
+    counter = database["counters"].find_one_and_update(
+        {"_id": _COUNTER},
+        {"$inc": {"last": len(chosen)}, "$setOnInsert": {"id": secrets.token_hex(8)}},
+        upsert=True,
+        return_document=ReturnDocument.AFTER,
+        session=session,
+    )
+    assert counter is not None
+    # The counter was increased by the number of changes at once: these are the last numbers up to it.
+    first = int(counter["last"]) - len(chosen) + 1
+    for name, numbered in groupby(enumerate(chosen, first), lambda one: one[1][0]):
+        given = [UpdateOne({"_id": key}, {"$set": {NUMBER: number}}) for number, (_, key) in numbered]
+        database[name].bulk_write(given, ordered=False, session=session)
+    return len(chosen)

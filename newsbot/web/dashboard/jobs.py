@@ -1,0 +1,116 @@
+"""The jobs of the scrapyd that NEWSBOT_SCRAPYD names: list, log, start, stop (https://scrapyd.readthedocs.io)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+from newsbot.cli.terminal import clean
+from newsbot.errors import ArgumentError, DataUnavailable
+
+PROJECT, SPIDER = "newsbot", "news"
+PATIENCE, ACTING = 8.0, 60.0
+"""Seconds for an answer, and for that to an action: scrapyd runs ``scrapy list`` before it schedules."""
+MAX_BODY = 2**22
+MAX_LOG = 30_000
+"""Bytes of a log that are shown, from its end."""
+MAX_FINISHED = 20
+STATES = ("running", "pending", "finished")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of scrapyd."""
+
+    job: str
+    """Its id."""
+    spider: str
+    state: str
+    """running, pending, finished."""
+    started: str | None
+    """By the clock of scrapyd's machine, as are all times."""
+    ended: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLog:
+    """A job, and the end of its log."""
+
+    job: Job
+    log: str
+
+
+class Jobs:
+    """The jobs of one scrapyd. ``address`` may have a name and a password.
+
+    All methods raise :class:`DataUnavailable` if it does not answer.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address.rstrip("/")
+
+    async def all(self) -> list[Job]:
+        """Return the jobs, those that run first; of the finished ones the last 20, newest first."""
+        told = await self._ask("listjobs.json", project=PROJECT)
+        return [
+            Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
+            for state in STATES
+            for one in (told[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else told[state])
+        ]
+
+    async def log(self, job: str) -> JobLog | None:
+        """Return a job with the end of its log; None if there is no such job."""
+        found = next((one for one in await self.all() if one.job == job), None)
+        if found is None:
+            return None
+        place = f"logs/{PROJECT}/{quote(found.spider, safe='')}/{quote(found.job, safe='')}.log"
+        # scrapyd 1.6 fails on a range "the last N bytes" that is longer than the log, so we ask for the size.
+        _, size, _ = await self._send("HEAD", place)
+        begin = max(0, size - MAX_LOG)
+        status, _, body = await self._send(
+            "GET", place, headers={"Range": f"bytes={begin}-"} if begin else None
+        )
+        return JobLog(found, clean(body.decode(errors="replace")) if status < 300 else "")
+
+    async def start(self, sites: str | None, mode: str) -> str:
+        """Schedule a job of the spider ``news``; return its id. Raises :class:`ArgumentError` if refused."""
+        form = {"project": PROJECT, "spider": SPIDER, "mode": mode, **({"sites": sites} if sites else {})}
+        return str((await self._ask("schedule.json", form))["jobid"])
+
+    async def stop(self, job: str) -> str:
+        """Stop a job as Ctrl-C does; return its state before. Raises :class:`ArgumentError` if refused."""
+        told = await self._ask("cancel.json", {"project": PROJECT, "job": job})
+        return str(told["prevstate"] or "unknown")
+
+    async def _ask(self, path: str, form: Mapping[str, str] | None = None, **query: str) -> dict[str, Any]:
+        method = "GET" if form is None else "POST"
+        status, _, body = await self._send(method, path, params=query, data=form)
+        try:
+            told: dict[str, Any] = json.loads(body)
+        except ValueError as error:
+            raise DataUnavailable(f"scrapyd answered {status} (setting NEWSBOT_SCRAPYD)") from error
+        if told.get("status") != "ok":
+            refused = DataUnavailable if form is None else ArgumentError
+            raise refused(f"scrapyd: {clean(str(told.get('message')))[:300]}")
+        return told
+
+    async def _send(self, method: str, path: str, **more: Any) -> tuple[int, int, bytes]:
+        """Return status, announced size and body. Each request has its own session: there are few of them."""
+        timeout, body = ClientTimeout(ACTING if method == "POST" else PATIENCE), bytearray()
+        try:
+            async with (
+                ClientSession(timeout=timeout) as session,
+                session.request(method, f"{self._address}/{path}", **more) as answer,
+            ):
+                async for chunk in answer.content.iter_any():
+                    body += chunk
+                    if len(body) > MAX_BODY:
+                        break
+                return answer.status, answer.content_length or 0, bytes(body)
+        except (ClientError, OSError, TimeoutError) as error:  # its text could show the password
+            raise DataUnavailable(f"scrapyd does not answer: {type(error).__name__}") from error

@@ -1,0 +1,112 @@
+"""The news now: events that many sites report, words in the news, the newest articles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from newsbot.clock import utc
+from newsbot.items import Article
+from newsbot.search.articles import RisingTerm
+from newsbot.search.index import Told
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.stories import out_by
+from newsbot.web.dashboard.articles import ArticleRow, one_of_each_story, row_of
+from newsbot.web.readers import Data
+
+WINDOW = timedelta(hours=24)
+GROWTH = timedelta(hours=3)
+"""Growth of an event: sites that joined it within this time."""
+EVENTS, TERMS, NEWEST = 10, 12, 25
+MAX_READ = 30
+"""Articles of an event that are read to find its stories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Sites that joined an event within one hour. ``at`` is the start of the hour."""
+
+    at: datetime
+    sites: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TopEvent:
+    """An event that several sites report."""
+
+    event: str
+    first: ArticleRow
+    """The first article as far as known; it may be older than 24 hours."""
+    first_at: datetime
+    sites: int
+    """Sites whose first article is from the last 24 hours."""
+    growth: int
+    """Sites among them that joined in the last 3 hours."""
+    hours: list[Joined]
+    """The last 24 hours, oldest first."""
+    stories: list[ArticleRow]
+    """The first article of each story of the event, among its first 30 articles, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """All lists of the news page."""
+
+    top: list[TopEvent]
+    rising: list[RisingTerm]
+    newest: list[ArticleRow]
+
+
+def top_events(data: Data) -> list[TopEvent]:
+    """Return the events that most sites joined in the last 24 hours; see :func:`weight`.
+
+    Reads site and time of the day's articles, 50,000 at most. Then it reads 30 articles of each event that is
+    returned.
+    """
+    now = utc(data.clock())
+    told: dict[str, list[Told]] = defaultdict(list)
+    for one in data.search.told(now - WINDOW, now):
+        told[one.event].append(one)
+    best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
+    read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
+    return [_top_event(event, told[event], articles, now) for event, articles in read if articles]
+
+
+def weight(told: Sequence[Told], now: datetime) -> float:
+    """Return the weight of an event: the sum over its sites, in which older articles count less.
+
+    The weight of an article halves in half of the window. So a growing event ranks above one that was large
+    yesterday.
+    """
+    return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in told))
+
+
+def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], now: datetime) -> TopEvent:
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    sites: dict[datetime, list[str]] = defaultdict(list)
+    for one in told:
+        sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
+    hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
+    first = min(articles, key=out_by)
+    return TopEvent(
+        event=event,
+        first=row_of(first),
+        first_at=out_by(first)[0],
+        sites=len(told),
+        growth=sum(one.moment >= now - GROWTH for one in told),
+        hours=[Joined(at, sites[at]) for at in hours],
+        stories=one_of_each_story(articles),
+    )
+
+
+def rising_terms(data: Data) -> list[RisingTerm]:
+    """Return the words that rose most in the last 24 hours; see :mod:`newsbot.search.rising`."""
+    return data.search.rising(utc(data.clock()), TERMS)
+
+
+def newest_articles(data: Data) -> list[ArticleRow]:
+    """Return the newest articles. Articles with a date in the future are left out."""
+    where = ArticleFilter(until=utc(data.clock()))
+    return [row_of(one) for one in data.storage.articles.newest(where, limit=NEWEST)]

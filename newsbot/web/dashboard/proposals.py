@@ -1,0 +1,188 @@
+"""Rules proposed for new sites: a small crawl of the site, in a process of its own (``scrapy rules new``).
+
+The process has a time limit and is ended with the server. It writes nothing into the data or the rules; the
+rule is written when a person saves it. Proposals are in the memory of the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from newsbot.authoring.writing import rule_path, write_new
+from newsbot.backends import rules_folder
+from newsbot.cli.terminal import clean
+from newsbot.clock import Clock, from_iso, utc
+from newsbot.config.check import SettingsLike
+from newsbot.crawl.address_guard import is_local
+from newsbot.errors import ArgumentError, RulesError
+from newsbot.urls import host_key
+
+ARTICLES, SECONDS = 20, 120
+"""The most articles of a crawl, and the time after which it asks for no more pages."""
+PATIENCE = 240.0
+"""Seconds after which the process is ended."""
+MAX_KEPT = 20
+MAX_FAULT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSource:
+    """A feed, sitemap or section of the site that led to articles."""
+
+    kind: str
+    url: str
+    new_links: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundArticle:
+    """An article of the sample."""
+
+    url: str
+    title: str
+    published_at: datetime | None
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A rule for a site, and what it was made from."""
+
+    site: str
+    state: str
+    """looking, found, failed."""
+    since: datetime
+    """When the crawl began."""
+    fault: str = ""
+    """Why no rule was found."""
+    rule: str = ""
+    """The text of the rule file."""
+    articles: int = 0
+    """Number of articles that the rule was made from."""
+    sources: list[FoundSource] = field(default_factory=list)
+    samples: list[FoundArticle] = field(default_factory=list)
+
+
+def site_named(address: str) -> str:
+    """Return the domain of a new site's rule. ``www.`` is left out, because the rule covers it.
+
+    Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
+    """
+    try:
+        host = host_key(address if "://" in address else f"https://{address}")
+    except ValueError:
+        host = ""
+    site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
+    if not site or site.startswith("-"):  # it would be an option of the command
+        raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
+    return site
+
+
+class Proposals:
+    """The proposals of a server. One site is looked at at a time."""
+
+    def __init__(self, settings: SettingsLike, clock: Clock, *, allow_private: bool) -> None:
+        self._folder = rules_folder(settings)
+        self._clock = clock
+        self._allow_private = allow_private
+        self._known: OrderedDict[str, Proposal] = OrderedDict()
+        self._task: asyncio.Task[None] | None = None
+
+    def get(self, address: str) -> Proposal | None:
+        """Return what is known of a site. Raises :class:`ArgumentError` for an invalid address."""
+        return self._known.get(site_named(address))
+
+    def begin(self, address: str) -> Proposal:
+        """Start to look at a site. Raises :class:`ArgumentError` if it may not be looked at, or not now."""
+        site = site_named(address)
+        if not self._allow_private and is_local(site):
+            raise ArgumentError(f"{site} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)")
+        if (path := rule_path(self._folder, site)).exists():
+            raise ArgumentError(f"{site} has a rule: {path.name}")
+        for one in self._known.values():
+            if one.state == "looking" and one.site != site:
+                raise ArgumentError(f"{one.site} is being looked at; one site at a time")
+            if one.state == "looking":
+                return one
+        found = self._known[site] = Proposal(site, "looking", utc(self._clock()))
+        self._known.move_to_end(site)
+        if len(self._known) > MAX_KEPT:
+            self._known.popitem(last=False)
+        self._task = asyncio.ensure_future(self._look(found))
+        return found
+
+    async def save(self, address: str) -> str:
+        """Write the proposed rule; return the name of its file.
+
+        Raises :class:`ArgumentError` if there is no proposal, or if the rule cannot be written.
+        """
+        found = self.get(address)
+        if found is None or found.state != "found":
+            raise ArgumentError(f"no rule is proposed for {address}")
+        path = rule_path(self._folder, found.site)
+        try:
+            await asyncio.to_thread(write_new, path, found.rule)
+        except RulesError as error:
+            raise ArgumentError(str(error)) from error
+        self._known.pop(found.site, None)
+        return path.name
+
+    async def close(self) -> None:
+        """End a running crawl."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _look(self, found: Proposal) -> None:
+        found.fault = "the crawl was ended"
+        try:
+            async with asyncio.timeout(PATIENCE):
+                code, told, log = await self._run(found.site)
+            if code:
+                lines = log.decode(errors="replace").strip().splitlines()
+                found.fault = clean(lines[-1] if lines else f"exit code {code}")[:MAX_FAULT]
+            else:
+                _read(json.loads(told), found)
+        except TimeoutError:
+            found.fault = f"the site did not answer within {PATIENCE:.0f} s"
+        finally:
+            if found.state == "looking":
+                found.state = "failed"
+
+    async def _run(self, site: str) -> tuple[int, bytes, bytes]:
+        """Return the exit code, stdout and stderr of ``scrapy rules new``."""
+        command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
+        command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
+        command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
+        pipe = asyncio.subprocess.PIPE
+        with TemporaryDirectory(prefix="newsbot-look-") as place:
+            given = os.environ | {"NEWSBOT_RULES": str(self._folder), "TMPDIR": place}
+            process = await asyncio.create_subprocess_exec(
+                *command, env=given, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+            try:
+                told, log = await process.communicate()
+            finally:
+                with suppress(ProcessLookupError):  # the crawl is in the same group
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return process.returncode or 0, told, log
+
+
+def _read(document: dict[str, Any], found: Proposal) -> None:
+    """Take over what the command found."""
+    found.rule, found.articles = document["rule"], document["articles"]
+    found.sources = [FoundSource(**one) for one in document["sources"]]
+    found.samples = [
+        FoundArticle(one["url"], one["title"], from_iso(one["published_at"])) for one in document["samples"]
+    ]
+    found.state, found.fault = "found", ""

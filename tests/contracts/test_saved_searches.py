@@ -1,0 +1,229 @@
+"""Saved searches report each new article once, despite kills and failing outputs, in every storage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.alerts import saved
+from newsbot.alerts.outputs import OutputError
+from newsbot.alerts.rules import Limits, Message
+from newsbot.alerts.saved import Found, save, saved_searches
+from newsbot.alerts.watch import Options, Watch, tell
+from newsbot.errors import ArgumentError
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import MAX_NOTE
+from tests.contracts.storage_samples import make_article
+
+HOUR, DAY = 3600.0, 86400.0
+START = 1_795_000_000.0
+TAGS = {"regional": ["north.example"]}
+
+
+class Output:
+    """Records the messages it gets, unless it is unavailable."""
+
+    def __init__(self, name: str = "out") -> None:
+        self.name = name
+        self.away = False
+        self.taken: list[Found] = []
+
+    def send(self, messages: Sequence[Message | Found]) -> None:
+        if self.away:
+            raise OutputError("away")
+        self.taken += [one for one in messages if isinstance(one, Found)]
+
+    @property
+    def urls(self) -> list[list[str]]:
+        return [
+            [one.url.rpartition("/")[2].partition("?")[0] for one in told.articles] for told in self.taken
+        ]
+
+
+class Telling:
+    """Rounds of alerts over a storage."""
+
+    def __init__(self, storage: Storage, folder: Path, *outputs: Output) -> None:
+        self.storage, self.now = storage, START
+        self.frontier = SqliteFrontier(folder / "frontier.db")
+        self.outputs = outputs
+
+    def watch(self) -> Watch:
+        options = Options(
+            outputs=self.outputs,
+            limits=Limits(off=frozenset({"disk"})),
+            every=300.0,
+            folder=None,
+            tagged=lambda tag: TAGS.get(tag, []),
+        )
+        return Watch(self.storage, self.frontier, options, owner="w", clock=lambda: self.now)
+
+    def round(self, seconds: float = 300.0) -> None:
+        self.now += seconds
+        watch = self.watch()
+        deliveries = watch.look()
+        tell(deliveries)
+        watch.note(deliveries)
+
+    def store(self, name: str, text: str = "A new bridge", **fields: Any) -> None:
+        self.storage.articles.store(make_article(name, f"{text}, {name}", language="en", **fields))
+
+
+@pytest.fixture
+def output() -> Output:
+    return Output()
+
+
+@pytest.fixture
+def telling(storage: Storage, tmp_path: Path, output: Output) -> Telling:
+    return Telling(storage, tmp_path, output)
+
+
+def test_what_is_stored_after_saving_is_told_once(telling: Telling, output: Output) -> None:
+    telling.store("old")
+    save(telling.storage, "bridges", "bridges -tunnel", "at_once", START)
+    telling.store("a")
+    telling.store("tunnel", "A bridge and a tunnel")
+    telling.round()
+    telling.round()
+    assert output.urls == [["a"]]
+    telling.store("a", "The bridge again")  # a new version of a reported article
+    telling.store("b")
+    telling.round()
+    telling.round()
+    assert output.urls == [["a"], ["b"]]
+    first, second = (one.plain() for one in output.taken)
+    assert first["id"] != second["id"]
+    assert (first["search"], first["query"], first["more"]) == ("bridges", "bridges -tunnel", 0)
+    assert json.loads(json.dumps(second))["articles"][0]["title"] == "Title of b"
+    assert "Title of b" in output.taken[1].text
+
+
+def test_of_a_story_one_article_is_told_also_later(telling: Telling, output: Output) -> None:
+    save(telling.storage, "bridges", "bridge", "at_once", START)
+    telling.store("a", story="s", source="north.example")
+    telling.store("b", story="s", source="south.example")
+    telling.round()
+    telling.store("c", story="s", source="west.example")
+    telling.round()
+    assert [len(urls) for urls in output.urls] == [1]
+
+
+def test_hourly_and_daily_gather_what_came(telling: Telling, output: Output) -> None:
+    save(telling.storage, "hourly", "bridge", "hourly", START)
+    save(telling.storage, "daily", "bridge tag:regional", "daily", START)
+    save(telling.storage, "off", "bridge", "off", START)
+    telling.store("a", source="north.example")
+    telling.round()
+    telling.store("b")
+    assert output.urls == []
+    telling.round(HOUR)
+    assert output.urls == [["a", "b"]]
+    telling.store("c")
+    telling.round(HOUR / 2)
+    telling.round(DAY)
+    assert {one.search.name: urls for one, urls in zip(output.taken[1:], output.urls[1:], strict=True)} == {
+        "hourly": ["c"], "daily": ["a"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("killed", ["read", "told"])
+def test_a_kill_loses_nothing_and_what_is_repeated_has_its_id(
+    telling: Telling, output: Output, killed: str
+) -> None:
+    save(telling.storage, "bridges", "bridge", "at_once", START)
+    telling.store("a")
+    watch = telling.watch()
+    deliveries = watch.look()
+    if killed == "told":
+        tell(deliveries)
+    telling.round()
+    telling.round()
+    assert output.urls == [["a"]] * (2 if killed == "told" else 1)
+    assert len({one.id for one in output.taken}) == 1
+
+
+def test_an_output_that_is_away_gets_all_later_and_others_are_not_told_again(
+    storage: Storage, tmp_path: Path
+) -> None:
+    well, ill = Output("well"), Output("ill")
+    telling = Telling(storage, tmp_path, well, ill)
+    save(storage, "bridges", "bridge", "at_once", START)
+    ill.away = True
+    for name in "ab":
+        telling.store(name)
+        telling.round()
+    ill.away = False
+    telling.round()
+    assert well.urls == ill.urls == [["a"], ["b"]]
+    assert saved_searches(storage.notes)[0].notices == []
+
+
+def test_what_waits_is_bounded_and_counted(
+    telling: Telling, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved, "MAX_LISTED", 3)
+    monkeypatch.setattr(saved, "MAX_NOTICES", 2)
+    monkeypatch.setattr(saved, "AT_ONCE", 4)
+    save(telling.storage, "bridges", "bridge", "at_once", START)
+    output.away = True
+    for number in range(15):
+        telling.store(f"{number}")
+        telling.round()
+    (search,) = saved_searches(telling.storage.notes)
+    assert (len(search.notices), len(search.waiting), search.more) == (2, 3, 10)
+    output.away = False
+    telling.round()
+    telling.round()
+    assert sum(len(one.articles) + one.notice.more for one in output.taken) == 15
+    assert output.taken[-1].title == "bridges: 13 new articles"
+    output.away = True
+    telling.store("late")
+    telling.round()
+    telling.round(2 * DAY)
+    assert saved_searches(telling.storage.notes)[0].notices == []
+
+
+def test_a_full_search_fits_its_note(telling: Telling) -> None:
+    key = "f" * 32
+    full = replace(
+        save(telling.storage, "n" * saved.MAX_NAME, "ы" * 1000, "daily", START),
+        known=["f" * 16] * saved.REMEMBERED,
+        waiting=[key] * saved.MAX_LISTED,
+        notices=[
+            saved.Notice(n, START, [key] * saved.MAX_LISTED, 99999, {f"webhook{m}": START for m in range(4)})
+            for n in range(saved.MAX_NOTICES)
+        ],
+    )
+    assert len(json.dumps(asdict(full), ensure_ascii=False)) < MAX_NOTE
+
+
+def test_what_is_changed_keeps_what_was_told_and_what_is_wrong_is_refused(
+    telling: Telling, output: Output
+) -> None:
+    save(telling.storage, "bridges", "bridge", "at_once", START)
+    telling.store("a")
+    telling.round()
+    save(telling.storage, "bridges", "tunnel OR bridge", "at_once", START)
+    telling.store("a", "A bridge once more")
+    telling.store("b", "A tunnel")
+    telling.round()
+    assert output.urls == [["a"], ["b"]]
+    for name, query, rhythm in (
+        ("", "x", "daily"),
+        ("a\nb", "x", "daily"),
+        ("a", "🙂", "off"),
+        ("a", "x", "x"),
+    ):
+        with pytest.raises(ArgumentError):
+            save(telling.storage, name, query, rhythm, START)
+    assert saved.forget(telling.storage.notes, "bridges")
+    telling.store("c")
+    telling.round()
+    assert output.urls == [["a"], ["b"]]

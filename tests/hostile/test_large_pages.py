@@ -1,0 +1,250 @@
+"""A page of any size and form keeps nobody else waiting: it is read beside the event loop, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from newsbot.crawl.completion import CompletionQueue
+from newsbot.discovery import sections
+from newsbot.discovery.sections import PageLinks, find_links
+from newsbot.errors import DataError
+from newsbot.extraction import parse_html
+from newsbot.extraction.fields import author_marks
+from newsbot.extraction.fields.dates import visible
+from newsbot.extraction.page import parse
+from newsbot.items import Kind, Where
+from newsbot.pipelines import near
+from newsbot.spiders import reading
+from newsbot.spiders.reading import Reader
+from tests.builders import Desk, make_request, make_response
+from tests.crawls import article_html
+
+HOME = "https://news.test/"
+STORY = "https://news.test/2026/11/18/rain-closes-the-lower-road.html"
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+HEAVY = ("parse_html", "read_page", "PageLinks", "find_sources", "find_sections", "next_page")
+LINKS = 1000
+
+
+def noting(calls, real):
+    """Return ``real`` with a note of the first argument of each call."""
+
+    def call(first, *more):
+        calls.append(first)
+        return real(first, *more)
+
+    return call
+
+
+def front(links=LINKS):
+    stories = "".join(
+        f"<p><a href='/2026/11/18/a-long-story-{n}'>A long story about rain {n}</a></p>" for n in range(links)
+    )
+    return f"<html><body><nav><a href='/sport/'>Sport</a></nav><main>{stories}</main></body></html>"
+
+
+@pytest.fixture
+def make_desk(tmp_path):
+    """Makes desks with data of their own."""
+    desks: list[Desk] = []
+
+    def make():
+        folder = tmp_path / str(len(desks))
+        folder.mkdir()
+        desks.append(Desk(folder, {"news.test": "domain: news.test\narticle: [^/2026/]\n"}, {}))
+        return desks[-1]
+
+    yield make
+    for desk in desks:
+        desk.crawl.close()
+
+
+@pytest.fixture
+def desk(make_desk):
+    return make_desk()
+
+
+@pytest.fixture
+def reader(desk):
+    return Reader(desk.crawl, obeys_noindex=True)
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """The threads in which the heavy functions ran, by the function's name."""
+    ran: dict[str, set[threading.Thread]] = {}
+
+    def noting_thread(name, real):
+        def call(*given, **more):
+            ran.setdefault(name, set()).add(threading.current_thread())
+            return real(*given, **more)
+
+        return call
+
+    for name in HEAVY:
+        monkeypatch.setattr(reading, name, noting_thread(name, getattr(reading, name)))
+    return ran
+
+
+def seen(visit):
+    return visit.page, visit.events, visit.rights, visit.next_page, visit.outcome, visit.no_article
+
+
+PAGES = {
+    "article": (STORY, Kind.ARTICLE, Where.FEED, article_html(1)),
+    "no article": (HOME, Kind.ARTICLE, Where.ARGUMENT, front()),
+    "not HTML": (STORY, Kind.ARTICLE, Where.FEED, '{"a": 1}'),
+    "empty": (STORY, Kind.ARTICLE, Where.FEED, " "),
+    "noindex": (STORY, Kind.ARTICLE, Where.FEED, "<meta name=robots content=noindex>" + article_html(1)),
+    "home page": (HOME, Kind.SECTION, Where.SEED, front()),
+    "nofollow": (HOME, Kind.SECTION, Where.SEED, "<meta name=robots content=nofollow>" + front()),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_in_a_thread_with_the_same_outcome(make_desk, threads, name):
+    url, kind, where, text = PAGES[name]
+    results = []
+    for ahead in (False, True):
+        desk = make_desk()
+        reader = Reader(desk.crawl, obeys_noindex=True)
+        visit = desk.visit(url, kind, where=where)
+        response = make_response(make_request(visit), text, 200, HTML)
+        if ahead:
+            threads.clear()
+            asyncio.run(reader.parse_ahead(response, visit))
+            assert visit.parsed is not None
+        results.append((list(reader.read(response, visit)), seen(visit)))
+    assert results[0] == results[1]
+    assert threading.main_thread() not in set().union(*threads.values())
+    assert ("parse_html" in threads) == (name != "not HTML")
+
+
+def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
+    may_go_on, real = threading.Event(), parse_html
+
+    def waiting(*given):
+        assert may_go_on.wait(60)
+        return real(*given)
+
+    monkeypatch.setattr(reading, "parse_html", waiting)
+
+    async def both():
+        visits = [desk.visit(STORY, where=Where.FEED), desk.visit(HOME, Kind.SECTION, where=Where.SEED)]
+        work = [
+            asyncio.ensure_future(reader.parse_ahead(make_response(make_request(one), text, 200, HTML), one))
+            for one, text in zip(visits, (article_html(1), front()), strict=True)
+        ]
+        await asyncio.sleep(0)  # this coroutine would not come back if the loop were held
+        may_go_on.set()
+        await asyncio.gather(*work)
+        return [one.parsed.result() for one in visits]
+
+    story, home = asyncio.run(both())
+    assert story.article is not None
+    assert home.links_count == LINKS + 1
+
+
+def test_an_unchanged_section_is_not_read(desk, reader):
+    for known in (False, True):
+        visit = desk.visit(HOME, Kind.SECTION, where=Where.SEED)
+        response = make_response(make_request(visit), front(), 200, HTML)
+        asyncio.run(reader.parse_ahead(response, visit))
+        assert (visit.parsed is None) == known
+        list(reader.read(response, visit))
+        visit.outcome.status = 200
+        desk.crawl.completion.settle(visit)
+
+
+@pytest.mark.parametrize(("kind", "where"), [(Kind.SECTION, Where.SEED), (Kind.ARTICLE, Where.ARGUMENT)])
+def test_links_and_sections_of_a_home_page_share_one_walk(desk, reader, monkeypatch, kind, where):
+    walks: list[object] = []
+    real = sections._anchors
+    monkeypatch.setattr(sections, "_anchors", noting(walks, real))
+    visit = desk.visit(HOME, kind, where=where)
+    named, found = reader.read(make_response(make_request(visit), front(), 200, HTML), visit)
+    assert [link.url for link in named.links] == [f"{HOME}sport/"]
+    assert len(found.links) == LINKS + 1
+    assert len(walks) == 1
+
+
+def test_links_that_are_considered_are_bounded(monkeypatch):
+    tree = parse_html(front(15_000).encode())
+    looked_at: list[object] = []
+    real = sections.text_of
+    monkeypatch.setattr(sections, "text_of", noting(looked_at, real))
+    page = PageLinks(tree, HOME)
+    assert len(looked_at) == sections._MAX_SEEN
+    assert page.find() == find_links(tree, HOME)
+    assert len(page.find(menus=True)) == sections.MAX_LINKS
+
+
+def test_elements_that_are_considered_are_bounded(monkeypatch):
+    box = b"<div class='date author'>12.12.</div>"
+    tree = parse_html(b"<html><body><h1>Rain</h1>" + box * 100_000)
+    assert sum(1 for _ in tree.iter()) <= parse.MAX_TAGS
+    assert len(visible._DATED(tree)) == visible.MAX_ELEMENTS
+    checked: list[object] = []
+    real = author_marks._is_sure
+    monkeypatch.setattr(author_marks, "_is_sure", noting(checked, real))
+    author_marks.author_marks(tree)
+    assert len(checked) == author_marks.MAX_LOOKED_AT
+
+
+def page_of_links(desk, reader):
+    visit = desk.visit(HOME, Kind.SECTION, where=Where.SEED)
+    visit.outcome.status = 200
+    visit.found = list(reader.read(make_response(make_request(visit), front(), 200, HTML), visit))
+    return visit
+
+
+def entries(desk):
+    urls = [f"{HOME}sport/", *(f"{HOME}2026/11/18/a-long-story-{n}" for n in range(LINKS))]
+    keys = [desk.entry(url).fingerprint for url in urls]
+    return {key: (one.url, one.kind, one.data) for key in keys if (one := desk.context.frontier.entry(key))}
+
+
+def test_links_of_a_page_are_queued_in_pieces_as_they_are_at_once(make_desk):
+    found = []
+    for seconds in (60.0, 0.0):
+        desk = make_desk()
+        crawl = desk.crawl
+        queue = CompletionQueue(desk.crawler, desk.context, crawl.scope, crawl.completion, crawl.reachability)
+        queue.add(page_of_links(desk, Reader(crawl, obeys_noindex=True)))
+        pieces = 0
+        while queue:
+            queue.settle(seconds)
+            pieces += 1
+        assert (pieces > 10) == (seconds == 0.0)
+        found.append((entries(desk), desk.stat("links/new"), desk.stat("links/found")))
+    assert found[0] == found[1]
+    assert len(found[0][0]) > LINKS / 2
+
+
+def test_no_link_is_lost_when_a_backend_fails_between_two_pieces(desk, reader, monkeypatch):
+    visit = page_of_links(desk, reader)
+    real = desk.context.frontier.add
+    calls: list[object] = []
+
+    def failing(*given, **more):
+        calls.append(given)
+        if len(calls) == 4:
+            raise DataError("away")
+        return real(*given, **more)
+
+    monkeypatch.setattr(desk.context.frontier, "add", failing)
+    with pytest.raises(DataError):
+        desk.crawl.completion.settle(visit)
+    some = len(entries(desk))
+    assert desk.crawl.completion.settle(visit)
+    assert len(entries(desk)) > some
+    assert visit.found == []
+
+
+@pytest.mark.parametrize("letters", [near.LONG - 1, near.LONG])
+def test_long_texts_are_compared_in_a_thread(letters):
+    thread = asyncio.run(near._aside(letters, threading.current_thread))
+    assert (thread is threading.main_thread()) == (letters < near.LONG)

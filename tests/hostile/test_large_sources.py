@@ -1,0 +1,100 @@
+"""A sitemap of 50,000 links does not block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from newsbot.crawl.completion import CompletionQueue
+from newsbot.discovery.sitemap_types import SitemapError
+from newsbot.items import Kind, Where
+from newsbot.spiders import reading
+from newsbot.spiders.reading import Reader
+from tests.builders import make_request, make_response
+from tests.newssite import sitemap_xml
+
+LINKS = 2000
+URL = "https://news.test/sitemap.xml"
+TODAY = "2026-11-18"
+
+
+@pytest.fixture
+def reader(desk):
+    return Reader(desk.crawl, obeys_noindex=True)
+
+
+def answer(desk, visit, text=None):
+    pages = {f"https://news.test/2026/11/18/a-long-story-{n}": TODAY for n in range(LINKS)}
+    return make_response(make_request(visit), sitemap_xml(pages) if text is None else text)
+
+
+def parse(reader, response, visit):
+    """Return how often other tasks ran while the source was parsed."""
+
+    async def both() -> int:
+        turns = 0
+        work = asyncio.ensure_future(reader.parse_ahead(response, visit))
+        while not work.done():
+            turns += 1
+            await asyncio.sleep(0)
+        await work
+        return turns
+
+    return asyncio.run(both())
+
+
+def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader):
+    visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
+    response = answer(desk, visit)
+    assert len(response.body) > reading.LARGE
+    assert parse(reader, response, visit) > 5
+    assert visit.parsed is not None
+    (found,) = reader.read(response, visit)
+    assert len(found.links) == LINKS
+
+
+def test_a_fault_of_a_large_sitemap_is_noted_as_that_of_a_small_one(desk, reader):
+    visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
+    response = answer(desk, visit, "<html><body>" + "x" * reading.LARGE)
+    parse(reader, response, visit)
+    assert visit.parsed is not None
+    with pytest.raises(SitemapError):
+        visit.parsed.result()
+    assert list(reader.read(response, visit)) == []
+    assert visit.outcome.error is not None
+    assert visit.outcome.error.startswith("sitemap_")
+
+
+def test_an_unchanged_or_small_one_is_not_parsed_ahead(desk, reader):
+    visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
+    parse(reader, answer(desk, visit, sitemap_xml({"https://news.test/a": TODAY})), visit)
+    assert visit.parsed is None
+    response = answer(desk, visit)
+    list(reader.read(response, visit))
+    visit.outcome.status = 200
+    desk.crawl.completion.settle(visit)
+    again = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
+    parse(reader, answer(desk, again), again)
+    assert again.parsed is None
+
+
+def test_links_are_queued_in_pieces_and_those_behind_do_not_wait(desk, reader):
+    crawl = desk.crawl
+    queue = CompletionQueue(desk.crawler, desk.context, crawl.scope, crawl.completion, crawl.reachability)
+    visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
+    visit.found = list(reader.read(answer(desk, visit), visit))
+    visit.outcome.status = 200
+    small = desk.visit("https://news.test/section/", Kind.SECTION, where=Where.SEED)
+    small.outcome.status = 200
+    queue.add(visit)
+    queue.add(small)
+    pieces = 0
+    while queue:
+        queue.settle(0.0)
+        pieces += 1
+        if pieces == 2:
+            assert desk.context.frontier.known([small.lease.entry.fingerprint])
+    assert pieces > 5
+    counts = desk.context.frontier.counts()
+    assert (counts["leased"], counts["pending"]) == (0, LINKS)

@@ -1,0 +1,139 @@
+"""Hosts that never answer take only a few slots, even if there are many of them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.demoweb.messages import Answer, Request
+from newsbot.crawl.slots import SLOW, SMALLEST, Slots
+from newsbot.frontier.base import Entry, Lease
+from newsbot.items import Kind
+from newsbot.urls import fingerprint
+from tests.builders import ManualClock
+from tests.crawls import World, feed_xml
+from tests.mockserver import MockServer
+from tests.newssite import XML, serve
+
+TOTAL = 32
+
+
+def lease(host: str, *, by: str = "lister.test") -> Lease:
+    url = f"http://{host}/a"
+    entry = Entry(
+        url=url,
+        fingerprint=fingerprint(url),
+        host=host,
+        kind=Kind.ARTICLE,
+        data={"source": host, "referrer": f"http://{by}/feed"},
+    )
+    return Lease(entry=entry, owner="o", token=url, deadline=0.0, attempts=0)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def slots(clock: ManualClock) -> Slots:
+    return Slots(TOTAL, clock)
+
+
+@pytest.mark.parametrize("form", ["s{}.silent.test", "silent{}.test"])
+def test_what_one_domain_or_one_page_leads_to_gets_few_slots_and_fewer(
+    slots: Slots, clock: ManualClock, form: str
+) -> None:
+    taken = [one for n in range(100) if slots.take(one := lease(form.format(n)))]
+    assert len(taken) == TOTAL // 4
+    clock.now += SLOW
+    for one in taken:
+        slots.end(one, answered=False)
+    assert sum(slots.take(lease(form.format(n))) for n in range(100)) == SMALLEST
+    accept = slots.accepting(None)
+    assert accept is not None
+    assert not accept(form.format(50))
+    assert accept("honest.test")
+
+
+def test_quick_answers_earn_slots(slots: Slots) -> None:
+    for _ in range(TOTAL):
+        one = lease("honest.test", by="honest.test")
+        assert slots.take(one)
+        slots.end(one, answered=True)
+    flying = [replace(lease("honest.test", by="honest.test"), token=str(n)) for n in range(TOTAL + 1)]
+    assert [slots.take(one) for one in flying] == [True] * TOTAL + [False]
+
+
+def test_leases_of_one_call_share_a_token_and_all_their_slots_come_back(slots: Slots) -> None:
+    for _ in range(TOTAL):
+        flying = [replace(lease(f"{n}.one.test"), token="of one call in Redis") for n in range(SMALLEST)]
+        assert all(slots.take(one) for one in flying)
+        for one in flying:
+            slots.end(one, answered=True)
+    assert slots.accepting(None) is None
+
+
+def test_one_call_takes_no_more_hosts_of_a_domain_than_there_is_room_for(slots: Slots) -> None:
+    while slots.take(lease("full.test", by="full.test")):
+        pass
+    assert slots.take(lease("a.wide.test", by="wide.test"))
+    accept = slots.accepting(lambda host: host != "b.wide.test")
+    assert accept is not None
+    taken = [host for host in "abcdefghij" if accept(f"{host}.wide.test")]
+    assert taken == list("acdefgh")
+
+
+def test_an_honest_site_is_read_beside_hundreds_of_silent_hosts(site: MockServer, world: World) -> None:
+    number = 40
+    silent = [f"http://s{n}.silent.test/a" for n in range(200)]
+    silent += [f"http://silent{n}.test/a" for n in range(200)]
+    for url in silent:
+        site.page(url.removesuffix("a") + "robots.txt", lambda _: Answer(delay=600.0))
+    site.page("http://lister.test/feed.xml", feed_xml(silent), headers=XML)
+    world.rule("lister.test", "domain: lister.test\nfeeds: http://lister.test/feed.xml\n")
+    serve(site, world, number, host="victim.test")
+    process = world.start()
+    try:
+        end = time.monotonic() + 90
+        while len([path for path in site.seen("victim.test") if path.startswith("/story/")]) < number:
+            assert time.monotonic() < end, "the silent hosts take all slots"
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def busy(_: Request) -> Answer:
+    return Answer(status=503)
+
+
+def limited(_: Request) -> Answer:
+    return Answer(status=429, headers={"Retry-After": "3600"})
+
+
+def broken(_: Request) -> Answer:
+    return Answer(hang_up=True)
+
+
+FAULTS = {"busy.test": busy, "limited.test": limited, "broken.test": broken}
+
+
+def test_addresses_chosen_for_their_faults_do_not_make_a_site_rest(site: MockServer, world: World) -> None:
+    """Another site lists these URLs before the site's own feed is read."""
+    number, chosen = 6, []
+    for place, (host, fault) in enumerate(FAULTS.items()):
+        serve(site, world, number, host=host, first=place * number)
+        urls = [f"http://{host}/story/faulty-{n}" for n in range(30)]
+        for url in urls:
+            site.page(url, fault)
+        chosen += urls
+    site.page("http://lister.test/feed.xml", feed_xml(chosen), headers=XML)
+    world.rule("lister.test", "domain: lister.test\nfeeds: http://lister.test/feed.xml\n")
+    for name in ("lister.test", *FAULTS):
+        assert world.crawl("-a", f"sites={name}", "-s", "CLOSESPIDER_TIMEOUT=30").code == 0
+    found = Counter(article.source for article in world.articles())
+    assert found == dict.fromkeys(FAULTS, number)

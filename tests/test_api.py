@@ -1,0 +1,177 @@
+"""The Python interface: the public names of ``import newsbot``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+import newsbot
+from newsbot.errors import ArgumentError, UserError
+from tests.crawls import ROOT, article_html
+from tests.newssite import HOST, serve
+from tests.scrapydserver import copy_project
+
+
+@pytest.fixture
+def environment(site, world, monkeypatch):
+    """Set the process environment to that of the world, because crawls in Python read it."""
+    for name, value in world.environment().items():
+        monkeypatch.setenv(name, value)
+    return {"NEWSBOT_RULES": str(world.rules), "NEWSBOT_RETRY_SCALE": 0.05}
+
+
+def test_a_text_is_read_as_its_bytes_are_whatever_the_page_declares():
+    html = article_html(3, title="Größe der Brücke", head="<meta charset=windows-1251>")
+    article = newsbot.extract(html, f"{HOST}/story/3")
+    assert article is not None
+    assert article.title == "Größe der Brücke"
+    assert article == newsbot.extract(html.replace("windows-1251", "utf-8").encode(), f"{HOST}/story/3")
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "/story/1", "ftp://news.test/1", "https://"])
+def test_a_bad_address_is_refused(url):
+    with pytest.raises(ValueError, match="URL"):
+        newsbot.extract(article_html(1), url)
+
+
+def test_an_article_survives_its_mapping_through_json():
+    article = newsbot.extract(article_html(1), f"{HOST}/story/1")
+    assert article is not None
+    row = json.loads(json.dumps(article.to_dict()))
+    assert newsbot.Article.from_dict({**row, "from_a_later_version": 1}) == article
+
+
+def test_markdown_has_headings_quotes_and_lists_and_nothing_by_accident():
+    article = newsbot.Article(
+        url="https://news.test/1",
+        canonical_url="https://news.test/1",
+        source="news.test",
+        title="Prices *up* by 3 %",
+        authors=["Ann Lee"],
+        text="Intro\nThe reasons\n1. not a list\n# not a heading\nSaid she\nFirst point",
+        structure={"heading": [1], "quote": [4], "item": [5]},
+    )
+    assert article.to_markdown() == (
+        "# Prices \\*up\\* by 3 %\n\nAnn Lee\n\n<https://news.test/1>\n\nIntro\n\n## The reasons\n\n"
+        "1\\. not a list\n\n\\# not a heading\n\n> Said she\n\n- First point\n"
+    )
+
+
+def test_a_crawl_yields_articles_and_a_second_one_only_new_ones(site, world, environment):
+    serve(site, world, 3)
+    crawl = newsbot.crawl(["news.test"], data=world.data, settings=environment)
+    assert {article.url for article in crawl} == {f"{HOST}/story/{n}" for n in range(3)}
+    assert list(newsbot.crawl("news.test", data=world.data, settings=environment)) == []
+    with closing(newsbot.open_storage(world.data)) as storage:
+        assert storage.articles.count() == 3
+
+
+def test_a_crawl_ends_with_its_iterator(site, world, environment):
+    serve(site, world, 30)
+    crawl = newsbot.crawl(["news.test"], settings=environment)
+    assert next(crawl).source == "news.test"
+    crawl.close()
+    assert not world.data.exists()
+
+
+def test_a_site_without_a_rule_is_read_from_its_home_page(site, world, environment):
+    url = "http://fresh.test/2026/11/20/council-talks-about-the-old-bridge/"
+    site.page(url, article_html(1))
+    assert [article.url for article in newsbot.crawl(url, settings=environment)] == [url]
+
+
+def test_faults_are_errors_with_the_text_of_the_crawl(site, world, environment):
+    with pytest.raises(ArgumentError, match="at least one site"):
+        newsbot.crawl([])
+    with pytest.raises(ArgumentError, match="did you mean 'since'"):
+        next(newsbot.crawl("news.test", settings=environment, sinse="7d"))
+    (world.folder / "file").write_text("")
+    with pytest.raises(UserError, match="file"):
+        next(newsbot.crawl(f"{HOST}/", data=world.folder / "file", settings=environment))
+
+
+def run(world, *words, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", "article", *words],
+        cwd=ROOT,
+        env=world.environment(),
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **more,
+    )
+
+
+def test_the_command_reads_an_address_a_file_and_standard_input(site, world, tmp_path):
+    site.page(f"{HOST}/2026/11/20/council-talks-about-the-old-bridge/", article_html(1))
+    fetched = run(world, f"{HOST}/2026/11/20/council-talks-about-the-old-bridge/", "--format", "md")
+    assert fetched.stdout.decode().startswith("# Council story number 1 about the bridge\n"), fetched.stderr
+    page = tmp_path / "page.html"
+    page.write_text(article_html(1))
+    assert "Council story" in json.loads(run(world, str(page), "--format", "json").stdout)["title"]
+    assert run(world, "-", input=page.read_bytes()).stdout.startswith(b"Council story number 1")
+    assert not world.data.exists()
+
+
+def test_the_command_says_why_there_is_no_article(site, world, tmp_path):
+    site.page(f"{HOST}/gone/", "gone", status=404)
+    gone = run(world, f"{HOST}/gone/")
+    assert gone.returncode == 1
+    assert b"404" in gone.stderr
+    empty = tmp_path / "page.html"
+    empty.write_text("<p>short")
+    said = run(world, str(empty))
+    assert (said.returncode, said.stderr.count(b"\n")) == (1, 1)
+    assert b"not an article (" in said.stderr
+    assert run(world, str(tmp_path / "absent.html")).returncode == 2
+
+
+def test_the_examples_of_the_docs_run(capsys):
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs/python.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), {})
+    assert "# Bridge over the Fenland closed for a week" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the installed package, without its requirements."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = copy_project(folder, "http://127.0.0.1:1/")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(folder / "site"), str(source)], check=True, timeout=120)
+    return folder / "site"
+
+
+def test_an_installed_package_has_its_rules_types_and_requirements(installed, tmp_path):
+    code = "import newsbot; print(newsbot.__file__); print(len(newsbot.api.open_rules({})))"
+    code = f"import newsbot.api; {code}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    place, rules = done.stdout.split()
+    assert place == str(installed / "newsbot/__init__.py")
+    assert int(rules) > 50
+    assert (installed / "newsbot/py.typed").exists()
+    metadata = next(installed.glob("newsbot-*.dist-info/METADATA")).read_text()
+    wanted = [
+        line.split(">")[0]
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if line[:1].isalnum()
+    ]
+    for name in wanted:
+        assert re.search(rf"^Requires-Dist: {re.escape(name)}\b", metadata, re.MULTILINE), name

@@ -1,0 +1,117 @@
+"""Crawls that reach no host: one line reports it within seconds, and nothing is postponed."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from benchmarks.demoweb.messages import Answer
+from newsbot.backends import open_frontier
+from newsbot.crawl.reachability import ENOUGH, MANY, Reachability
+from tests.crawls import World
+from tests.newssite import serve
+from tests.servers import free_port
+
+SITES = [f"site{number}.test" for number in range(6)]
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """A world without a web: its host names do not resolve."""
+    world = World(tmp_path, None)
+    for site in SITES:
+        world.rule(site, f"domain: {site}\nfeeds: http://{site}/feed.xml\n")
+    return world
+
+
+def due_now(world) -> int:
+    frontier = open_frontier({"NEWSBOT_DATA": str(world.data)})
+    try:
+        return frontier.outlook(horizon=time.time()).pending
+    finally:
+        frontier.close()
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({}, "is there a network? Behind a proxy set http_proxy and https_proxy."),
+        (
+            {"proxy": "http://secret:word@127.0.0.1:{port}"},
+            "is the proxy 127.0.0.1 right (http_proxy, https_proxy)?",
+        ),
+    ],
+)
+def test_one_line_says_that_no_host_can_be_reached(alone, environment, told):
+    proxy = environment.get("proxy", "").format(port=free_port())
+    proxies = {"http_proxy": proxy, "https_proxy": proxy} if proxy else {}
+    crawl = alone.crawl("-L", "ERROR", **proxies)
+    assert crawl.code == 1
+    (line,) = crawl.err.splitlines()
+    assert line.startswith("no host could be reached, ")
+    assert told in line
+    assert line.endswith("No page was put off. To try newsbot without a network: scrapy demo")
+    assert "word" not in line
+    assert crawl.stats["finish_reason"] == "no_network"
+    assert due_now(alone) == len(SITES)
+    assert alone.page("http://site0.test/feed.xml").failures == 0
+
+
+def test_private_addresses_name_the_setting(alone):
+    urls = [f"http://127.0.0.{number}/feed.xml" for number in range(1, 5)]
+    crawl = alone.crawl("-a", f"feeds={','.join(urls)}", "-L", "ERROR")
+    assert crawl.code == 1
+    (line,) = crawl.err.splitlines()
+    assert "4 sites with private addresses only" in line
+    assert "NEWSBOT_ALLOW_PRIVATE=1 allows them" in line
+    one = alone.crawl("-a", "url=http://localhost:8000/")
+    assert one.code == 1
+    assert "no host was asked: 1 site with private addresses only" in one.err
+    assert "read them with" not in one.err
+
+
+def test_a_single_site_that_is_down_is_tried_again_and_written_down(alone):
+    crawl = alone.crawl("-a", f"sites={SITES[0]}")
+    assert crawl.code == 0
+    assert crawl.stat("frontier/nacked") >= 1
+    assert alone.page(f"http://{SITES[0]}/feed.xml").failures >= 1
+    assert "no host could be reached, 1 site asked" in crawl.err
+
+
+def test_sites_that_are_down_are_blamed_as_soon_as_another_answers(site, world):
+    serve(site, world, 2)
+    for name in SITES:
+        site.page(f"http://{name}/robots.txt", lambda _: Answer(hang_up=True))
+        world.rule(name, f"domain: {name}\nfeeds: http://{name}/feed.xml\n")
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    assert len(world.articles()) == 2
+
+
+def test_the_doubt_ends_with_the_first_answer_and_with_too_few_sites():
+    reach = Reachability()
+    assert not reach.in_doubt
+    for number in range(MANY):
+        assert (reach.is_ours, reach.enough_tried) == (number >= ENOUGH, False)
+        reach.failed(f"a{number}.test", "dns")
+        reach.failed(f"a{number}.test", "timeout")
+    assert (reach.is_ours, reach.enough_tried) == (True, True)
+    assert f"{MANY} sites asked (timeout {MANY})" in (reach.fault or "")
+    reach.believe()
+    assert not reach.in_doubt
+    reach.answered()
+    reach.failed("b.test", "dns")
+    assert (reach.in_doubt, reach.fault) == (False, None)
+
+
+def test_many_dead_sites_before_one_that_lives_do_not_end_the_crawl(site, world):
+    """All of them are queued before anything is decided, in the order of names."""
+    serve(site, world, 2)
+    for number in range(ENOUGH + 2):
+        name = f"a{number}.test"
+        world.rule(name, f"domain: {name}\nfeeds: http://{name}/feed.xml\n")
+        site.page(f"http://{name}/robots.txt", lambda _: Answer(hang_up=True))
+    crawl = world.crawl("-s", "CONCURRENT_REQUESTS=1")
+    assert crawl.code == 0, crawl.err
+    assert len(world.articles()) == 2

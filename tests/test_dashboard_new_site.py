@@ -1,0 +1,211 @@
+"""A site is added from the browser: a look at it, the proposed rule, and the file that is written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import jsonschema
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.server import DemoServer, this_hour
+from newsbot.clock import system_clock
+from newsbot.errors import ArgumentError
+from newsbot.rules.load import read_files
+from newsbot.web.dashboard.proposals import Proposals, site_named
+from tests.browser import check_access, chromium
+from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
+from tests.mockserver import MockServer
+from tests.test_dashboard_api import answer_schema
+
+SITE = "gazeta.demo.example"
+PATIENCE = 180
+"""Seconds for a small crawl on a busy machine."""
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
+    """A small web with the site."""
+    with DemoServer(tmp_path / "web", articles=120, now=this_hour()) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("NEWSBOT_RETRY_SCALE", "0.05")
+        yield server
+
+
+def ready(folder: Path, web: DemoServer) -> dict[str, object]:
+    settings = settings_of(folder)
+    shutil.copy(web.rules / "_defaults.yaml", folder / "rules")
+    return settings
+
+
+def log_in(page: Page) -> None:
+    page.goto("/login")
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+
+
+def folders(place: Path) -> set[str]:
+    return {one.name for one in place.iterdir()}
+
+
+def test_a_person_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
+    file = tmp_path / "rules" / f"{SITE}.yaml"
+    with served(ready(tmp_path, web), token=TOKEN) as home, chromium() as browser:
+        page = browser.new_context(base_url=home, bypass_csp=True).new_page()
+        page.goto("/sources")
+        page.get_by_role("link", name="Add a site").click()
+        expect(page.locator("main")).to_contain_text("Log in to add a site")
+        check_access(page)
+        log_in(page)
+        page.goto("/sources/new")
+        check_access(page)
+        page.get_by_label("Address of a site").fill(f"http://www.{SITE}/sport/")
+        page.get_by_role("button", name="Look at it").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Looking at {SITE}")
+        expect(page.get_by_role("status")).to_contain_text("A small crawl of the site began")
+        check_access(page)
+        expect(page.get_by_role("heading", level=1)).to_have_text(
+            f"A rule for {SITE}", timeout=1000 * PATIENCE
+        )  # the page refreshes itself
+        check_access(page)
+        expect(page.get_by_role("row", name=f"feed http://{SITE}/rss.xml")).to_be_visible()
+        assert page.locator("ul.elsewhere li").count() > 2
+        expect(page.locator("pre")).to_contain_text(f"domain: {SITE}")
+        assert not file.exists()
+        page.get_by_role("button", name="Save this rule").click()
+        page.wait_for_url(f"**/sources/{SITE}*")
+        expect(page.get_by_role("status")).to_contain_text(f"{SITE}.yaml is written")
+        expect(page.locator("main")).to_contain_text(f"rule: {SITE}.yaml")
+        loaded = read_files([file])
+        assert loaded.problems == []
+        (rule,) = loaded.rules
+        assert rule.feeds == (f"http://{SITE}/rss.xml",)
+        assert rule.language == "ru"
+        page.goto("/sources/new")
+        page.get_by_label("Address of a site").fill(SITE)
+        page.get_by_role("button", name="Look at it").click()
+        expect(page.locator("main")).to_contain_text(f"{SITE} has a rule: {SITE}.yaml")
+
+
+def test_no_script_is_needed_and_a_site_without_articles_says_why(tmp_path: Path, web: DemoServer) -> None:
+    with served(ready(tmp_path, web), token=TOKEN) as home, chromium() as browser:
+        page = browser.new_context(base_url=home, java_script_enabled=False).new_page()
+        log_in(page)
+        page.goto("/sources/new")
+        page.get_by_label("Address of a site").fill("nowhere.demo.example")
+        page.get_by_role("button", name="Look at it").click()
+        heading, end = page.get_by_role("heading", level=1), time.monotonic() + PATIENCE
+        while heading.text_content() == "Looking at nowhere.demo.example":
+            assert time.monotonic() < end
+            page.wait_for_timeout(500)
+            page.get_by_role("link", name="Look again").click()
+        expect(heading).to_have_text("No rule for nowhere.demo.example")
+        expect(page.get_by_role("alert")).to_contain_text("no article was found (last fault: ")
+        expect(page.get_by_label("Address of a site")).to_have_value("nowhere.demo.example")
+    assert [one.name for one in (tmp_path / "rules").iterdir() if "nowhere" in one.name] == []
+
+
+def test_programs_ask_for_it_by_the_api(tmp_path: Path, web: DemoServer) -> None:
+    file = tmp_path / "rules" / f"{SITE}.yaml"
+
+    async def look(visitor: Visitor) -> None:
+        answer, text = await visitor.post("/api/actions/add_site", {"site": SITE}, **BEARER)
+        assert (answer.status, json.loads(text)["error"]) == (400, f"no rule is proposed for {SITE}")
+        answer, _ = await visitor.post("/api/actions/propose", {"site": SITE}, **BEARER)
+        assert answer.status == 200
+        answer, text = await visitor.post("/api/actions/propose", {"site": "b.example"}, **BEARER)
+        assert (answer.status, "one site at a time" in text) == (400, True)
+        state, end = {"state": "looking"}, time.monotonic() + PATIENCE
+        while state["state"] == "looking":
+            assert time.monotonic() < end
+            await asyncio.sleep(0.2)
+            state = json.loads((await visitor.get(f"/api/proposal?site={SITE}"))[1])
+        assert (state["state"], state["fault"]) == ("found", "")
+        jsonschema.Draft202012Validator(answer_schema("proposal")).validate(state)
+        answer, text = await visitor.post("/api/actions/add_site", {"site": SITE}, **BEARER)
+        assert json.loads(text)["verdict"] == "added"
+        assert file.read_text() == state["rule"]
+        answer, _ = await visitor.get(f"/api/proposal?site={SITE}")
+        assert answer.status == 404
+        assert SITE in [one["site"] for one in json.loads((await visitor.get("/api/sources"))[1])]
+
+    visit(ready(tmp_path, web), look, token=TOKEN)
+
+
+def test_nobody_makes_the_server_ask_without_the_token_or_in_the_private_network(
+    tmp_path: Path, site: MockServer
+) -> None:
+    async def look(visitor: Visitor) -> None:
+        address = site.url("/")
+        for path in ("/do/propose", "/api/actions/propose"):
+            answer, _ = await visitor.post(path, {"site": address})
+            assert answer.status == 401
+            answer, text = await visitor.post(path, {"site": address}, **BEARER)
+            assert answer.status == 400
+            assert "is not a public address" in text
+            answer, _ = await visitor.post(path, {"site": "http://router.lan/"}, **BEARER)
+            assert answer.status == 400
+
+    visit(settings_of(tmp_path), look, token=TOKEN)
+    assert site.seen() == []
+
+
+def test_a_crawl_ends_with_the_server(
+    tmp_path: Path, site: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, left = Event(), Event()
+
+    def hang(_request: Request) -> Answer:
+        asked.set()
+        left.wait(PATIENCE)
+        return Answer()
+
+    site.page("/robots.txt", hang)
+    for name, value in site.proxy_env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    settings = settings_of(tmp_path)
+    before = folders(tmp_path)
+
+    async def whole() -> None:
+        proposals = Proposals(settings, system_clock, allow_private=False)
+        found = proposals.begin("slow.example")
+        assert proposals.begin("https://slow.example/x") is found
+        assert await asyncio.to_thread(asked.wait, PATIENCE)
+        assert folders(tmp_path) > before
+        await proposals.close()
+        assert (found.state, found.fault) == ("failed", "the crawl was ended")
+
+    try:
+        asyncio.run(whole())
+    finally:
+        left.set()
+    assert folders(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("address", "site"),
+    [
+        ("https://www.example.org/news?x=1", "example.org"),
+        ("Example.ORG", "example.org"),
+        ("http://правда.рф:8080/", "xn--80aafi6cg.xn--p1ai"),
+    ],
+)
+def test_an_address_names_its_site(address: str, site: str) -> None:
+    assert site_named(address) == site
+
+
+@pytest.mark.parametrize("address", ["", "--logfile=x", "https://-s/", "http://", "ftp://example.org", "a b"])
+def test_what_names_no_site_is_refused(address: str) -> None:
+    with pytest.raises(ArgumentError, match="is not the address of a site"):
+        site_named(address)

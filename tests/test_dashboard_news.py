@@ -1,0 +1,152 @@
+"""The front page and the pages of an article and a story in a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from newsbot import backends
+from newsbot.clock import utc
+from newsbot.search.index import Told
+from newsbot.text.differences import word_changes
+from newsbot.web.dashboard.articles import blocks
+from newsbot.web.dashboard.news import weight
+from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
+from tests.browser import chromium
+from tests.dashboarddata import fill, make_article, tell
+from tests.dashboards import served, settings_of
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+PROSE = "https://prose.test/long"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    settings = settings_of(tmp_path_factory.mktemp("news"))
+    fill(settings)
+    tell(settings)
+    storage = backends.open_storage(settings)
+    text = "\n".join(["Opening words. " * 30, "What came then", "said one", "said two", "- a", "End."])
+    structure = {"heading": [1], "quote": [2, 3], "item": [4]}
+    fields = {"url": PROSE, "canonical_url": PROSE, "content_hash": PROSE, "source": "prose.test"}
+    storage.articles.store(make_article(0, **fields, text=text, structure=structure))
+    storage.close()
+    with served(settings) as found:
+        yield found
+
+
+@pytest.fixture
+def page(home: str) -> Iterator[Page]:
+    with chromium() as browser:
+        context = browser.new_context(base_url=home, viewport={"width": 390, "height": 844})
+        yield context.new_page()
+
+
+def test_the_front_page_shows_events_of_several_sites(page: Page) -> None:
+    page.goto("/")
+    top = page.locator("ol.top > li")
+    expect(top).to_have_count(2)
+    expect(top.first.locator(".headline")).to_have_text("Ostrava flooded, first.test tells")
+    expect(top.first.locator(".count")).to_have_text("3 sites")
+    expect(top.first.locator("p.meta")).to_contain_text("+2 in 3 hours")
+    assert top.first.locator("svg.pulse g").count() == 3
+    assert "second.test" in (top.first.locator("svg.pulse").text_content() or "")
+    expect(top.nth(1).locator(".count")).to_have_text("2 sites")
+    expect(top.nth(1)).not_to_contain_text("in 3 hours")
+    box = top.first.locator(".headline").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 844  # without scrolling
+    expect(page.locator("ol.newest li").first).to_contain_text("third.test")
+    expect(page.locator(".strip")).to_contain_text("site fails since")
+    expect(page.locator(".strip")).to_contain_text("1 alert since")
+    assert page.locator("img").count() == 0  # no licence of a picture is known
+    expect(top.first.locator("details")).to_contain_text("2 stories")
+    expect(top.nth(1).locator("details")).to_have_count(0)
+    top.first.locator(".headline a").click()
+    expect(page.locator(".hits li")).to_have_count(2)
+    expect(page.locator(".hits li").last).to_contain_text("and 1 more")
+    page.locator(".hits li").last.locator(".headline a").click()
+    expect(page.get_by_role("heading", name="Other stories of this event")).to_be_visible()
+    page.get_by_text("The whole event").click()
+    expect(page.locator(".hits li")).to_have_count(2)
+
+
+def test_an_article_is_set_for_reading(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"/article?url={quote(PROSE, safe='')}")
+    expect(page.locator("article h2")).to_have_text("What came then")
+    expect(page.locator("article blockquote p")).to_have_count(2)
+    expect(page.locator("article li")).to_have_count(1)
+    line = page.evaluate(
+        "(() => { const box = document.querySelector('article > p:not(.meta)'), range = new Range();"
+        " const text = box.firstChild; let end = 0;"
+        " for (range.setStart(text, 0); end < text.length; end++) {"
+        "  range.setEnd(text, end + 1); if (range.getClientRects().length > 1) break; } return end; })()"
+    )
+    assert 60 <= line <= 80
+    expect(page.locator("details pre").first).not_to_be_visible()
+    page.get_by_text("Why is it here?").click()
+    expect(page.locator("details pre").first).to_contain_text("prose.test")
+    page.emulate_media(media="print")
+    expect(page.locator("header")).not_to_be_visible()
+    expect(page.locator("article h1")).to_be_visible()
+
+
+def test_nothing_stored_says_what_to_do(tmp_path: Path) -> None:
+    with served(settings_of(tmp_path)) as empty, chromium() as browser:
+        page = browser.new_page(base_url=empty)
+        page.goto("/")
+        expect(page.locator("ol.newest")).to_contain_text("scrapy crawl news")
+
+
+def test_an_event_that_grows_passes_one_of_yesterday() -> None:
+    def told(count: int, hours: float) -> list[Told]:
+        return [Told("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
+
+    assert weight(told(2, 12), NOW) == 1.0
+    assert weight(told(12, 1), NOW) > weight(told(20, 23), NOW) > weight(told(5, 1), NOW)
+
+
+def test_signs_say_what_is_wrong_and_since_when() -> None:
+    now = time.time()
+    hour = int(now // 3600 * 3600)
+
+    def view(*workers: WorkerRow, lag: float = 0.0) -> Overview:
+        queue = Queue(9, len(workers), 0, 0, 1, lag, list(workers))
+        return Overview([Period(hour - 7200, fetched=3), Period(hour)], [], Latency(), queue, at=now)
+
+    alive = WorkerRow("a", 1, utc(now + 60), overdue=False)
+    dead = WorkerRow("b", 1, utc(now - 60), overdue=True)
+    assert signs(view(alive), [], {}) == []
+    (one,) = signs(view(), [], {})
+    assert (one.broken, one.since) == (True, utc(hour - 3600))
+    (one,) = signs(view(dead), [], {})
+    assert (one.broken, one.since) == (True, dead.deadline)
+    (one,) = signs(view(alive, dead), [], {})
+    assert (one.broken, one.text) == (False, "1 of 2 workers stand still")
+    late, failing, alert = signs(
+        view(alive, lag=7200.0), [Trouble("a", "b", "", "", None)], {"a": utc(5.0), "b": None}
+    )
+    assert late.since == utc(now - 7200.0)
+    assert (failing.text, failing.since) == ("feeds or sitemaps of 2 sites fail", utc(5.0))
+    assert (alert.text, alert.since) == ("1 alert", None)
+
+
+def test_lines_of_one_list_are_one_block() -> None:
+    found = blocks("a\n\nb\nc\nd\ne", {"item": [2, 3], "heading": [4, 99]})
+    assert found == [("paragraph", ["a"]), ("item", ["b", "c"]), ("heading", ["d"]), ("paragraph", ["e"])]
+    assert blocks("", {}) == []
+
+
+def test_words_that_changed_are_marked() -> None:
+    found = word_changes(["The old bridge is closed."], ["The new bridge is closed."])
+    assert found == [("kept", "The "), ("removed", "old "), ("added", "new "), ("kept", "bridge is closed.")]
+    assert word_changes([], ["x"]) == [("added", "x")]
+    long = ["word " * 3000]
+    assert word_changes(long, ["x"]) == [("removed", long[0]), ("added", "x")]

@@ -1,0 +1,118 @@
+"""How soon a host is requested again: the rule's delay is used, also if it changes during the crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Spider
+
+from newsbot.crawl import scheduler as module
+from newsbot.crawl.scheduler import FrontierScheduler
+from newsbot.crawl.visit import TURN_KEY
+from newsbot.frontier.base import Lease
+from newsbot.items import Kind
+from newsbot.rules import RuleSet
+from tests.builders import Desk
+
+STORY = "https://news.test/politics/story-{}"
+
+
+class Wake:
+    """The result of ``call_later``."""
+
+    def __init__(self, wait: float) -> None:
+        self.wait, self.cancelled = wait, False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+pytestmark = pytest.mark.usefixtures("no_event_loop")
+
+
+@pytest.fixture
+def wakes(monkeypatch: pytest.MonkeyPatch) -> list[Wake]:
+    made: list[Wake] = []
+
+    def call_later(wait: float, _function: object) -> Wake:
+        made.append(Wake(wait))
+        return made[-1]
+
+    monkeypatch.setattr(module, "call_later", call_later)
+    return made
+
+
+def test_a_page_that_comes_sooner_than_the_delay_does_not_wait_for_a_second(
+    desk: Desk, wakes: list[Wake]
+) -> None:
+    scheduler = FrontierScheduler(desk.crawler)
+    scheduler.slot = SimpleNamespace(inprogress=set())
+    scheduler.spider = desk.crawler.spider = Spider("test")
+    scheduler._begin()
+    for number in range(2):
+        desk.queue(STORY.format(number), Kind.ARTICLE)
+    desk.context.frontier.set_politeness("news.test", delay=0.05, concurrency=1)
+    request = scheduler.next_request()
+    assert request is not None
+    assert scheduler.next_request() is None
+    assert [wake.wait for wake in wakes] == [module.LOOK_AGAIN], "the host is busy"
+    assert scheduler.next_request() is None
+    assert len(wakes) == 1
+    desk.clock.now += 0.02
+    scheduler._finished(request)
+    assert scheduler.next_request() is None
+    assert wakes[0].cancelled
+    assert wakes[1].wait == pytest.approx(0.03)
+
+
+def test_a_turn_counts_from_before_the_frontier_was_asked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time that the frontier takes to write the lease is part of a request's lateness."""
+    scheduler = FrontierScheduler(desk.crawler)
+    scheduler.slot = SimpleNamespace(inprogress=set())
+    scheduler.spider = desk.crawler.spider = Spider("test")
+    desk.queue(STORY.format(1), Kind.ARTICLE)
+    lease = desk.context.frontier.lease
+
+    def slow(*given: Any, **more: Any) -> list[Lease]:
+        leases = lease(*given, **more)
+        desk.clock.now += 0.5
+        return leases
+
+    monkeypatch.setattr(desk.context.frontier, "lease", slow)
+    scheduler._begin()
+    scheduler._lease()
+    (request,) = scheduler._ready
+    assert request.meta[TURN_KEY].at == desk.clock() - 0.5
+
+
+@pytest.mark.parametrize(
+    ("crawl_delay", "paces"), [(None, [60.0, 60.0]), (0.0, [60.0, 0.05]), (5.0, [60.0, 5.0])]
+)
+def test_a_lowered_delay_is_taken_over_while_the_crawl_runs(
+    make_desk: Callable[..., Desk], crawl_delay: float | None, paces: list[float]
+) -> None:
+    """Immediately if robots.txt was read, else when it is: another worker may have read a Crawl-delay."""
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 60\n"})
+    politeness, rule = desk.crawl.politeness, desk.context.rules.get("news.test")
+    assert rule is not None
+    politeness.introduce("news.test", rule)
+    if crawl_delay is not None:
+        politeness.set_pace("news.test", rule, crawl_delay)
+    seen = [pace(desk)]
+    desk.crawl.take_rules(RuleSet([replace(rule, delay=0.05)], desk.context.rules.defaults))
+    seen.append(pace(desk))
+    assert seen == paces
+    politeness.set_pace("news.test", desk.context.rule_for("https://news.test/"), crawl_delay or 0.0)
+    assert pace(desk) == max(0.05, crawl_delay or 0.0)
+
+
+def pace(desk: Desk) -> float:
+    host = desk.context.frontier.host("news.test")
+    assert host is not None
+    return host.delay
