@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -21,7 +26,9 @@ from newsbot.clock import system_clock
 from newsbot.errors import ArgumentError
 from newsbot.rules.load import read_files
 from newsbot.web.dashboard.proposals import Proposals, site_named
+from tests import warm
 from tests.browser import check_access, chromium
+from tests.crawls import ROOT
 from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 from tests.mockserver import MockServer
 from tests.test_dashboard_api import answer_schema
@@ -54,13 +61,34 @@ def log_in(page: Page) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+@contextmanager
+def crawling(folder: Path) -> Iterator[None]:
+    """Crawl with the rules and the data of a dashboard within the block."""
+    named = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
+    settings = ("-a", "mode=continuous", "-s", "NEWSBOT_RULES_RELOAD=0.2")
+    process = warm.Popen(
+        [sys.executable, "-m", "scrapy", "crawl", "news", *settings],
+        cwd=ROOT,
+        env=os.environ | named,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, log = process.communicate(timeout=60)
+    assert process.returncode == 0, log
+
+
 def folders(place: Path) -> set[str]:
     return {one.name for one in place.iterdir()}
 
 
 def test_a_person_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
     file = tmp_path / "rules" / f"{SITE}.yaml"
-    with served(ready(tmp_path, web), token=TOKEN) as home, chromium() as browser:
+    settings = ready(tmp_path, web)
+    with served(settings, token=TOKEN) as home, crawling(tmp_path), chromium() as browser:
         page = browser.new_context(base_url=home, bypass_csp=True).new_page()
         page.goto("/sources")
         page.get_by_role("link", name="Add a site").click()
@@ -95,6 +123,10 @@ def test_a_person_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
         page.get_by_label("Address of a site").fill(SITE)
         page.get_by_role("button", name="Look at it").click()
         expect(page.locator("main")).to_contain_text(f"{SITE} has a rule: {SITE}.yaml")
+        end = time.monotonic() + PATIENCE  # the running crawl takes over the rule
+        while not page.request.get(f"/api/articles?source={SITE}").json()["articles"]:
+            assert time.monotonic() < end
+            page.wait_for_timeout(200)
 
 
 def test_no_script_is_needed_and_a_site_without_articles_says_why(tmp_path: Path, web: DemoServer) -> None:
