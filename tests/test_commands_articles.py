@@ -63,7 +63,7 @@ def test_search_tells_of_a_date_that_is_none(place: Place) -> None:
     assert answer.err.splitlines() == [
         "no article found",
         SOON,
-        "-since: cannot be left out of a search and was passed over",
+        "-since: cannot be excluded and was ignored",
         "understood as: harbour AND soon AND until:2030-01-01T00:00Z",
         "no article has soon; look for another spelling, or write word*",
     ]

@@ -109,15 +109,15 @@ def test_queries_are_read_as_people_mean_them(query: str, node: Node | None) -> 
     [
         ('"open oil', "a quote was not closed"),
         ("(oil", "a bracket was not closed"),
-        ("oil)", "a bracket was closed that was not open"),
+        ("oil)", "a closing bracket has no opening bracket"),
         ("colour:red", "colour: is not a field"),
         ("since:soon", "since:soon: is not a date"),
         ("oil until:2024-13-01", "until:2024-13-01: is not a date"),
-        ("-since:2024", "-since: cannot be left out"),
-        ("OR oil", "OR stands between two words"),
-        ("oil OR", "AND, OR and NOT stand before another word"),
+        ("-since:2024", "-since: cannot be excluded"),
+        ("OR oil", "OR needs a word before and after it"),
+        ("oil OR", "AND, OR and NOT need a word after them"),
         ("oil a*", "a*: is too short"),
-        ("(" * 20 + "oil", "only 8 brackets"),
+        ("(" * 20 + "oil", "brackets can be nested 8 deep"),
     ],
 )
 def test_what_cannot_be_read_is_said(query: str, said: str) -> None:

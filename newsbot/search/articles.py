@@ -1,4 +1,4 @@
-"""Searches stored articles: the index finds them, the storage returns their current version."""
+"""Searches stored articles: the index finds their keys, the storage returns the articles."""
 
 from __future__ import annotations
 
@@ -24,45 +24,48 @@ from newsbot.text.stems import placed_stems, stemming
 from newsbot.urls import fingerprint
 
 MAX_IN_EVENT = 500
-"""Articles of an event that are searched, with the other articles of their stories."""
+"""Maximum number of articles of an event that ``event:`` searches. The other articles of their stories are
+added."""
 READ_FOR_WORD = 5
-"""Articles that are read to find the written form of a stem."""
+"""Number of articles that are read to find the most frequent written form of a stem."""
 PATIENCE = 0.5
-"""Seconds for which a search first updates the index."""
+"""Maximum time in seconds for which a search first updates the index."""
 
 
 LOOKED_BACK = 30
-"""Days that are compared if no date is given."""
+"""Number of days that are compared if no date is given."""
 MAX_DAYS = 366
+"""Maximum number of days that are compared."""
 MAX_COMPARED = 4
+"""Maximum number of queries that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The matches of one query by day."""
+    """The number of matches of one query, by day."""
 
     query: str
     counts: Counts
     notes: list[str]
-    """Parts of the query that were read differently than written."""
+    """Notes on parts of the query that were corrected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The number of articles on several queries, day by day."""
+    """The number of matches of several queries, by day."""
 
     days: list[str]
-    """Each day, the oldest first."""
+    """All days of the period as YYYY-MM-DD (UTC), oldest first."""
     articles: list[int]
     """The number of all articles of each day."""
     queries: list[Followed]
 
     def numbers(self, one: Followed) -> list[int]:
-        """Return the number of matches of each day."""
+        """Return the number of matches on each of :attr:`days`."""
         return [one.counts.days.get(day, 0) for day in self.days]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each day and query: day, query, number, share of all articles."""
+        """Yield a row for each day and query: day, query, matches, all articles, share of all articles."""
         for day, every in zip(self.days, self.articles, strict=True):
             for one in self.queries:
                 number = one.counts.days.get(day, 0)
@@ -74,7 +77,7 @@ class Library(Source, Protocol):
     """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        """Return articles by the fingerprints of their canonical URLs; unknown ones are missing."""
+        """Return articles by the fingerprints of their canonical URLs. Unknown fingerprints are left out."""
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         """Return the newest articles that match."""
@@ -88,20 +91,21 @@ class Library(Source, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RisingTerm:
-    """A word that is in many articles now and was in few before."""
+    """A word that a larger share of articles has now than before."""
 
     word: str
-    """Its most frequent written form."""
+    """The most frequent written form of the word."""
     share: float
-    """Share of the articles of the last 24 hours that have it, 0 to 1."""
+    """Share of the articles of the last 24 hours that have the word, 0 to 1."""
     before: float
-    """Share of the articles of the 30 days before, 0 to 1."""
+    """Share of the articles of the 30 days before that have the word, 0 to 1."""
 
 
 class ArticleSearch:
     """Full-text search over one storage, with the index file at ``path``. For one thread.
 
-    ``tagged`` gives the sites of a tag. Raises :class:`newsbot.errors.DataError` kinds.
+    ``tagged`` returns the domains of the sites with a tag. Methods raise subclasses of
+    :class:`newsbot.errors.DataError` if the index or the storage cannot be used.
     """
 
     def __init__(self, path: Path, library: Library, tagged: Tagged = lambda _tag: ()) -> None:
@@ -120,12 +124,15 @@ class ArticleSearch:
         by_time: bool = False,
         patience: float = PATIENCE,
     ) -> list[Hit]:
-        """Return the articles that match a query (see :mod:`newsbot.search.query`).
+        """Return the articles that match a query (see :mod:`newsbot.search.query`) and a filter.
 
-        The best of the newest 5,000 matches come first, or the newest with ``by_time``. A higher ``score`` is
-        better. A blank query matches everything, newest first; a query without a word matches nothing.
-        Articles stored just now are found if the index can be updated within ``patience`` seconds. ``skip``
-        is the number of articles to leave out at the beginning.
+        The order is by BM25 score over the newest 5,000 matches, or by time with ``by_time``. A blank query
+        matches everything, newest first; a query without a word matches nothing. Only one article of each
+        story is returned, unless the query or filter names a story. ``skip`` is the number of results to
+        leave out at the beginning, and ``limit`` the maximum number of results.
+
+        The index is first updated for at most ``patience`` seconds. If that is not enough, the newest
+        articles are not found yet.
         """
         where, parsed = where or ArticleFilter(), parse(query, self._tagged)
         if limit <= 0 or (parsed.empty and not parsed.blank):
@@ -137,6 +144,7 @@ class ArticleSearch:
         languages = self._index.languages()
         asked = self._asked(parsed, where, languages)
         by_time = by_time or not any(parsed.terms())
+        # The index returns batches lazily: another batch is read only if too many rows were filtered out.
         rows = (self._index.newest if by_time else self._index.best)(asked, skip + limit)
         found = _between(self._present(rows), asked.since, asked.until)
         if where.story is None and parsed.story is None:
@@ -145,7 +153,10 @@ class ArticleSearch:
         return [self._hit(article, stems, row.score) for row, article in islice(found, skip, skip + limit)]
 
     def counts(self, query: str, where: ArticleFilter | None = None, *, patience: float = PATIENCE) -> Counts:
-        """Return how many articles match a query (a blank one: all), including copies of a story."""
+        """Return how many articles match a query, by day, site and language.
+
+        All articles of a story are counted. A blank query matches every article.
+        """
         parsed = parse(query, self._tagged)
         if parsed.empty and not parsed.blank:
             return Counts(0, {}, {}, {})
@@ -153,13 +164,14 @@ class ArticleSearch:
         return self._index.counts(self._asked(parsed, where or ArticleFilter(), self._index.languages()))
 
     def attention(self, queries: Sequence[str], where: ArticleFilter, now: datetime) -> Attention:
-        """Return matches of queries by day; by default of the last LOOKED_BACK days before ``now``.
+        """Return the number of matches of several queries by day (UTC).
 
-        At most MAX_COMPARED queries and the last MAX_DAYS days.
+        The period is given by ``where``; the default is the last LOOKED_BACK days before ``now``. Only the
+        first MAX_COMPARED queries and the last MAX_DAYS days are counted.
         """
         end = (min(where.until, now) if where.until else now).astimezone(UTC)
         begin = (where.since or end - timedelta(days=LOOKED_BACK - 1)).astimezone(UTC)
-        last = (end - timedelta(microseconds=1)).date()
+        last = (end - timedelta(microseconds=1)).date()  # until midnight does not include the next day
         first = max(begin.date(), last - timedelta(days=MAX_DAYS - 1))
         days = [str(first + timedelta(days=place)) for place in range((last - first).days + 1)]
         followed = [
@@ -170,7 +182,10 @@ class ArticleSearch:
         return Attention(days, [known.get(day, 0) for day in days], followed)
 
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
-        """Return the words that rose most in the last 24 hours; see :mod:`newsbot.search.rising`."""
+        """Return at most ``limit`` rising words, the strongest first; see :mod:`newsbot.search.rising`.
+
+        A word is left out if none of the articles read for it has it anymore.
+        """
         found = []
         for one in rising(self._index, now, limit):
             articles = self._library.with_keys(one.keys[:READ_FOR_WORD]).values()
@@ -179,9 +194,10 @@ class ArticleSearch:
         return found
 
     def explain(self, query: str, *, found: bool) -> list[str]:
-        """Return notes on a query: which parts were read differently than written.
+        """Return notes for the user on which parts of a query were corrected.
 
-        If nothing was ``found``, also how the query was understood and which of its parts match no article.
+        If nothing was ``found``, the notes also say how the query was understood and which of its parts match
+        no article.
         """
         parsed = parse(query, self._tagged)
         if found or parsed.empty:
@@ -199,21 +215,25 @@ class ArticleSearch:
             return [*lines, f"no article has {', '.join(missing)}; look for another spelling, or write word*"]
         return [
             *lines,
-            "articles have each part, but none all of it with these dates and filters; leave something out",
+            "each part matches articles, but none matches all parts, dates and filters; leave something out",
         ]
 
     def events_of(self, articles: Iterable[Article]) -> dict[str, str]:
         """Return the ids of the events of articles by canonical URL. Articles of one story share the event.
 
-        Articles that are not indexed yet are missing. See :mod:`newsbot.search.events`.
+        Articles that are not indexed yet are left out. See :mod:`newsbot.search.events`.
         """
+        # Stories can be joined after their articles were indexed, so the first article of the story decides.
         keys = {one.canonical_url: (event_key(one.story or ""), _key(one)) for one in articles}
         known = self._index.events_of({key for both in keys.values() for key in both})
         found = {url: known.get(story) or known.get(own) for url, (story, own) in keys.items()}
         return {url: event for url, event in found.items() if event}
 
     def in_event(self, event: str, limit: int) -> list[Article]:
-        """Return the first ``limit`` articles of an event, oldest first, as far as they are stored."""
+        """Return the first ``limit`` articles of an event, oldest first.
+
+        Articles that were removed, or that moved to another event with their story, are left out.
+        """
         keys = self._index.members(event, limit)
         found = self._library.with_keys(keys)
         articles = [found[key] for key in keys if key in found]
@@ -221,9 +241,9 @@ class ArticleSearch:
         return [one for one in articles if events.get(one.canonical_url) == event]
 
     def told(self, since: datetime, until: datetime) -> list[Told]:
-        """Return sites' first articles on events; see :meth:`newsbot.search.index.SearchIndex.told`.
+        """Return each site's first article on each event in ``since <= moment < until``.
 
-        Updates the index first, as searches do.
+        The index is updated first, as in searches. See :meth:`newsbot.search.index.SearchIndex.told`.
         """
         self._catch_up(PATIENCE)
         return self._index.told(since, until)
@@ -237,9 +257,10 @@ class ArticleSearch:
         return self._follower.remake(tell)
 
     def waiting(self) -> int:
-        """Return about how many articles are not in the index yet."""
+        """Return the approximate number of articles that are not in the index yet."""
         if self._follower.is_current():
             return 0
+        # Changed articles are counted in both, so the difference can be 0 although something waits.
         return max(1, self._library.count() - self._index.count())
 
     def interrupt(self) -> None:
@@ -251,7 +272,7 @@ class ArticleSearch:
         self._index.close()
 
     def _catch_up(self, patience: float) -> None:
-        with suppress(RecordBusy):  # another process numbers changes now: search the index as it is
+        with suppress(RecordBusy):  # another process is numbering the changes: search the index as it is
             self._follower.follow(patience)
 
     def _hit(self, article: Article, stems: frozenset[str], score: float) -> Hit:
@@ -270,7 +291,10 @@ class ArticleSearch:
         return Asked(expression(query, where, languages), since, until, keys)
 
     def _of_story(self, story: str) -> set[bytes]:
-        """Return the keys of a story's articles. The index does not know which stories were joined."""
+        """Return the keys of a story's articles from the storage.
+
+        The index cannot return them: it does not know which stories were joined.
+        """
         return {_key(one) for one in self._library.iter(ArticleFilter(story=story))}
 
     def _of_event(self, event: str) -> set[bytes]:
@@ -279,7 +303,7 @@ class ArticleSearch:
         return {_key(one) for one in members}.union(*map(self._of_story, stories))
 
     def _present(self, parts: Iterator[list[Row]]) -> Iterator[tuple[Row, Article]]:
-        """Leave out articles that have changed since they were indexed."""
+        """Yield rows with their articles; leave out articles that have changed since they were indexed."""
         for rows in parts:
             articles = self._library.with_keys([row.key for row in rows])
             for row in rows:
@@ -295,7 +319,7 @@ def _key(article: Article) -> bytes:
 def _between(
     found: Iterator[tuple[Row, Article]], since: datetime | None, until: datetime | None
 ) -> Iterator[tuple[Row, Article]]:
-    """Filter by the times of the articles, as row numbers are not exact."""
+    """Filter by the times of the articles: the index selects by row numbers, which can be a little later."""
     for row, article in found:
         moment = article.published_at or article.fetched_at
         early = since is not None and (moment is None or moment < since)

@@ -1,18 +1,20 @@
-"""Events: articles that report the same event in different words, in one language, within 48 hours.
+"""Groups articles that report the same event in different words, in one language, within 48 hours.
 
-A story (:mod:`newsbot.dedup`) is made of copies. An event is made of stories. Events are derived from the
-articles in the order of the storage's changes. A crawl writes nothing for them.
+A story (:mod:`newsbot.dedup`) consists of copies of one text. An event consists of stories. Events are
+computed from the articles in the order of the storage's changes. A crawl writes nothing for them.
 
-The headline and the beginning of an article are a vector of length 1: its heaviest stems by TF-IDF (G. Salton
-and C. Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing & Management
-24(5), 1988). Names and numbers are rare, so they weigh most. An event is the sum of the vectors of its
-articles, cut to its heaviest stems. An article joins the event with the highest cosine, which decays with
-time. If none is close enough, the article begins an event. Articles of which each resembles only the next one
-do not become one event, because an article is compared with the sum. Further rules:
+The headline and the beginning of an article become a vector of length 1: its heaviest stems by TF-IDF
+(G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing &
+Management 24(5), 1988). Names and numbers are rare, so they weigh most. An event is the sum of the vectors of
+its articles, cut to its heaviest stems. An article joins the event with the highest cosine, which decays with
+time. If no event is close enough, the article begins a new one. Because an article is compared with the sum,
+a chain of articles that each resemble only the next one does not become one event. Further rules:
 
 * An article joins the event of the article that began its story. A new version stays in its event.
-* The names in the article must give a part of the cosine. Weather forecasts of two places share common words.
-* A headline that names other days than the event is another issue of a series.
+* The names in the article must contribute a part of the cosine. Otherwise the weather forecasts of two places
+  would be one event: they share many common words.
+* If the headline names days and the event has other days, the article does not join: it is another issue of a
+  series.
 """
 
 from __future__ import annotations
@@ -35,36 +37,36 @@ from newsbot.text.stems import stem, stemming, stems
 from newsbot.text.words import tokens
 
 BEGINNING = 1200
-"""Characters of the text that are compared."""
+"""Number of characters of the text that are used."""
 IN_TITLE = 3
-"""How often a word of the headline counts."""
+"""How many times a word of the headline is counted."""
 STEMS = 40
-"""Stems of an article that are kept."""
+"""Maximum number of stems in the vector of an article."""
 EVENT_STEMS = 80
-"""Stems of an event that are kept."""
+"""Maximum number of stems in the vector of an event."""
 POSTED = 16
-"""Stems of an event by which it is found."""
+"""Number of the heaviest stems of an event by which it can be found."""
 ASKED = 10
-"""Stems of an article by which events are looked for."""
+"""Number of the heaviest stems of an article by which events are looked up."""
 MOST_POSTED = 300
-"""Events that are read for one stem."""
+"""Maximum number of events that are read for one stem."""
 COMPARED = 8
-"""Events that an article is compared with."""
+"""Maximum number of events whose vectors are read and compared with an article."""
 NEAR = 0.28
 """The lowest cosine at which an article joins an event."""
 NAMES = 0.05
-"""The lowest share of the cosine that is from names, if the article has names."""
+"""The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
-"""Seconds between the article that began an event and any other article."""
+"""Maximum time in seconds between the first article of an event and any other article of it."""
 HALF = 96 * 3600
-"""Seconds in which the cosine halves."""
+"""Time in seconds after which the cosine counts half."""
 ASSUMED = 10
-"""Articles that are added to the number of articles, so that the first ones have rare stems too."""
+"""Number that is added to the number of articles. Without it, the first articles would have no rare stems."""
 _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
 """A word that does not begin a sentence."""
 
 TABLES = (
-    # The events. The key is that of the article that began it, and ``began`` its time in seconds since 1970.
+    # The events. ``key`` is that of the first article, and ``began`` its time in seconds since 1970.
     """CREATE TABLE event_{0} (
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, began INTEGER NOT NULL, articles INTEGER NOT NULL,
         days TEXT NOT NULL, vector BLOB NOT NULL
@@ -79,30 +81,31 @@ TABLES = (
 TABLE_NAMES = ("event", "event_stem", "known")
 
 Vector = Mapping[int, float]
-"""Weights by stem, the heaviest first. A stem is a hash of language and stem."""
+"""Weights by stem, the heaviest first. A stem is a hash of language and text, so that the same letters in two
+languages are two stems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What decides on the event of an article."""
+    """The data of an article by which its event is chosen."""
 
     key: bytes
     story: bytes
     """The key of the article that began its story."""
     moment: int
-    """Its time in seconds since 1970."""
+    """Time of publication, or of the fetch if that is unknown, in seconds since 1970."""
     language: int
-    """The language, as a stem that all articles in it have."""
+    """The language as a stem that all articles in this language have. Its count is their number."""
     counts: Mapping[int, int]
-    """How often each stem is in the beginning."""
+    """How often each stem is in headline and beginning."""
     names: frozenset[int]
-    """The stems of names."""
+    """The stems of names: capitalized words that do not begin a sentence."""
     days: frozenset[str]
     """The days that the headline names."""
 
     @classmethod
     def of(cls, key: bytes, article: Article, moment: int) -> Beginning:
-        """Return the beginning of an article."""
+        """Return the data of an article with this key and time."""
         text, code = article.text[:BEGINNING], stemming(article.language)
         language = crc32((article.language or "").lower().partition("-")[0].encode())
         words = Counter(stems(article.title, code) * IN_TITLE + stems(text, code))
@@ -137,7 +140,7 @@ def days_in(headline: str) -> frozenset[str]:
 
 
 class Events:
-    """The events of one generation of the index, within a transaction."""
+    """The events of one generation of the index, for use within a transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
@@ -147,13 +150,13 @@ class Events:
     def place(
         self, found: Mapping[bytes, Beginning | None], former: Mapping[bytes, int]
     ) -> Mapping[bytes, int]:
-        """Return the events of articles by key.
+        """Choose the events of changed articles, and return the events by key.
 
-        ``found`` is in the order of the changes (None: removed). ``former`` are the events of those that were
-        in the index before; their rows are deleted already.
+        ``found`` has the articles in the order of the changes (None: removed). ``former`` has the events of
+        the articles that were in the index before; their rows are deleted already.
         """
         fresh = [one for key, one in found.items() if one is not None and key not in former]
-        self._placed = dict(former)
+        self._placed = dict(former)  # a new version stays in its event and is not counted again
         self._read_known(fresh)
         for key, one in found.items():
             if one is None and key in former:
@@ -172,7 +175,7 @@ class Events:
         self._known = dict.fromkeys(sorted(asked), 0) | dict(rows)
 
     def _place(self, one: Beginning) -> int:
-        vector = self._vector(one)
+        vector = self._vector(one)  # before the article is counted: it must not make its own stems less rare
         for counted in (one.language, *one.counts):
             self._known[counted] += 1
         event = self._of_story(one) or self._nearest(one, vector)
@@ -182,6 +185,7 @@ class Events:
         return event
 
     def _vector(self, one: Beginning) -> Vector:
+        # (1 + ln tf) * ln(N / df). 0.5 is added to df, which is 0 for a new stem.
         articles = self._known[one.language] + ASSUMED + 1
         weights = {
             found: (1 + log(number)) * log(articles / (self._known[found] + 0.5))
@@ -192,17 +196,19 @@ class Events:
         return {found: weight / length for found, weight in vector.items()}
 
     def _of_story(self, one: Beginning) -> int | None:
-        if one.story in self._placed:
+        if one.story in self._placed:  # an article of this batch: it is not in the tables yet
             return self._placed[one.story]
         number = self._number
         found = self._one(
-            f"SELECT event FROM article_{number} WHERE key = ?1"  # or its first article was removed:
+            f"SELECT event FROM article_{number} WHERE key = ?1"  # if the first article was removed:
             f" UNION ALL SELECT id FROM event_{number} WHERE key IN (?1, ?2)",
             *(one.story, one.key),
         )
         return None if found is None else int(found[0])
 
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
+        # The inverted index has no weights, so events are first ranked by the article's own weights of the
+        # shared stems. The vectors of the best of them are read for the exact cosine.
         number, shared = self._number, defaultdict[int, float](float)
         for found in _heaviest(vector, ASKED):
             events = self._database.execute(
@@ -212,6 +218,7 @@ class Events:
             for (event,) in events:
                 shared[event] += vector[found] ** 2
         best, nearest = NEAR, None
+        # Equal sums are ordered by id, so that all machines choose the same events.
         for event in sorted(shared, key=lambda event: (-shared[event], event))[:COMPARED]:
             began, days, packed = self._read(event)
             if one.days and days and one.days.isdisjoint(days.split()):
@@ -242,7 +249,10 @@ class Events:
         self._post(event, began, before, after)
 
     def _forget(self, event: int) -> None:
-        """Take an article out of an event. The event is removed with its last article."""
+        """Remove an article from an event. The event is removed with its last article.
+
+        The vector of the event stays as it is: the vector of a single article is not stored.
+        """
         number = self._number
         self._database.execute(f"UPDATE event_{number} SET articles = articles - 1 WHERE id = ?", (event,))
         if self._one(f"SELECT 1 FROM event_{number} WHERE id = ? AND articles < 1", event):
@@ -251,7 +261,7 @@ class Events:
             self._database.execute(f"DELETE FROM event_{number} WHERE id = ?", (event,))
 
     def _post(self, event: int, began: int, before: Iterable[int], after: Iterable[int]) -> None:
-        """Change the stems by which an event is found; ``before`` and ``after``: the heaviest first."""
+        """Update the inverted index. ``before`` and ``after`` are the event's stems, the heaviest first."""
         old, new = (set(list(stems)[:POSTED]) for stems in (before, after))
         name = f"event_stem_{self._number}"
         self._write(
@@ -286,7 +296,10 @@ def _length(vector: Vector) -> float:
 
 
 def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
-    """Return the cosine of an article and an event; 0 if too little of it is from names."""
+    """Return the cosine of an article and an event; 0 if too little of it comes from names.
+
+    The article's vector has length 1, so the product is divided by the length of the event only.
+    """
     parts = {found: weight * event.get(found, 0.0) for found, weight in vector.items()}
     total = sum(parts.values())
     if one.names and sum(part for found, part in parts.items() if found in one.names) < NAMES * total:
@@ -295,6 +308,7 @@ def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
 
 
 def _packed(vector: Vector) -> bytes:
+    """Return a vector as bytes: all stems, then all weights, four bytes each."""
     return array("I", vector).tobytes() + array("f", vector.values()).tobytes()
 
 

@@ -1,7 +1,7 @@
-"""Turns a query into an expression of SQLite's FTS5.
+"""Converts a query to an expression of SQLite's FTS5 (https://www.sqlite.org/fts5.html, section 3).
 
 The index has four columns: the stems of the title, of the text and of the authors, and ``marks``. The marks
-of an article are a word that all articles have, one for the site, and one for the language.
+of an article are words that we add: one that all articles have, one for the site, and one for the language.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from newsbot.text.words import letters
 EVERY = "all"
 """The mark of every article."""
 NONE = "none"
-"""The mark of no article."""
+"""A mark that no article has. A condition that cannot match searches for it."""
 BETWEEN = "\N{MIDDLE DOT}"
 """Separates two authors. It is not part of any stem, so a phrase cannot match across two authors."""
 _COLUMNS = {"": "{title text}", "title": "title", "author": "authors"}
@@ -24,6 +24,7 @@ _EVERY = f'(marks : "{EVERY}")'
 
 def site_mark(domain: str) -> str:
     """Return the mark of the articles of a site."""
+    # FTS5 would split a domain at its dots; hexadecimal digits are one word.
     return "s" + domain.encode("utf-8", "replace").hex()
 
 
@@ -33,9 +34,10 @@ def language_mark(code: str) -> str:
 
 
 def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> str:
-    """Return the FTS5 expression of a query and a filter, without dates and story.
+    """Return the FTS5 expression of a query and a filter, without their dates, story and event.
 
-    ``languages``: the languages used for stemming the articles (:func:`newsbot.text.stems.stemming`).
+    ``languages``: the languages used for stemming the articles (:func:`newsbot.text.stems.stemming`). A word
+    is searched as its stem in each of them.
     """
     nodes = list(query.parts())
     nodes += [Mark("site", where.source)] if where.source is not None else []
@@ -44,7 +46,7 @@ def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> 
 
 
 def expression_of(node: Node, languages: Sequence[str]) -> str:
-    """Return one condition as an expression."""
+    """Return the FTS5 expression of one condition."""
     if isinstance(node, Term):
         return _of_term(node, languages)
     if isinstance(node, Mark) and node.field == "tag":
@@ -52,7 +54,7 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
     if isinstance(node, Mark):
         make = site_mark if node.field == "site" else language_mark
         return f'(marks : "{make(node.value)}")'
-    if isinstance(node, Not):
+    if isinstance(node, Not):  # NOT of FTS5 needs a left side
         return f"({_EVERY} NOT {expression_of(node.node, languages)})"
     if not isinstance(node, All):
         return f"({' OR '.join(expression_of(one, languages) for one in node.nodes)})"
@@ -63,14 +65,14 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
 
 
 def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:
-    """Return the stems that a snippet marks."""
+    """Return the stems that a snippet marks: those of all terms except authors, who are not in the text."""
     shown = (term for term in query.terms() if term.field != "author")
     return frozenset(stem for term in shown for run in asked_stems(term.text, languages) for stem in run)
 
 
 def _of_term(term: Term, languages: Sequence[str]) -> str:
     runs = [f'"{" ".join(run)}"' for run in asked_stems(term.text, languages)]
-    if term.beginning:
+    if term.beginning:  # the beginning of a word cannot be stemmed; it is compared with the stored stems
         *before, last = term.text.split()
         begun = asked_stems(" ".join(before), languages) or [()]
         runs += [f'"{" ".join((*run, letters(last)))}" *' for run in begun]

@@ -1,7 +1,8 @@
 """Keeps the search index up to date: reads the changes of the storage and writes them to the index.
 
-Each search first follows for a moment; ``scrapy serve`` follows all the time. Only one process writes at a
-time. It holds a lock on a file beside the index, which the system releases when the process ends.
+Each search first updates the index for a short time; ``scrapy serve`` updates it continuously. Only one
+process writes at a time. It holds a lock on a file beside the index. The operating system releases the lock
+when the process ends, even if it is killed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from newsbot.search.index import SearchIndex
 AT_ONCE = 500
 """Changes that are read and written in one batch."""
 _LOOK = 0.02
-"""Seconds between two checks while another process follows."""
+"""Seconds between two checks while another process updates the index."""
 Tell = Callable[[int], None]
-"""Called with the number of articles written so far."""
+"""A function that is called with the number of articles written so far."""
 
 
 class Change(Protocol):
@@ -37,11 +38,11 @@ class Change(Protocol):
 
 
 class Changes(Protocol):
-    """What has changed since a cursor, and the next cursor."""
+    """The changes since a cursor, and the next cursor."""
 
     @property
     def found(self) -> Sequence[Change]:
-        """The changes. Fewer than the limit: there are no more."""
+        """The changes, oldest first. If there are fewer than the limit, there are no more."""
 
     @property
     def cursor(self) -> str:
@@ -49,18 +50,18 @@ class Changes(Protocol):
 
     @property
     def restarted(self) -> bool:
-        """True if the given cursor is not of this storage; ``found`` then starts at the first change."""
+        """True if the given cursor is from another storage; ``found`` then starts at the first change."""
 
 
 class Source(Protocol):
     """The storage's articles (:class:`newsbot.storage.articles.Articles`)."""
 
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
-        """Return the changes since a cursor. Empty: all changes."""
+        """Return at most ``limit`` changes since a cursor. With an empty cursor: from the first change."""
 
 
 class Follower:
-    """Follows one storage. An index of another storage is rebuilt."""
+    """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
 
     def __init__(self, index: SearchIndex, source: Source) -> None:
         self._index, self._source = index, source
@@ -69,8 +70,9 @@ class Follower:
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Write changes to the index for at most ``seconds`` (None: until all are written).
 
-        Return whether the index is complete. Waits while another process follows, but not for one that
-        rebuilds the index if the time is limited.
+        Return whether the index is complete. ``tell`` is called after each batch. If another process updates
+        the index, wait for it. With a time limit, do not wait for a process that rebuilds the index, which
+        can take many minutes.
         """
         give_up = None if seconds is None else time.monotonic() + seconds
         written = 0
@@ -90,7 +92,10 @@ class Follower:
             time.sleep(_LOOK)
 
     def remake(self, tell: Tell = lambda _number: None) -> bool:
-        """Rebuild the index; searches use the old one meanwhile. Return False if another process follows."""
+        """Rebuild the index. Searches use the old one until the new one is complete.
+
+        Return False if another process updates the index; then nothing was done.
+        """
         with _locked(self._lock) as mine:
             if mine:
                 self._index.keep_active()
@@ -104,7 +109,7 @@ class Follower:
     def is_current(self) -> bool:
         """Return whether the active index has all stored articles."""
         known = self._index.generations()
-        if len(known) != 1:
+        if len(known) != 1:  # the index is being rebuilt, for example because it is of another storage
             return False
         changes = self._source.changes_since(known[0].cursor, 1)
         return not changes.found and not (changes.restarted and known[0].cursor)
@@ -117,7 +122,7 @@ class Follower:
         while True:
             target = self._index.generations()[-1]  # the generation being built, or the only one
             changes = self._source.changes_since(target.cursor, AT_ONCE)
-            if changes.restarted and target.cursor:
+            if changes.restarted and target.cursor:  # an index of another storage; a new one has no cursor
                 self._index.keep_active()
                 self._index.begin()
                 continue
@@ -126,13 +131,13 @@ class Follower:
                 if not self._index.take(target, found, changes.cursor):
                     continue
                 while self._index.merge(target.number):
-                    yield 0
+                    yield 0  # the caller can stop between two steps of merging
             yield len(changes.found)
             if len(changes.found) == AT_ONCE:
                 continue
             if target.active:
                 return
-            self._index.activate(target.number)
+            self._index.activate(target.number)  # then look once more: articles were stored meanwhile
 
 
 def _over(moment: float | None) -> bool:

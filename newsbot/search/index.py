@@ -1,14 +1,14 @@
 """The search index: FTS5 tables in their own file (``search.db``), built from the stored articles.
 
-The number of a row is the publication time of its article. SQLite reads rows by number, so the newest
-matches come first without sorting. Numbers are seconds since 1970 times :data:`_PER_SECOND`. If a number is
-taken, the article gets one a little later.
+The number of a row (``rowid``) is the publication time of its article. SQLite reads rows by number, so the
+newest matches come first without sorting. Numbers are seconds since 1970 times :data:`_PER_SECOND`. If a
+number is taken, the article gets one a little later.
 
-FTS5 does not store the text here. To delete an article it needs the words that were inserted, so these are
-stored compressed, each once.
+The FTS5 table is "contentless" (https://www.sqlite.org/fts5.html, section 4.4.1): it does not store the text.
+To delete an article, FTS5 needs the words that were inserted. So a table stores them compressed, each once.
 
 The file holds one *generation* of tables, and a second one while the index is rebuilt. Searches use the
-first one until the second is complete.
+first one until the second is complete. A generation's tables have its number at the end of their names.
 """
 
 from __future__ import annotations
@@ -37,27 +37,32 @@ from newsbot.text.words import clean
 LAYOUT = 4
 """Version of the layout, increased when rows or stems change. An index of another layout is dropped."""
 MAX_COUNTED = 20_000
-"""Newest matches among which sites and languages are counted."""
+"""Maximum number of matches (the newest) whose sites and languages are counted."""
 MAX_DATED = 100_000
-"""Newest matches among which days are counted."""
+"""Maximum number of matches (the newest) that are counted by day."""
 MAX_RANKED = 5_000
-"""Newest matches that are ranked."""
+"""Maximum number of matches (the newest) that are ranked."""
 MAX_TOLD = 50_000
-"""Newest articles of a period among which events are counted."""
+"""Maximum number of articles of a period (the newest) in which events are looked for."""
 _PER_SECOND = 16
+"""Row numbers per second, so that several articles of one second get numbers near their time."""
 _UNDATED = -(1 << 45)
 """The first row number of articles without a date. They sort after all others."""
 _LAST = (1 << 63) - 1
+"""The largest row number of SQLite."""
 _A_DAY = 86_400 * _PER_SECOND
 _DAY = f"(row - (CASE WHEN row < 0 THEN {_A_DAY - 1} ELSE 0 END)) / {_A_DAY}"
+"""The day of a row as SQL, counted from 1970. SQLite's division rounds towards zero, so days before 1970 are
+corrected."""
 _EPOCH = date(1970, 1, 1)
 _FIRST_DAY = (date.min - _EPOCH).days
 _WEIGHTS = "5.0, 1.0, 1.0, 0.0"
-"""Weights of the columns: a match in the title counts as much as five in the text."""
+"""BM25 weights of the columns: a match in the title counts as much as five in the text."""
 _MERGED = 250
 """Pages that one step of merging writes. Other writers wait for one step at most."""
 _HELD = 64
-"""Segments of one size before FTS5 itself merges them all at once. Our own steps come earlier."""
+"""Number of segments of one level at which FTS5 merges all of them within one insertion, which takes long.
+Our own steps merge them before."""
 
 _MIGRATIONS = (
     """
@@ -93,7 +98,7 @@ _NAMES = ("words", "article", "stems", "language", "day", *events.TABLE_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One set of tables."""
+    """One set of tables. The table ``generation`` describes the fields."""
 
     number: int
     active: bool
@@ -107,9 +112,13 @@ class Row:
     """A matching article."""
 
     number: int
+    """The row number."""
     key: bytes
+    """Fingerprint of the canonical URL."""
     version: int
+    """The version of the article when it was indexed."""
     score: float = 0.0
+    """BM25 with the sign changed: a higher score is better. 0 if the matches are ordered by time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +127,18 @@ class Counts:
 
     total: int
     days: dict[str, int]
-    """By day of publication (UTC), oldest first. Articles without a date are only in the total."""
+    """By day of publication (UTC, YYYY-MM-DD), oldest first. Only ``total`` counts undated articles."""
     sites: dict[str, int]
-    """By site, among the newest MAX_COUNTED, largest number first. The same holds for languages."""
+    """By site, among the newest MAX_COUNTED matches, largest number first."""
     languages: dict[str, int]
+    """By language, counted like ``sites``."""
     complete: bool = True
-    """False: there are more matches; ``total`` and ``days`` cover only the newest MAX_DATED."""
+    """False if there are more matches. Then ``total`` and ``days`` cover only the newest MAX_DATED."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """An article of a sample."""
+    """One article of a random sample."""
 
     key: bytes
     site: str
@@ -141,7 +151,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The first article of a site on an event."""
+    """A site's first article on an event."""
 
     event: str
     """The id of the event: the key of the article that began it, in hexadecimal."""
@@ -152,19 +162,19 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Conditions on rows."""
+    """The conditions of a search. All must hold; None does not restrict."""
 
     expression: str
-    """See :mod:`newsbot.search.expression`."""
+    """The FTS5 expression, see :mod:`newsbot.search.expression`."""
     since: datetime | None = None
     until: datetime | None = None
     keys: Sequence[bytes] | None = None
-    """Only these articles."""
+    """The keys of the only articles to search."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The words of an article."""
+    """The data of an article that are written to the index."""
 
     key: bytes
     version: int
@@ -175,7 +185,9 @@ class _Entry:
     counted: tuple[str, str]
     """Site and language."""
     columns: tuple[str, str, str, str]
+    """The columns of the FTS5 table: stems of title, text and authors, and the marks."""
     body: bytes
+    """``columns``, compressed for the deletion; see :func:`_packed`."""
     beginning: Beginning
 
     @classmethod
@@ -203,7 +215,7 @@ def _unpacked(body: bytes) -> tuple[str, str, str, str]:
     """Return columns that delete what was inserted. FTS5 uses only the set of words and their number."""
     title, text, number, authors, marks = zlib.decompress(body).decode().split("\n")
     words = text.split()
-    again = words[:1] * (int(number) - len(words))
+    again = words[:1] * (int(number) - len(words))  # repeat any word until the number is right
     return title, " ".join([*words, *again]), authors, marks
 
 
@@ -212,11 +224,12 @@ def _day_of(row: int) -> int:
 
 
 def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
+    """Convert numbers of days to dates. Articles without a date have a day before year 1 and are left out."""
     return {str(_EPOCH + timedelta(days=day)): number for day, number in rows if number and day >= _FIRST_DAY}
 
 
 def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Add up by name; the largest number comes first."""
+    """Add up the numbers of each name. The largest sum comes first."""
     sums: Counter[str] = Counter()
     for name, number in rows:
         sums[name] += number
@@ -224,6 +237,7 @@ def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _stems(body: bytes) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems of the title, and the stems of title and text."""
     title, text, *_ = zlib.decompress(body).decode().split("\n")
     return frozenset(title.split()), frozenset((*title.split(), *text.split()))
 
@@ -233,7 +247,7 @@ def _moment(row: int) -> datetime:
 
 
 def first_row(moment: datetime | None) -> int:
-    """Return the earliest row number of an article of this time."""
+    """Return the earliest row number of an article of this time. A time without a zone is taken as UTC."""
     if moment is None:
         return _UNDATED
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -241,9 +255,9 @@ def first_row(moment: datetime | None) -> int:
 
 
 class SearchIndex:
-    """The open index file, created if missing. For one thread; several processes may share the file.
+    """The open index file, created if missing. For one thread; several processes can share the file.
 
-    Raises :class:`newsbot.errors.DataError` kinds.
+    Methods raise subclasses of :class:`newsbot.errors.DataError` if the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -276,7 +290,7 @@ class SearchIndex:
 
     def _begin_with_this_layout(self) -> None:
         with _readable(self.path), transaction(self._database) as database:
-            for one in _generations(database):
+            for one in _generations(database):  # read again: another process may have done this already
                 if one.layout != LAYOUT:
                     _drop(database, one.number)
             if not _generations(database):
@@ -303,18 +317,19 @@ class SearchIndex:
     def take(
         self, generation: Generation, found: Iterable[tuple[bytes, Article | None]], cursor: str
     ) -> bool:
-        """Replace articles (None: removed) and store the new cursor.
+        """Write changed articles (None: removed) and the new cursor to a generation, in one transaction.
 
-        Return False without writing anything if another process was faster.
+        Return False without writing anything if another process has changed the generation since it was read.
         """
+        # dict() keeps the last change of each article. Stemming takes long and needs no lock, so it is first.
         latest = {
             key: None if article is None else _Entry.of(key, article) for key, article in dict(found).items()
         }
         with _readable(self.path), transaction(self._database) as database:
-            if generation not in _generations(database):
+            if generation not in _generations(database):  # compares all fields, with the cursor
                 return False
             tables = _Tables(database, generation.number)
-            former = tables.events_of(latest)
+            former = tables.events_of(latest)  # before the rows that know them are deleted
             tables.forget(tables.rows_of(latest))
             beginnings = {key: entry.beginning if entry else None for key, entry in latest.items()}
             placed = Events(database, generation.number).place(beginnings, former)
@@ -326,19 +341,19 @@ class SearchIndex:
         return True
 
     def merge(self, number: int) -> bool:
-        """Do one step of merging; return whether there was anything to merge."""
+        """Do one step of merging FTS5's segments. Return whether there was anything to merge."""
         with _readable(self.path), transaction(self._database) as database:
             before = database.total_changes
             database.execute(
                 f"INSERT INTO words_{number} (words_{number}, rank) VALUES ('merge', ?)", (_MERGED,)
             )
-            return database.total_changes - before > 1
+            return database.total_changes - before > 1  # FTS5's documentation of 'merge': 1 is no work
 
     # --- reading
 
     def newest(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
-        """Yield matches in batches, newest first."""
-        high = _LAST
+        """Yield matches in batches of ``at_once``, newest first."""
+        high = _LAST  # each batch is its own transaction and begins below the last row of the one before
         while True:
             with self._reading(asked, high) as (number, condition, values):
                 chosen = f"SELECT rowid AS row, 0.0 AS score FROM words_{number} {condition}"
@@ -349,7 +364,7 @@ class SearchIndex:
             high = found[-1].number - 1
 
     def best(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
-        """Yield the newest MAX_RANKED matches in batches, best first."""
+        """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
         for skip in range(0, MAX_RANKED, at_once):
             with self._reading(asked, _LAST) as (number, condition, values):
                 score = f"-bm25(words_{number}, {_WEIGHTS})"
@@ -364,13 +379,14 @@ class SearchIndex:
                 return
 
     def sample(self, since: datetime, until: datetime, limit: int) -> list[Sampled]:
-        """Return a random sample of the articles of a period, at most ``limit``; always the same.
+        """Return a random sample of at most ``limit`` articles of a period, oldest first.
 
-        Keys are hashes, so the articles with the smallest keys are a random sample. Finding them reads
-        the keys of all articles at most.
+        Keys are hashes, so the articles with the smallest keys are a random sample, and repeated calls return
+        the same one. At most the keys of all articles are read.
         """
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
+            # +row keeps SQLite from reading by row number and sorting; it reads the index on key in order.
             rows = database.execute(
                 "SELECT key, site, row, body FROM (SELECT key, site, row"
                 f" FROM article_{number} WHERE +row BETWEEN ? AND ? ORDER BY key LIMIT ?)"
@@ -380,7 +396,7 @@ class SearchIndex:
         return [Sampled(key, site, _moment(row), *_stems(body)) for key, site, row, body in rows]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return the ids of the events of articles by key. Articles that are not indexed are missing."""
+        """Return the ids of the events of articles by key. Articles that are not indexed are left out."""
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
             found = _Tables(database, number).events_of(keys)
@@ -388,7 +404,7 @@ class SearchIndex:
             return {key: database.execute(name, (event,)).fetchone()[0].hex() for key, event in found.items()}
 
     def members(self, event: str, limit: int = _LAST) -> list[bytes]:
-        """Return the keys of the articles of an event, oldest first. Empty if there is no such event."""
+        """Return at most ``limit`` keys of the articles of an event, oldest first; empty if it is unknown."""
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
             rows = database.execute(
@@ -401,8 +417,8 @@ class SearchIndex:
     def told(self, since: datetime, until: datetime) -> list[Told]:
         """Return each site's first article on each event in ``since <= moment < until``, oldest first.
 
-        Only events that at least two sites told in this period are included, among its newest MAX_TOLD
-        articles.
+        Only events on which at least two sites have an article in this period are included. Only the newest
+        MAX_TOLD articles of the period are read.
         """
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
@@ -425,7 +441,10 @@ class SearchIndex:
             )
 
     def languages(self) -> list[str]:
-        """Return the languages used for stemming, see :func:`newsbot.text.stems.stemming`."""
+        """Return the languages by which indexed articles were stemmed, and always the empty one.
+
+        See :func:`newsbot.text.stems.stemming`.
+        """
         with _readable(self.path), snapshot(self._database) as database:
             known = _generations(database)[:1]
             rows = [database.execute(f"SELECT code FROM language_{one.number}") for one in known]
@@ -443,7 +462,7 @@ class SearchIndex:
             newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
             days = self._database.execute(
                 f"SELECT {_DAY} AS day, count(*) FROM ({newest}) GROUP BY day ORDER BY day",
-                [*values, MAX_DATED + 1],
+                [*values, MAX_DATED + 1],  # one more shows that there are more
             ).fetchall()
             counted = self._database.execute(
                 f"SELECT site, language, count(*) FROM ({newest}) JOIN article_{number} USING (row)"
@@ -472,15 +491,19 @@ class SearchIndex:
 
     @contextmanager
     def _reading(self, asked: Asked, high: int) -> Iterator[tuple[int, str, list[object]]]:
-        """Read in one transaction; yield the active generation, the condition and its values."""
+        """Begin a read transaction; yield the number of the active generation, the condition and its values.
+
+        The condition selects rows up to the number ``high``. It can select articles that were published after
+        ``asked.until``, but it leaves out no matching one. The caller filters by the exact time.
+        """
         with _readable(self.path), snapshot(self._database) as database:
             active = _generations(database)[0]
             low = first_row(asked.since) if asked.since else -_LAST
             if asked.until:
-                high = min(high, first_row(asked.until) + active.latest)
+                high = min(high, first_row(asked.until) + active.latest)  # numbers can be later than the time
             condition = f"WHERE words_{active.number} MATCH ? AND rowid BETWEEN ? AND ?"
             values: list[object] = [asked.expression, low, high]
-            if asked.keys is not None:
+            if asked.keys is not None:  # as one JSON value: SQLite limits the number of parameters
                 condition += " AND rowid IN (SELECT value FROM json_each(?))"
                 tables = _Tables(database, active.number)
                 values.append(json.dumps(sorted(tables.rows_of(asked.keys))))
@@ -488,19 +511,19 @@ class SearchIndex:
 
 
 class _Tables:
-    """The tables of one generation, within a transaction."""
+    """The tables of one generation, for use within a transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
 
     def rows_of(self, keys: Iterable[bytes]) -> list[int]:
-        """Return the row numbers of those articles that are indexed."""
+        """Return the row numbers of the given articles. Articles that are not indexed are left out."""
         asked = f"SELECT row FROM article_{self._number} WHERE key = ?"
         found = (self._database.execute(asked, (key,)).fetchone() for key in keys)
         return [row[0] for row in found if row is not None]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the events of those articles that are indexed."""
+        """Return the events of the given articles by key. Articles that are not indexed are left out."""
         asked = f"SELECT key, event FROM article_{self._number} WHERE key = ?"
         found = (self._database.execute(asked, (key,)).fetchone() for key in keys)
         return dict(row for row in found if row is not None)
@@ -524,9 +547,9 @@ class _Tables:
                 self._database.execute(f"DELETE FROM {name}_{number} WHERE row = ?", (row,))
 
     def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> int:
-        """Insert articles; return the largest distance of a row number from the time of its article.
+        """Insert articles; return the largest difference between a row number and the time of its article.
 
-        ``placed``: their events.
+        ``placed``: the events of the articles by key.
         """
         late, number = 0, self._number
         rows = []
@@ -554,7 +577,11 @@ class _Tables:
         return late
 
     def _free_row(self, entry: _Entry) -> int:
-        """Return a free row number from a growing range: many articles have a date without a time."""
+        """Return a free row number at or a little after the time of an article.
+
+        Many articles have a date without a time and so the same first number. The range of random numbers
+        doubles after each taken number, so that a free one is found in a few attempts.
+        """
         chance = random.Random(entry.key)  # noqa: S311
         taken = f"SELECT 1 FROM article_{self._number} WHERE row = ?"
         for turn in count():
@@ -566,13 +593,16 @@ class _Tables:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite to :class:`newsbot.errors.DataError` kinds; a damaged index can be rebuilt."""
+    """Convert errors of SQLite to subclasses of :class:`newsbot.errors.DataError`.
+
+    The message for a damaged index says that it can be deleted.
+    """
     try:
         with readable_errors(path):
             yield
     except DataError as error:
         if getattr(error.__cause__, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            raise DataError(f"{path}: is damaged; delete it, it is made from the articles again") from error
+            raise DataError(f"{path}: is damaged; delete it, and it is rebuilt from the articles") from error
         raise
 
 
@@ -593,6 +623,7 @@ def _drop(database: sqlite3.Connection, number: int) -> None:
 
 
 def _generations(database: sqlite3.Connection) -> list[Generation]:
+    """Return all generations, the active one first."""
     rows = database.execute(
         "SELECT number, active, layout, cursor, latest FROM generation ORDER BY active DESC, number"
     )

@@ -2,8 +2,10 @@
 
 All texts are combined into one expression: a prefix tree in a look-ahead. One pass finds the longest text
 at each position, and with it the shorter texts that are its prefixes. So overlapping texts are all found.
-Case is ignored. Regular expressions are searched line by line in windows. The package ``regex`` knows
-letters of all languages and has a time limit for any expression.
+Case is ignored.
+
+Regular expressions are searched line by line in windows. The package ``regex`` is used because it knows the
+letters of all languages and can stop any expression at a time limit.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import regex
 from newsbot.extraction.page.visible import smooth
 
 MAX_POSITIONS = 1000
-"""The first positions of a text on a page that are kept. All are counted."""
+"""Maximum number of positions that are kept for one text on a page: the first ones. All are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,33 +33,38 @@ class Position:
     end: int
     """The first character after it."""
     line: int
-    """Counted from 1."""
+    """The line number, counted from 1."""
     before: str = ""
+    """The CONTEXT characters before the hit, with spaces for line breaks."""
     found: str = ""
+    """The hit as it is on the page."""
     after: str = ""
+    """The CONTEXT characters after the hit, with spaces for line breaks."""
 
 
 MAX_TEXTS = 500
+"""Maximum number of texts and expressions in one search."""
 MAX_LENGTH = 200
-"""Characters of a text that is searched for."""
+"""Maximum length of a text in characters."""
 MAX_HIT = 200
-"""Characters up to which a hit of an expression is found anywhere in a long line."""
+"""Overlap of two windows in characters. In a long line, a longer hit of an expression can be missed."""
 MAX_REGEX = 1000
-"""Characters of an expression."""
+"""Maximum length of an expression in characters."""
 WINDOW = 2000
 """Characters of a line that are searched at once."""
 PATIENCE = 1.0
-"""Seconds for the expressions on one page. The rest is not searched."""
+"""Maximum time in seconds for all expressions on one page. The rest of the page is not searched."""
 CONTEXT = 80
-"""Characters given on each side of a hit."""
+"""Characters returned on each side of a hit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A text or an expression to search for."""
+    """A text or a regular expression to search for."""
 
     text: str
     regex: bool = False
+    """True if ``text`` is a regular expression."""
 
 
 @dataclass(slots=True)
@@ -65,11 +72,16 @@ class Places:
     """The positions of one text or expression on a page."""
 
     hits: int = 0
+    """The number of all hits."""
     positions: list[Position] = field(default_factory=list)
+    """The first MAX_POSITIONS hits."""
 
 
 class Finder:
-    """Finds all of ``wanted``. Raises ``ValueError`` for a text or expression that cannot be searched."""
+    """Finds the texts and expressions of ``wanted`` in pages. Can be used for any number of pages.
+
+    Raises ``ValueError`` for a text or expression that cannot be searched, or for more than MAX_TEXTS.
+    """
 
     def __init__(self, wanted: Sequence[Wanted], *, clock: Callable[[], float] = time.monotonic) -> None:
         if len(wanted) > MAX_TEXTS:
@@ -87,7 +99,10 @@ class Finder:
         }
 
     def find(self, text: str) -> tuple[dict[Wanted, Places], bool]:
-        """Return the positions of each text or expression, and whether the whole page was searched."""
+        """Return the positions of each text or expression, and whether the whole page was searched.
+
+        ``text``: the visible text of a page. The second value is False if the time limit was reached.
+        """
         found = {one: Places() for one in self.wanted}
         lines = _Lines(text)
         for start, end, one in self._texts(text):
@@ -108,6 +123,7 @@ class Finder:
             return
         for match in self._any.finditer(text):
             start = match.start()
+            # The look-ahead captures only the longest text that begins here. Its prefixes begin here too.
             for key in self._begins[_fold(match[1])]:
                 for one in self._by_key[key]:
                     yield start, start + len(key), one
@@ -116,20 +132,23 @@ class Finder:
 def _key(text: str) -> str:
     key = _fold(smooth(text))
     if not key:
-        raise ValueError("an empty text is on every page; give the words to search for")
+        raise ValueError("an empty text matches every page; give the words to search for")
     if len(key) > MAX_LENGTH:
-        raise ValueError(f"{text[:40]!r}… has {len(key)} characters; at most {MAX_LENGTH} are searched for")
+        raise ValueError(f"{text[:40]!r}… has {len(key)} characters; at most {MAX_LENGTH} are allowed")
     return key
 
 
 def _fold(text: str) -> str:
-    """Return ``text`` in one case, character by character, so that positions do not change."""
+    """Return ``text`` in lower case without changing its length, so that positions stay the same.
+
+    A character whose lower case has two characters (İ) is left as it is.
+    """
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
 
 def _compile(text: str) -> regex.Pattern[str]:
     if not text:
-        raise ValueError("an empty pattern is on every page; write for example \\d+ (dead|injured)")
+        raise ValueError("an empty pattern matches every page; write for example \\d+ (dead|injured)")
     if len(text) > MAX_REGEX:
         raise ValueError(f"the pattern has {len(text)} characters; at most {MAX_REGEX} are allowed")
     try:
@@ -137,31 +156,33 @@ def _compile(text: str) -> regex.Pattern[str]:
     except (regex.error, OverflowError, RecursionError) as error:
         raise ValueError(f"bad pattern {text!r}: {error}") from error
     if expression.match("") is not None:
-        raise ValueError(f"bad pattern {text!r}: it matches nothing at all, and so everywhere; write + for *")
+        raise ValueError(f"bad pattern {text!r}: it matches the empty text, and so every page; write + for *")
     return expression
 
 
 def _combined(keys: list[str]) -> re.Pattern[str]:
     """Return one expression that finds, at each place, the longest of the texts that begins there."""
-    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a tree of itself
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a recursive type
     for key in keys:
         node = tree
         for char in key:
             node = node.setdefault(char, {})
-        node[""] = {}
+        node[""] = {}  # a text ends at this node
     try:
         return re.compile(f"(?=({_branch(tree)}))", re.IGNORECASE)
     except RecursionError:
-        raise ValueError("too many texts that begin with one another; split the search") from None
+        raise ValueError("too many texts are beginnings of each other; split the search") from None
 
 
 def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    """Return the expression of a node of the prefix tree."""
     ends = "" in node
     parts: list[str] = []
     for first, below in node.items():
         if not first:
             continue
         chain, at = first, below
+        # Nodes with a single child become one literal, so the recursion is as deep as the branches only.
         while len(at) == 1 and "" not in at:
             ((char, at),) = at.items()
             chain += char
@@ -169,7 +190,7 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
     if not parts:
         return ""
     whole = "|".join(parts)
-    if ends:
+    if ends:  # greedy: the longer texts are tried first
         return f"(?:{whole})?"
     return f"(?:{whole})" if len(parts) > 1 else whole
 
@@ -177,14 +198,14 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
 def _in_windows(
     expression: regex.Pattern[str], line: str, left: Callable[[], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the hits in a line; hits in the overlap of two windows only once.
+    """Yield the start and end of each hit in a line. A hit in the overlap of two windows is yielded once.
 
-    ``left`` returns the remaining seconds. Raises ``TimeoutError`` when none are left.
+    ``left`` returns the remaining time in seconds. Raises ``TimeoutError`` when no time is left.
     """
     at = 0
     while at < len(line):
         end = min(at + WINDOW, len(line))
-        safe = end if end == len(line) else end - MAX_HIT
+        safe = end if end == len(line) else end - MAX_HIT  # hits from here on belong to the next window
         last = safe
         seconds = left()
         if seconds <= 0:
@@ -195,7 +216,7 @@ def _in_windows(
             if match.end() > match.start():
                 yield match.start(), match.end()
                 last = max(last, match.end())
-        at = last
+        at = last  # at ``safe``, or after the last hit if it ends later: hits do not overlap
 
 
 class _Lines:

@@ -1,7 +1,7 @@
-"""Parses search queries. docs/search.md has the grammar.
+"""Parses search queries into a tree of conditions. docs/search.md has the grammar.
 
-Every text is a valid query. Errors (an unknown field, an invalid date, an open quote or bracket) are
-corrected as far as possible, and :attr:`Query.notes` says how.
+Every text is a valid query. The parser corrects errors (an unknown field, an invalid date, an open quote or
+bracket) as far as possible, and describes each correction in :attr:`Query.notes`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from newsbot.text.stems import words_of
 from newsbot.urls import ascii_host
 
 MAX_QUERY = 1000
-"""Characters of a query that are read."""
+"""Maximum length of a query in characters. The rest is ignored."""
 MAX_TERMS = 32
-"""The most words, phrases and marks of a query."""
+"""Maximum number of words, phrases and marks in a query. The rest is ignored."""
 MAX_DEPTH = 8
-"""The deepest nesting of brackets."""
+"""Maximum nesting of brackets."""
 MIN_BEGINNING = 2
-"""The fewest letters before a ``*``."""
+"""Minimum number of letters before a ``*``."""
 FIELDS = ("title", "author", "site", "tag", "lang", "since", "until", "story", "event")
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
+    # A field needs its value directly after the colon: ``title: bridge`` is two words.
     r"(?P<bracket>[()])"
     r"|(?P<minus>-)?(?:(?P<field>[A-Za-z]+):(?=[^\s()]))?"
     r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
@@ -39,11 +40,11 @@ _DATE = re.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word, or several that follow each other."""
+    """A word, or a phrase of several words in this order."""
 
     text: str
     field: str = ""
-    """``title``, ``author``, or empty: title or text."""
+    """The searched field: ``title``, ``author``, or empty for title and text."""
     beginning: bool = False
     """Whether the last word is a prefix."""
 
@@ -56,7 +57,7 @@ class Mark:
     """``site``, ``lang`` or ``tag``."""
     value: str
     sites: tuple[str, ...] = ()
-    """The sites with the tag at the time of parsing."""
+    """The domains of the sites that have the tag when the query is parsed. Empty for other fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +94,17 @@ class Query:
     story: str | None = None
     event: str | None = None
     notes: list[str] = field(default_factory=list)
-    """Notes for people: parts that were corrected, and what to write instead."""
+    """Notes for the user: which parts were corrected, and what to write instead."""
     blank: bool = False
-    """True if the query is only white space."""
+    """True if the query has only white space."""
 
     @property
     def empty(self) -> bool:
-        """True if the query has no condition."""
+        """True if the query has no condition. A query of punctuation is empty but not blank."""
         return not (self.node or self.since or self.until or self.story or self.event)
 
     def terms(self) -> Iterator[Term]:
-        """Yield the terms that a found article may have."""
+        """Yield the terms that a matching article can have. Terms within :class:`Not` are left out."""
         yield from _terms(self.node)
 
     def parts(self) -> tuple[Node, ...]:
@@ -114,16 +115,19 @@ class Query:
 
 
 Tagged = Callable[[str], Sequence[str]]
-"""Returns the sites that have a tag."""
+"""A function that returns the domains of the sites with a tag."""
 
 
 def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
-    """Parse a query. Raises nothing except what ``tagged`` raises."""
+    """Parse a query. ``tagged`` finds the sites of a tag.
+
+    Raises nothing except what ``tagged`` raises.
+    """
     return _Parser(query[:MAX_QUERY].translate(_QUOTES), tagged).query()
 
 
 def describe(node: Node) -> str:
-    """Return a condition in the syntax of queries."""
+    """Return the text of a condition in the syntax of queries."""
     if isinstance(node, Term):
         text = f'"{node.text}"' if len(node.text.split()) > 1 else node.text
         return (f"{node.field}:{text}" if node.field else text) + "*" * node.beginning
@@ -157,14 +161,17 @@ class _Parser:
             part = self._either(0)
             if part is not None:
                 parts.append(part)
-            if self._at < len(self._tokens):
-                self._note("a bracket was closed that was not open: write ( before what belongs together")
+            if self._at < len(self._tokens):  # _either() stopped at a closing bracket without an opening one
+                self._note("a closing bracket has no opening bracket: write ( before the words it groups")
                 self._at += 1
         self._query.node = _all(parts)
         return self._query
 
     def _either(self, depth: int) -> Node | None:
-        """Read conditions with OR between them, up to a closing bracket."""
+        """Read conditions with OR between them, up to a closing bracket or the end.
+
+        The closing bracket is not consumed. Return None if there is no condition.
+        """
         groups: list[list[Node]] = [[]]
         operator = ""
         while (token := self._next()) is not None and token["bracket"] != ")":
@@ -177,13 +184,13 @@ class _Parser:
             if node is not None:
                 groups[-1].append(node)
         if operator or (len(groups) > 1 and not groups[-1]):
-            self._note("AND, OR and NOT stand before another word; in small letters or quotes they are words")
+            self._note("AND, OR and NOT need a word after them; in small letters or quotes they are words")
         found = [one for one in map(_all, groups) if one is not None]
         return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
 
     def _operator(self, word: str, groups: list[list[Node]]) -> str:
         if word != "NOT" and not groups[-1]:
-            self._note(f"{word} stands between two words; in small letters or quotes it is a word")
+            self._note(f"{word} needs a word before and after it; in small letters or quotes it is a word")
         elif word == "OR":
             groups.append([])
         return word
@@ -191,11 +198,11 @@ class _Parser:
     def _next(self) -> re.Match[str] | None:
         if self._at < len(self._tokens) and self._terms < MAX_TERMS:
             return self._tokens[self._at]
-        self._at = len(self._tokens)
+        self._at = len(self._tokens)  # also ends the callers' loops if there are MAX_TERMS terms
         return None
 
     def _part(self, token: re.Match[str], depth: int, *, without: bool) -> Node | None:
-        without ^= token["minus"] is not None
+        without ^= token["minus"] is not None  # NOT -x is x
         if token["bracket"] or token["open"]:
             node = self._bracket(depth)
         else:
@@ -203,14 +210,14 @@ class _Parser:
         return Not(node) if without and node is not None else node
 
     def _bracket(self, depth: int) -> Node | None:
-        if depth >= MAX_DEPTH:
-            self._note(f"only {MAX_DEPTH} brackets are read within each other")
+        if depth >= MAX_DEPTH:  # _either() calls this method again for each bracket: limit the recursion
+            self._note(f"brackets can be nested {MAX_DEPTH} deep; deeper brackets are ignored")
             return None
         node = self._either(depth + 1)
         if self._at < len(self._tokens):
             self._at += 1
         else:
-            self._note("a bracket was not closed: it goes to the end")
+            self._note("a bracket was not closed: the group goes to the end")
         return node
 
     def _condition(self, token: re.Match[str], *, without: bool) -> Node | None:
@@ -220,7 +227,7 @@ class _Parser:
             self._note("a quote was not closed: the phrase goes to the end")
         if name in ("since", "until", "story", "event"):
             if without:
-                self._note(f"-{name}: cannot be left out of a search and was passed over")
+                self._note(f"-{name}: cannot be excluded and was ignored")
                 return None
             if self._whole(name, value):
                 return None
@@ -231,7 +238,7 @@ class _Parser:
             self._terms += 1
             sites = tuple(self._tagged(value.lower()))
             if not sites:
-                self._note(f"tag:{value}: no site has this tag; tags stand in the rules of sites (key tags)")
+                self._note(f"tag:{value}: no site has this tag; tags are in the rules of sites (key tags)")
             return Mark(name, value.lower(), sites)
         elif name and name not in FIELDS:
             named = ", ".join(f"{one}:" for one in FIELDS)
@@ -251,7 +258,7 @@ class _Parser:
         return Term(" ".join(words), name, beginning)
 
     def _whole(self, name: str, value: str) -> bool:
-        """Set a field of the whole query; return False if the value is not a date."""
+        """Set a field of the whole query. Return False if it needs a date and the value is not one."""
         if name in ("story", "event"):
             setattr(self._query, name, value)
             return True
@@ -271,7 +278,10 @@ class _Parser:
 
 
 def _all(nodes: list[Node]) -> Node | None:
-    """Join conditions with AND, but several sites or languages with OR."""
+    """Join conditions with AND, but several sites or languages with OR.
+
+    An article has one site and one language, so AND between two of them would match nothing.
+    """
     joined: list[Node] = []
     for name in ("site", "lang"):
         marks = [one for one in nodes if isinstance(one, Mark) and one.field == name]
@@ -283,6 +293,7 @@ def _all(nodes: list[Node]) -> Node | None:
 
 
 def _moment(value: str) -> datetime | None:
+    """Return the beginning of a day, month or year (UTC), or the time an age ago; None for other texts."""
     now = datetime.now(UTC)
     if value in ("today", "yesterday"):
         day = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -300,30 +311,32 @@ def _moment(value: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleFilter:
-    """A filter of articles. All conditions must hold; None is not a condition."""
+    """A filter of articles. All conditions must hold. A field that is None does not filter."""
 
     source: str | None = None
     """The domain of a site, in ASCII or Unicode form."""
     language: str | None = None
     story: str | None = None
-    """The id of a story, or of a story that was joined with it."""
+    """The id of a story, or the former id of a story that was joined with another one."""
     since: datetime | None = None
-    """Published (if unknown: fetched) at or after this time."""
+    """The earliest time of publication (of the fetch if that is unknown), included."""
     until: datetime | None = None
-    """Published (if unknown: fetched) before this time."""
+    """The latest time of publication (of the fetch if that is unknown), not included."""
 
     def __post_init__(self) -> None:
-        """Convert the domain to the form in the data."""
+        """Convert the domain to ASCII, which is the form in the storage."""
         if self.source:
             object.__setattr__(self, "source", ascii_host(self.source))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One found article; ``snippet`` has the matches between ``[`` and ``]``."""
+    """One found article."""
 
     article: Article
     snippet: str
+    """A part of the text, with the matches between ``[`` and ``]``."""
     score: float
+    """BM25: a higher score is better. 0 if the matches are ordered by time."""
     copies: int = 0
     """Number of other articles in its story. Only one article of a story is returned."""

@@ -1,16 +1,17 @@
-"""Rising terms: words that a significantly larger share of articles has now than before.
+"""Finds rising terms: words that a significantly larger share of articles has now than before.
 
-A word in a title of today is compared with the 30 days before by the log-likelihood ratio of two proportions
-(T. Dunning, "Accurate methods for the statistics of surprise and coincidence", Computational Linguistics
-19(1), 1993). Both are samples of articles. Each article counts once, with its title and text. Three kinds of
+"Today" is the last 24 hours. Candidates are the words of today's titles. The share of articles with a word is
+compared with its share in the 30 days before, by the log-likelihood ratio of two proportions (T. Dunning,
+"Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19(1), 1993).
+Both periods are random samples of articles. Each article counts once, with its title and text. Three kinds of
 words are excluded without a word list:
 
-* words of a single site: the site that has a word most often today does not count for it
+* words of a single site: the site that has a word most often today is not counted
 * words that return each week, such as names of days: a word must also have risen compared with the same days
-of the weeks before
-* dates and amounts: words with a digit
+  of the weeks before
+* dates and amounts: words with a character that is not a letter
 
-An article counts only for its strongest word, so that ten words of one event do not fill the list.
+An article counts only for its strongest word. Otherwise ten words of one event would fill the list.
 """
 
 from __future__ import annotations
@@ -25,34 +26,36 @@ from statistics import NormalDist
 from newsbot.search.index import Sampled, SearchIndex
 
 Strength = Callable[[str, int], float]
+"""A function that returns the log-likelihood ratio of a stem which a number of today's articles have."""
 DAY = timedelta(days=1)
 DAYS = 30
 """Number of days before today that today is compared with."""
 SAMPLED = 2_000
-"""Articles of today in the sample. The sample of the time before is three times as large."""
+"""Maximum number of today's articles in the sample. The sample of the days before is three times as large."""
 CHANCE = 0.01
-"""Probability that a list contains a word that rose by chance, divided among all words (Bonferroni)."""
+"""Probability that the list contains a word that rose by chance. It is divided by the number of words
+(Bonferroni correction)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """A stem that rose."""
+    """A rising stem."""
 
     stem: str
     share: float
-    """Share of the articles of today."""
+    """Share of today's articles with the stem, 0 to 1."""
     before: float
-    """Share of the articles of the time before."""
+    """Share of the articles of the days before with the stem, 0 to 1."""
     likelihood: float
     """The log-likelihood ratio, -2 ln λ."""
     keys: tuple[bytes, ...]
-    """Articles of today that have it and no stronger stem, newest first."""
+    """Keys of today's articles that have this stem and none of the stronger ones, newest first."""
 
 
 def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
-    """Return the stems that rose most within the last 24 hours, the strongest first.
+    """Return the at most ``limit`` stems that rose most within the 24 hours before ``now``, strongest first.
 
-    Reads at most 8,000 articles of the index, and the keys of all.
+    Reads at most 8,000 articles from the index. To choose them, it reads the keys of all articles.
     """
     today = index.sample(now - DAY, now, SAMPLED)
     before = index.sample(now - (DAYS + 1) * DAY, now - DAY, 3 * SAMPLED)
@@ -63,15 +66,17 @@ def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
 def risen(
     today: Sequence[Sampled], before: Sequence[Sampled], week: Sequence[Sampled], limit: int
 ) -> list[Rise]:
-    """Return the stems that rose most, the strongest first.
+    """Return the at most ``limit`` stems that rose most, the strongest first. Empty without articles.
 
-    ``week``: articles of ``before`` from the same days of the weeks before.
+    ``today`` and ``before`` are the samples that are compared; ``week`` are the articles of ``before`` from
+    the same days of the weeks before.
     """
     if not today or not before:
         return []
     counts = Counter(stem for one in today for stem in one.stems if stem.isalpha())
     past, same_days = (Counter(stem for one in some for stem in one.stems) for some in (before, week))
-    needed = NormalDist().inv_cdf(1 - CHANCE / max(1, len(counts)) / 2) ** 2  # chi-squared, one degree
+    # -2 ln λ has a chi-squared distribution with one degree of freedom: that of a squared normal variable.
+    needed = NormalDist().inv_cdf(1 - CHANCE / max(1, len(counts)) / 2) ** 2
 
     def strength(stem: str, number: int) -> float:
         return min(
@@ -80,6 +85,7 @@ def risen(
         )
 
     titles = Counter(stem for one in today for stem in one.title)
+    # Leaving out sites and articles only lowers a stem's strength, so weak stems need no second look.
     strong = {stem: n for stem, n in titles.items() if strength(stem, counts[stem]) > needed}
     rest, found = list(today), list[Rise]()
     while len(found) < limit and (best := _strongest(rest, strong, strength, needed)) is not None:
@@ -93,7 +99,11 @@ def risen(
 
 
 def likelihood(number: int, of: int, past: int, of_past: int) -> float:
-    """Return -2 ln λ of ``number`` in ``of`` being a higher share than ``past`` in ``of_past``, or 0."""
+    """Return the log-likelihood ratio -2 ln λ of two shares: ``number`` / ``of``, ``past`` / ``of_past``.
+
+    Return 0 if the first share is not higher than the second. This is Dunning's formula in the form of the
+    G-test: twice the sum of observed * ln(observed / expected).
+    """
     if not of or not of_past or number / of <= past / of_past:
         return 0.0
     together = (number + past) / (of + of_past)
@@ -109,9 +119,10 @@ def likelihood(number: int, of: int, past: int, of_past: int) -> float:
 def _strongest(
     articles: Sequence[Sampled], titles: Mapping[str, int], strength: Strength, needed: float
 ) -> tuple[str, float] | None:
-    """Return the strongest stem of these articles, without the site that has it most often.
+    """Return the strongest stem of these articles and its strength; None if none exceeds ``needed``.
 
-    ``titles``: number of titles with each candidate stem. Among equally strong stems, the most titles decide.
+    For each stem, the site that has it most often is not counted. ``titles`` has the number of titles with
+    each candidate stem. If two stems are equally strong, the one in more titles is returned.
     """
     sites: dict[str, Counter[str]] = {}
     for one in articles:

@@ -1,4 +1,4 @@
-"""Cuts a snippet around the matches out of an article. Matches are put between ``[`` and ``]``."""
+"""Cuts a snippet around the matches out of an article's text. Matches are put between ``[`` and ``]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _Match = tuple[str, int, int]
 
 
 def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -> str:
-    """Return the part of ``text`` (or ``title``) with the most wanted stems, otherwise its beginning."""
+    """Return the part of ``text`` with the most wanted stems.
+
+    If the text has none of them, the title is used; if that has none either, the beginning of the text.
+    ``language``: the language for stemming, see :func:`newsbot.text.stems.stemming`.
+    """
     for shown in (text, title):
         matches = list(
             islice((match for match in placed_stems(shown, language) if match[0] in wanted), _MAX_MATCHES)
@@ -27,15 +31,19 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
 
 
 def _best(matches: list[_Match]) -> list[_Match]:
-    """Return the first matches within the width of a snippet that have the most different stems."""
+    """Return the matches within the width of a snippet that have the most different stems.
+
+    If several places have the same number, the first one is returned.
+    """
     best: list[_Match] = []
     most = 0
     last = 0
+    # A sliding window: ``last`` never moves back, so the work grows linearly with the matches.
     for first, match in enumerate(matches):
         last = max(last, first)
         while last < len(matches) and matches[last][2] - match[1] <= WIDTH - _BEFORE:
             last += 1
-        together = matches[first : max(last, first + 1)]
+        together = matches[first : max(last, first + 1)]  # one match can be wider than the window
         kinds = len({stem for stem, _, _ in together})
         if kinds > most:
             best, most = together, kinds

@@ -133,7 +133,7 @@ def test_a_tag_stands_for_the_sites_that_have_it_now(storage: Storage, tmp_path:
         assert found("tag:regional site:north.example") == {"north.example"}
         assert found("bridge tag:many") == found("tag:unknown") == set()
         assert search.explain("tag:unknown", found=False)[0] == (
-            "tag:unknown: no site has this tag; tags stand in the rules of sites (key tags)"
+            "tag:unknown: no site has this tag; tags are in the rules of sites (key tags)"
         )
         tags["regional"].remove("south.example")
         assert found("bridge tag:regional") == {"north.example"}
