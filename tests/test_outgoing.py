@@ -160,6 +160,23 @@ def test_redirects_and_bodies_have_an_end() -> None:
 
 
 @pytest.mark.usefixtures("second_loopback_is_public")
+def test_a_body_that_comes_in_parts_is_read_to_its_end() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for part in (b"first, ", b"second, ", b"third"):
+            await response.write(part)
+            await asyncio.sleep(0.05)
+        return response
+
+    async def test(site: str) -> None:
+        async with Outgoing("newsbot") as client:
+            assert (await client.get(site)).body == b"first, second, third"
+
+    asyncio.run(with_site(handler, test, "127.0.0.2"))
+
+
+@pytest.mark.usefixtures("second_loopback_is_public")
 def test_no_cookie_and_our_name() -> None:
     seen: list[tuple[str | None, str | None]] = []
 

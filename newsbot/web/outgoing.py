@@ -151,7 +151,10 @@ class Outgoing:
             async with self._session.request(
                 method, canonicalize(url), data=data, headers=headers, allow_redirects=False
             ) as response:
-                body = await response.content.read(MAX_BODY)
-                return Answer(url, response.status, response.headers, body)
+                # One read() returns what has arrived, which may be only the beginning of the body.
+                body = bytearray()
+                while len(body) < MAX_BODY and (part := await response.content.read(MAX_BODY - len(body))):
+                    body += part
+                return Answer(url, response.status, response.headers, bytes(body))
         except (ClientError, OSError, TimeoutError, ValueError) as error:
             raise OutgoingError(f"{url[:200]}: {str(error) or type(error).__name__}"[:400]) from error
