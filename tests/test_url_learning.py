@@ -10,6 +10,7 @@ import pytest
 
 from newsbot.discovery.list_probing import shape_of
 from newsbot.items import Kind, Link, Reason, Where
+from newsbot.ranking import url_learning
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, UrlLearning, kept, learns
 from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
@@ -87,6 +88,18 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
     examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)
     assert rule == later.rule(RULE)
+
+
+def test_results_that_are_not_stored_yet_outlast_the_limit_of_sites(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(url_learning, "MAX_SITES", 3)
+    lessons = taught()
+    lessons.storage = storage.notes
+    for number in range(9):
+        assert lessons.rule(Rule(domain=f"other{number}.example")) is None
+    lessons.write()
+    assert len(kept(storage.notes, "site.example")[0].articles) == len(FEED)
 
 
 def test_broken_notes_are_told_and_learned_anew(

@@ -229,7 +229,8 @@ class UrlLearning:
         site = self._sites.get(domain)
         if site is None:
             if len(self._sites) >= MAX_SITES:
-                self._sites.clear()
+                unwritten = {name: one for name, one in self._sites.items() if one.changed}
+                self._sites = unwritten if len(unwritten) < MAX_SITES else {}
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
             site.kept = None if site.rule is None else site.rule.plain()
             site.shapes.take(site.examples.articles, site.examples.others)
