@@ -1,7 +1,8 @@
-"""What a site allows to be done with its pages: directives of pages, and reservations against AI training.
+"""Reads what a site allows to be done with its pages: robots directives and reservations against use by AI.
 
-Robots directives control newsbot itself. Signals about text and data mining do not: they are recorded with
-each article, so that an export can leave out what the owner has reserved (:func:`opted_out`).
+Robots directives control newsbot itself. Signals about AI and text and data mining do not: they are recorded
+with each article, so that an export can leave out the articles that their owner has reserved
+(:func:`opted_out`).
 
 Files in reading order:
 

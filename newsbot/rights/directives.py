@@ -1,10 +1,12 @@
-"""What a page says about its use: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
+"""Reads the permissions of a page: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
 
 The names of all signals are here too.
 
-Directives: https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag (no RFC has them).
-Of several that contradict each other the one that forbids holds. TDM: the page's own word goes before its
-server's, and that before the site's file (https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/).
+No RFC defines the directives; the reference is
+https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag. If directives contradict each
+other, the one that forbids holds. Text and data mining (TDM) follows
+https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page wins over the server's header,
+and the header wins over the site's file.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ NOINDEX = "noindex"
 NOARCHIVE = "noarchive"
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
-"""Its value is the address of the policy, where a licence can be obtained."""
+"""The value of this signal is the URL of the policy, where a licence can be obtained."""
 AI_AGENTS = "ai-agents"
-"""robots.txt forbids the page to crawlers that collect for AI."""
+"""robots.txt excludes crawlers that collect for AI from the page."""
 AI_COMMENT = "ai-comment"
 """A comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
@@ -38,14 +40,13 @@ def opted_out(rights: Mapping[str, str]) -> bool:
 
 
 def usage_signals(value: str) -> tuple[str, ...]:
-    """Return what a Content-Signal or Content-Usage value refuses: ``ai-train``, ``ai-input``.
+    """Return the uses that a Content-Signal or Content-Usage value refuses: ``ai-train``, ``ai-input``.
 
-    ``search=yes, ai-train=no`` (https://contentsignals.org) and ``train-ai=n``
-    (draft-ietf-aipref-attach) say the same.
+    ``ai-train=no`` (https://contentsignals.org) and ``train-ai=n`` (draft-ietf-aipref-attach) mean the same.
     """
     refused = []
     for part in value.replace(";", ",").split(","):
-        words = part.split()  # Content-Usage may name a path first
+        words = part.split()  # in robots.txt, Content-Usage may have a path before the statement
         name, _, answer = (words[-1] if words else "").lower().partition("=")
         name = {"train-ai": AI_TRAIN, "train-genai": AI_TRAIN}.get(name, name)
         if name in (AI_TRAIN, AI_INPUT) and answer in ("no", "n", "?0"):
@@ -55,8 +56,11 @@ def usage_signals(value: str) -> tuple[str, ...]:
 
 AGENT = "newsbot"
 MAX_METAS = 500
+"""Maximum number of ``<meta>`` elements that are read."""
 MAX_VALUE = 2000
+"""Characters of a value that are used."""
 _WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
+"""Directives with a colon; before any other colon is the name of a crawler."""
 HEADER, META = "header", "meta"
 
 
@@ -71,7 +75,7 @@ class PageRights:
     archive: bool = True
     """True if a copy of the page may be kept."""
     signals: Mapping[str, str] = field(default_factory=dict)
-    """Signal -> place that stated it; see the names at the top of the module."""
+    """The place that stated each signal, by the names at the top of the module."""
 
 
 def page_rights(
@@ -81,8 +85,8 @@ def page_rights(
 ) -> PageRights:
     """Return the permissions of a page.
 
-    ``headers`` are by lower-case name, ``tree`` is the document if it is HTML, ``site`` has the site's
-    statements about the address (robots.txt, tdmrep.json).
+    ``headers`` has the values of the response's headers by lower-case name. ``tree`` is the document if it is
+    HTML. ``site`` has the signals of the site's files (robots.txt, tdmrep.json) for the URL.
     """
     metas = _metas(tree) if tree is not None else {}
     told: dict[str, str] = {}
@@ -101,6 +105,7 @@ def page_rights(
         signals[NOINDEX] = told.get("noindex") or told["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
+    # From the general to the specific: each place may withdraw the reservation of the places before it.
     _reservation(signals, headers, HEADER)
     _reservation(signals, metas, META)
     return PageRights(
@@ -127,7 +132,7 @@ def _words(value: str) -> list[str]:
 def _for_us(values: Iterable[str]) -> Iterable[str]:
     """Yield the directives of ``X-Robots-Tag`` for every agent or for newsbot.
 
-    ``otherbot: noindex, nofollow`` names the agent of all directives that follow in the same header.
+    In ``otherbot: noindex, nofollow`` the agent holds for all directives that follow in the same header.
     """
     for value in values:
         ours = True
@@ -142,8 +147,9 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
 
 
 def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
-    """Apply the statements of a place, which replace those of places that are less specific."""
+    """Apply the TDM statements of a place, which replace those of places that are less specific."""
     values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
+    # If one place says both, the reservation holds.
     if "1" in values:
         signals[TDM_RESERVATION] = place
     elif "0" in values:

@@ -1,8 +1,8 @@
-"""Statements about AI in robots.txt: groups for AI crawlers, Content-Signal and Content-Usage lines,
-comments.
+"""Reads statements about AI in robots.txt: groups for AI crawlers, usage lines and comments.
 
-A comment counts as a reservation only if the file has no such line. The usual text that explains these lines
-mentions reservations in any case.
+Usage lines are Content-Signal (https://contentsignals.org) and Content-Usage (draft-ietf-aipref-attach). A
+comment counts as a reservation only if the file has no usage lines. Such files usually contain a standard
+text that explains the lines, and this text mentions reservations even if the site makes none.
 """
 
 from __future__ import annotations
@@ -25,9 +25,13 @@ _NAMES = """
 AGENTS = frozenset(_NAMES.split())
 """Names of crawlers that collect for AI, in lower case."""
 OURS = ("*", "newsbot")
+"""Names of the groups that newsbot obeys."""
 MAX_LINES = 20_000
+"""Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
+"""Characters of the comments that are searched."""
 _MAX_PARTLY = 20
+"""Maximum number of AI crawlers that are compared for each URL."""
 
 _AI = r"(?:ai|artificial intelligence|machine[- ]learning|llms?|language models?|generative)"
 _RESERVED = re.compile(
@@ -46,10 +50,16 @@ class RobotsSignals:
     everywhere: dict[str, str] = field(default_factory=dict)
     """Signals for the whole site."""
     partly: tuple[str, ...] = ()
-    """AI crawlers that are excluded from a part of the site; one stands for all with the same rules."""
+    """AI crawlers that are excluded from a part of the site.
+
+    Each is the first of a group with the same rules.
+    """
 
     def signals(self, url: str, can_fetch: Callable[[str, str], bool]) -> dict[str, str]:
-        """Return the signals for an address. ``can_fetch(url, agent)`` judges it by the whole file."""
+        """Return the signals for a URL.
+
+        ``can_fetch(url, agent)`` returns True if the whole file allows ``agent`` to fetch ``url``.
+        """
         if AI_AGENTS in self.everywhere:
             return dict(self.everywhere)
         kept_out = next((agent for agent in self.partly if not can_fetch(url, agent)), None)
@@ -59,9 +69,11 @@ class RobotsSignals:
 @dataclass(slots=True)
 class _Group:
     agents: list[str] = field(default_factory=list)
-    """Names as they are written."""
+    """Names as written in the file."""
     rules: list[tuple[str, str]] = field(default_factory=list)
+    """``allow`` or ``disallow``, and the path."""
     refused: list[str] = field(default_factory=list)
+    """Uses that the group's usage lines refuse, see :func:`usage_signals`."""
 
     @property
     def collectors(self) -> list[str]:
@@ -69,7 +81,7 @@ class _Group:
 
     @property
     def closed(self) -> bool:
-        """True if the whole site is forbidden and nothing is allowed."""
+        """True if the whole site is disallowed and no rule allows anything."""
         return ("disallow", "/") in self.rules and all(name == "disallow" for name, _ in self.rules)
 
     @property
@@ -78,7 +90,10 @@ class _Group:
 
 
 def read_robots(text: str) -> RobotsSignals:
-    """Return the statements about AI of a robots.txt. Never raises. Takes time linear in the text."""
+    """Return the statements about AI in the text of a robots.txt.
+
+    Never raises. The time is linear in the length of the text.
+    """
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
@@ -100,18 +115,20 @@ def read_robots(text: str) -> RobotsSignals:
 
 
 def _groups(lines: list[str]) -> Iterator[_Group]:
-    """Yield the groups of a file, first the lines before any group."""
+    """Yield the groups of a file. The first one has no names and holds the lines before any group."""
     group, begun = _Group(), False
     for line in lines:
         name, _, value = line.partition("#")[0].partition(":")
         name, value = name.strip().lower(), value.strip()
         if name == "user-agent":
+            # Several user-agent lines in a row share the rules that follow (RFC 9309, 2.2.1).
             if begun or not group.agents:
                 yield group
                 group, begun = _Group(), False
             group.agents.append(value)
         elif name in ("allow", "disallow"):
             begun = True
+            # An empty value forbids nothing.
             if value:
                 group.rules.append((name, value))
         elif name in ("content-signal", "content-usage"):

@@ -1,8 +1,9 @@
-"""``/.well-known/tdmrep.json``: which parts of a site are reserved against text and data mining.
+"""Reads ``/.well-known/tdmrep.json``: the parts of a site that are reserved against text and data mining.
 
-https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of objects with ``location``
-(a path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy`` (a URL). Of
-several locations that match the longest decides, as in robots.txt; among equals the one that reserves.
+The format is https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of objects with
+``location`` (a path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy``
+(a URL). If several locations match, the longest decides, as in robots.txt. Among locations of equal length,
+the one that reserves decides.
 """
 
 from __future__ import annotations
@@ -20,19 +21,23 @@ MAX_BYTES = 256 * 1024
 MAX_RULES = 500
 MAX_LOCATION = 500
 MAX_STARS = 10
+"""Rules with so many stars or more are ignored; they bound the time of a match."""
 _MAX_POLICY = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
     parts: tuple[str, ...]
-    """The parts between the stars."""
+    """The location's parts between the stars."""
     to_end: bool
+    """True if the location ends with ``$``: it matches only to the end of the path."""
     weight: tuple[int, bool]
+    """The matching rule with the highest weight decides."""
     reserved: bool
     policy: str | None
 
     def matches(self, path: str) -> bool:
+        """Return True if the location matches ``path``, in time linear in its length and without a regex."""
         if not path.startswith(self.parts[0]):
             return False
         at = len(self.parts[0])
@@ -41,6 +46,7 @@ class _Rule:
             if found < 0:
                 return False
             at = found + len(part)
+        # The last part need not be the occurrence that was found first: "*.html$" matches /a.html/b.html.
         return not self.to_end or (path.endswith(self.parts[-1]) and (len(self.parts) > 1 or at == len(path)))
 
 
@@ -51,7 +57,7 @@ class Reservations:
     rules: tuple[_Rule, ...] = ()
 
     def signals(self, url: str) -> dict[str, str]:
-        """Return the signals for an address of the site."""
+        """Return the signals for a URL of the site; they are empty if nothing is reserved."""
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         matching = [rule for rule in self.rules if rule.matches(path)]
@@ -65,12 +71,12 @@ class Reservations:
 
 
 def read_tdmrep(body: bytes) -> Reservations:
-    """Parse a file. An invalid file gives no reservations. Never raises."""
+    """Return the reservations in the bytes of a file. An invalid file has none. Never raises."""
     try:
         told = json.loads(body[:MAX_BYTES])
     except (ValueError, RecursionError):
         return Reservations()
-    listed = told if isinstance(told, list) else [told]
+    listed = told if isinstance(told, list) else [told]  # some sites write one object instead of a list
     return Reservations(tuple(rule for one in listed[:MAX_RULES] if (rule := _rule(one)) is not None))
 
 

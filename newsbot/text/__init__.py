@@ -1,4 +1,4 @@
-"""Words, dates and versions of texts, in many languages.
+"""Words, names of months and time zones, and differences between versions, in many languages.
 
 Files in reading order:
 

@@ -1,4 +1,4 @@
-"""The differences between two versions of an article, for people and programs."""
+"""Computes the differences between two versions of an article, for people and programs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ FIELDS: Final = (
     "title", "summary", "authors", "agencies", "published_at", "modified_at", "language", "section", "tags",
     "image", "form", "partial",
 )  # fmt: skip
-"""Fields that are compared as a whole; the text is compared by lines."""
+"""Fields that are compared as a whole. The text is compared line by line."""
 MAX_LINES: Final = 2000
-"""Lines of a text that are compared; for longer texts only the size is reported."""
+"""Maximum number of lines that are compared. For longer texts only the sizes are reported."""
 
 MAX_WORDS: Final = 2000
+"""Maximum number of words that :func:`word_changes` compares."""
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
 def changes(before: Article, after: Article) -> dict[str, Any]:
-    """Return the differences: field → ``[before, after]``, and ``text`` → ``{"removed": […], "added":
-    […]}``.
+    """Return the differences between two versions as a dictionary for JSON.
+
+    The keys are the names of the changed FIELDS, each with ``[before, after]``. If the text has changed,
+    ``text`` has ``{"removed": […], "added": […]}`` with the lines of the text.
     """
     rows = before.to_dict(), after.to_dict()
     found: dict[str, Any] = {
@@ -40,6 +43,7 @@ def _lines(before: str, after: str) -> dict[str, list[str]]:
     if max(len(old), len(new)) > MAX_LINES:
         return {"removed": [f"({len(before)} characters)"], "added": [f"({len(after)} characters)"]}
     removed, added = [], []
+    # With autojunk, frequent lines would not be aligned in texts of 200 lines or more.
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             removed += old[i:j]
@@ -48,9 +52,10 @@ def _lines(before: str, after: str) -> dict[str, list[str]]:
 
 
 def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the word changes between lines, as pairs of ``kept``, ``removed`` or ``added`` and a text.
+    """Return the changes between two lists of lines, word by word.
 
-    If one side has more than MAX_WORDS words, whole lines are returned.
+    Each pair is a tag (``kept``, ``removed`` or ``added``) and the text it is about. If one side has more
+    than MAX_WORDS words, the words are not compared: everything old is removed and everything new is added.
     """
     old, new = (_WORD.findall("\n".join(lines)) for lines in (removed, added))
     if max(len(old), len(new)) > MAX_WORDS:
@@ -72,7 +77,7 @@ def version_rows(versions: Sequence[Article]) -> list[dict[str, Any]]:
 
 
 def version_lines(versions: Sequence[Article]) -> Iterator[str]:
-    """Yield the versions as text: the time and the changes; the first version in full."""
+    """Yield the lines of a report on ``versions``: the first version in full, then the changes of each."""
     for number, one in enumerate(versions):
         yield f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}"
         if number == 0:
@@ -85,7 +90,7 @@ def version_lines(versions: Sequence[Article]) -> Iterator[str]:
         yield from (f"  - {line}" for line in text["removed"])
         yield from (f"  + {line}" for line in text["added"])
         if not differences and not text["removed"] and not text["added"]:
-            yield "  nothing that is kept of it"
+            yield "  no change in the stored fields"
 
 
 def _shown(value: Any) -> str:

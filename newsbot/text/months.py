@@ -1,4 +1,4 @@
-"""Names of the months as news pages write them, in some 60 languages. The names are in ``months.txt``."""
+"""Finds the number of a month by its name, in some 60 languages. The names are in ``months.txt``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from unicodedata import combining, normalize
 
 
 def by_language() -> dict[str, list[tuple[str, ...]]]:
-    """Return for each language code the forms of the twelve months, in order."""
+    """Return the names of the twelve months by language code, January first.
+
+    Each month has a tuple with all its forms. The code ``*`` holds names of several languages.
+    """
     lines = (files(__package__) / "months.txt").read_text(encoding="utf-8").splitlines()
     found: dict[str, list[tuple[str, ...]]] = {}
     language = ""
@@ -21,7 +24,7 @@ def by_language() -> dict[str, list[tuple[str, ...]]]:
 
 
 def _numbers() -> dict[str, int]:
-    """Return the month of each name; a name that two months share belongs to the first of them."""
+    """Return the month of each name. If two months share a name, the first line of the table decides."""
     numbers: dict[str, int] = {}
     for months in by_language().values():
         for number, names in enumerate(months, start=1):
@@ -31,24 +34,24 @@ def _numbers() -> dict[str, int]:
 
 
 def _key(name: str) -> str:
-    """Return a name for comparison: lower case, without marks that lower-casing Turkish and Greek capitals
-    adds.
-    """
+    """Return a name for comparison: in lower case and without a point at the end."""
+    # casefold() decomposes some Greek letters, which NFC composes again. The Turkish İ becomes i and a dot.
     return normalize("NFC", name.casefold()).replace("i\u0307", "i").rstrip(".")
 
 
 def _plain(name: str) -> str:
-    """Return a name from :func:`_key` without accents, which are often omitted: ΜΑΙΟΥ, fevrier."""
+    """Return a name from :func:`_key` without accents. Pages often omit them: ΜΑΙΟΥ, fevrier."""
     if name.isascii() or name > _LAST_ACCENTED:
         return name
     return "".join(sign for sign in normalize("NFD", name) if not combining(sign)).replace("ı", "i")
 
 
 _LAST_ACCENTED = "\u06ff"
-"""In scripts after this character, marks are vowels."""
+"""The last character of the Arabic block. In the scripts after it, marks are vowels and must stay."""
 
 MONTHS: dict[str, int] = _numbers()
 """Month number by lower-case name."""
+# Reversed, so that the first of two names without accents wins. An exact name wins over both.
 _PLAIN = {_plain(name): number for name, number in reversed(MONTHS.items())} | MONTHS
 
 AMBIGUOUS = {
@@ -58,9 +61,9 @@ AMBIGUOUS = {
     "lip": {"hr": 6, "uk": 7, "pl": 7},
     "srp": {"hr": 7},
 }
-"""Names with several meanings; the language decides, else :data:`MONTHS`."""
+"""Names that mean different months in different languages; :data:`MONTHS` holds for other languages."""
 _ADDED = "'’׳॰"
-"""Signs of an abbreviation or a quotation that are not part of a name."""
+"""Signs of abbreviation or quotation that pages write after a name."""
 
 
 def month(name: str, language: str | None = None) -> int | None:
@@ -75,7 +78,8 @@ def month(name: str, language: str | None = None) -> int | None:
 
 
 def _inflected(name: str) -> int | None:
-    """Return the month of a name with a preposition, an inflectional ending, or a sign after it."""
+    """Return the month of a name with a prefix, an ending or a sign that the table does not have."""
     name = name.rstrip(_ADDED)
+    # Hebrew: the prefix ב ("in") and the ending י. Basque: the ending -ren.
     bare = name.removesuffix("י").removesuffix("ren")
     return _PLAIN.get(_plain(name)) or MONTHS.get(name.removeprefix("ב")) or MONTHS.get(bare)

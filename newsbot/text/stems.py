@@ -1,8 +1,9 @@
-"""Stems of words for full-text search: words are normalized and cut to their stem.
+"""Normalizes words and cuts them to their stems, for full-text search.
 
-All forms of a word have the same stem (Snowball's algorithms, by PyStemmer), by the language of the article.
-If the language is not known, Cyrillic words are stemmed as Russian and words of plain Latin letters as
-English. Other words are compared unchanged. Stored texts and queries both use this module.
+The forms of a word have the same stem. PyStemmer computes it with Snowball's algorithm for the language of
+the article (https://snowballstem.org). Without such an algorithm, Cyrillic words are stemmed as Russian,
+words of plain Latin letters as English, and other words are compared unchanged. Stored texts and queries both
+use this module.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from newsbot.text.words import MAX_TEXT, letters, word_pattern
 MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
 _MAX_WORD = 64
+"""Characters of a word that are used."""
 _CYRILLIC = re.compile("[а-я]")
 _CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _ALGORITHMS = {
@@ -30,7 +32,7 @@ _ALGORITHMS = {
     "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
     "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-"""Languages besides Russian and English."""
+"""Snowball's algorithm by language code, except Russian and English."""
 
 
 def words_of(text: str) -> list[str]:
@@ -40,19 +42,23 @@ def words_of(text: str) -> list[str]:
 
 
 def stemming(language: str | None) -> str:
-    """Return the language for stemming an article's words; empty for Russian and English."""
+    """Return the language code by which an article's words are stemmed.
+
+    ``language`` is the article's language tag. The result is empty for Russian, English, and languages
+    without an algorithm.
+    """
     code = (language or "").lower().partition("-")[0]
     return code if code in _ALGORITHMS else ""
 
 
 def stems(text: str, language: str = "") -> list[str]:
-    """Return the stem of every word of ``text`` in order; ``language``: see :func:`stemming`."""
+    """Return the stem of every word of ``text`` in order. ``language`` is a result of :func:`stemming`."""
     text = _spaced(text)
     return [found for word in word_pattern(text).findall(text) if (found := stem(word[:_MAX_WORD], language))]
 
 
 def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]]:
-    """Yield the stem of every word with its start and end in ``text``."""
+    """Yield the stem of every word with its start and end in ``text``, in characters."""
     text = _spaced(text)
     for match in word_pattern(text).finditer(text):
         found = stem(match[0][:_MAX_WORD], language)
@@ -64,9 +70,11 @@ def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]
 def stem(word: str, language: str = "") -> str:
     """Return the stem of one word as written; empty if it has no letter or digit."""
     folded = letters(word)
+    # In articles of any language, a Cyrillic word is stemmed as Russian.
     if _CYRILLIC.search(folded):
         return str(_stemmer("russian").stemWord(folded))
-    if language:  # its algorithm knows accents
+    if language:
+        # These algorithms need the accents, so they are removed only from the stem.
         whole = unicodedata.normalize("NFC", word.casefold())
         return letters(str(_stemmer(_ALGORITHMS[language]).stemWord(whole))) or folded
     return str(_stemmer("english").stemWord(folded)) if folded.isascii() else folded
@@ -75,13 +83,15 @@ def stem(word: str, language: str = "") -> str:
 def asked_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, ...]]:
     """Return the sequences of stems that match the query ``text``, at most MAX_VARIANTS.
 
-    ``languages`` are those of the articles, see :func:`stemming`. Accents may be omitted in the query.
+    ``languages`` are the languages of the articles to search, as :func:`stemming` returns them. The query may
+    omit accents.
     """
     words = words_of(text)
     found: dict[tuple[str, ...], None] = {}
     for language in languages:
         asked = [forms for word in words if (forms := _asked(word, language))]
         if asked:
+            # Only half, so that the first language does not take the places of all others.
             found |= dict.fromkeys(islice(product(*asked), MAX_VARIANTS // 2))
     return list(islice(found, MAX_VARIANTS))
 
@@ -89,26 +99,26 @@ def asked_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
 def _asked(word: str, language: str) -> tuple[str, ...]:
     """Return the stems under which the forms of a word were stored.
 
-    Mostly there is one. But Snowball takes the end of some uninflected Russian nouns for the ending of a verb
-    or adjective: Киев, кредит, канал become ки, кред, кана, while Киеве, кредита, канале become Киев, кредит,
-    канал. A query for either form searches for both.
+    Most words have one stem. But Snowball mistakes the end of some uninflected Russian nouns for the ending
+    of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве, кредита, канале become
+    Киев, кредит, канал. A query for either form therefore searches for both stems.
     """
     first = stem(word, language)
     bare = letters(word)
     if not _CYRILLIC.search(bare):
         return tuple(dict.fromkeys(filter(None, (first, language and stem(bare, language)))))
-    if bare != first and _CONSONANT_END.search(bare):  # Киев: the other forms have it as their stem
+    if bare != first and _CONSONANT_END.search(bare):  # Киев, which is the stem of its other forms
         return (first, bare)
     second = stem(first)
-    if second != first and _CONSONANT_END.search(first):  # Киеве: the bare form was cut further
+    if second != first and _CONSONANT_END.search(first):  # Киеве: its stem Киев was stored as ки
         return (first, second)
     return (first,)
 
 
 @cache
 def _stemmer(algorithm: str) -> Stemmer.Stemmer:
-    return Stemmer.Stemmer(algorithm, 0)  # 0: no cache of its own, ours is in front
+    return Stemmer.Stemmer(algorithm, 0)  # 0 switches off its cache; stem() has one already
 
 
 def _spaced(text: str) -> str:
-    return text[:MAX_TEXT].replace("_", " ")  # the same length: places stay right
+    return text[:MAX_TEXT].replace("_", " ")  # keeps the length, so offsets into the text stay valid

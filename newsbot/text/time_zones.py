@@ -1,4 +1,4 @@
-"""Time zones by the names that pages and feeds write."""
+"""Finds the UTC offset of a time zone by the name that pages and feeds write."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HOURS = {
     "pt": -8.0, "akst": -9.0, "akdt": -8.0, "hst": -10.0, "brt": -3.0, "art": -3.0,
     "met": 1.0, "mest": 2.0, "msd": 4.0,
 }  # fmt: skip
-"""Hours ahead of UTC. Single military letters are unreliable in practice (RFC 2822, 4.3)."""
+"""Hours ahead of UTC. Single letters other than Z are left out: RFC 2822, 4.3 calls them unreliable."""
 _SUMMER = frozenset({"et", "ct", "mt", "pt"})
-"""Names that cover both standard and summer time."""
+"""Names that stand for standard time in winter and for summer time in summer."""
 _ELSEWHERE = {("cst", "zh"): 8.0, ("ist", "he"): 2.0, ("ist", "ga"): 1.0, ("bst", "bn"): 6.0}
 """Names that mean another zone on pages in some languages."""
 
@@ -23,8 +23,10 @@ _ELSEWHERE = {("cst", "zh"): 8.0, ("ist", "he"): 2.0, ("ist", "ga"): 1.0, ("bst"
 def hours_ahead(zone: str, month: int, language: str | None = None) -> float | None:
     """Return how many hours the zone of this name is ahead of UTC in a month; None for an unknown name.
 
-    "ET" is EST in winter and EDT in summer.
+    ``month`` (1 to 12) decides between standard and summer time: "ET" is EST in winter and EDT in summer.
+    ``language`` is the language of the page.
     """
     name = zone.lower()
     hours = _ELSEWHERE.get((name, (language or "")[:2])) or HOURS.get(name)
+    # The months April to October; the exact days on which the time changes are ignored.
     return hours + 1 if hours is not None and name in _SUMMER and 3 < month < 11 else hours

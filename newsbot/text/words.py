@@ -1,12 +1,13 @@
-"""Defines words: the one form of text for duplicate keys, signatures and full-text search.
+"""Splits texts into normalized words, for duplicate keys, signatures and full-text search.
 
-:func:`fold` makes texts equal that people take for the same. It unifies case, ё and е, accents, ligatures and
-widths (Unicode's NFKD), removes invisible characters and the points of Arabic and Hebrew, and unifies
-look-alike Latin letters in Cyrillic words, and vice versa. й, the Japanese voiced sounds and the vowel signs
-of India stay, because they are letters and not accents.
+:func:`fold` gives the same string for texts that people consider equal. It unifies case, ё and е, accents,
+ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
+and the vowel points of Arabic and Hebrew. In words that mix Latin and Cyrillic letters it replaces
+look-alikes. й, the Japanese voiced sounds and the vowel signs of India stay, because they are letters and not
+accents.
 
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
-a word; otherwise a whole text would be one word.
+a word. Otherwise a whole text would be one word.
 
 All functions are linear in the length of the text, for any input.
 """
@@ -20,13 +21,14 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 VERSION = 2
-"""Increased when the same text begins to give other words: values computed from words are then outdated.
+"""Increased when the same text begins to give other words. Values computed from words are then outdated.
 
-Since November 2026, words of two scripts count as words of one; the number did not change.
+There is one exception: since November 2026, look-alikes in words of two scripts are replaced, and the number
+did not change.
 """
 
 MAX_TEXT = 2_000_000
-"""Characters of a text that are used (a long novel has one million)."""
+"""Characters of a text that are used. A long novel has one million."""
 
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -39,7 +41,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """Return characters as the inside of a regex class; ``codes`` in order."""
+    """Return the inside of a regex class with the characters of ``codes``, which are in ascending order."""
     found: list[list[int]] = []
     for code in codes:
         if found and found[-1][1] == code - 1:
@@ -55,19 +57,20 @@ def _is_invisible(character: str) -> bool:
 
 
 _INDIC = (range(0x0900, 0x0E00), range(0x0F00, 0x1000), range(0xA800, 0xA900), range(0xABC0, 0xAC00))
+# The combining classes: 0 vowel signs, 9 viramas, 129 to 132 Tibetan vowels. Others are accents and nuktas.
 _VOWELS = frozenset(
     chr(code)
     for codes in _INDIC
     for code in codes
     if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
 )
-"""Vowel signs and the virama of scripts with spaces: marks in Unicode, but parts of words."""
-_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # beside the underscore
+"""Vowel signs and viramas of the scripts of South Asia and Tibet: marks in Unicode, but parts of words."""
+_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # includes the underscore; callers replace it before
 _WORD = re.compile(f"[{_LETTER}]+")
 _WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
 
-_LETTERS_OF_THEIR_OWN = "\u3099\u309a"  # Japanese sound marks: か is not が
-_SHORT_I = "и\u0306"
+_LETTERS_OF_THEIR_OWN = "\u3099\u309a"  # Japanese sound marks: か and が are different letters
+_SHORT_I = "и\u0306"  # й, decomposed
 _SAME = (
     ("ı", "i"),
     ("ʼ", "'"),
@@ -76,14 +79,19 @@ _SAME = (
 )  # dotless i, the letter apostrophe, final sigma, tatweel
 _FEW = 8
 _DEPENDING = _LETTERS_OF_THEIR_OWN + "\u0306"
-_SHORT = MAX_TEXT // 18  # one sign may become 18: a longer text may be cut while it is folded
+"""Marks whose folded form depends on the character before them."""
+_SHORT = MAX_TEXT // 18
+"""Maximum length for the fast path.
+
+Longer texts may be cut in :func:`_decompose`, where one character becomes up to 18.
+"""
 _BEYOND = re.compile(r"[^\x00-\x7fа-яё]")
 """Characters that may be marks, invisible, or decomposable."""
 
 
 def fold(text: str) -> str:
     """Return ``text`` folded, so that equal words are equal strings. Folding twice changes nothing."""
-    text = _decompose(text.casefold()).casefold()  # ™ is taken apart into capitals
+    text = _decompose(text.casefold()).casefold()  # again, because NFKD turns ™ into the capitals TM
     text = _decompose(text)
     for letter, same in _SAME:
         text = text.replace(letter, same)
@@ -92,9 +100,9 @@ def fold(text: str) -> str:
 
 _CYRILLIC = "\u0430-\u045f"
 _MIXED = re.compile(rf"(?<![^\W\d_])(?:[a-z]++[{_CYRILLIC}]|[{_CYRILLIC}]++[a-z])[^\W\d_]*+")
-"""A word that begins in one of the two scripts and continues in the other; linear for any input."""
+"""A word that begins in one of the two scripts and continues in the other. Linear: it never backtracks."""
 _LATIN_OF: dict[str, str | int | None] = dict(zip("авсеніјкморѕтху", "abcehijkmopstxy", strict=True))
-"""Cyrillic letters and the Latin ones that look like them, small or as capitals (Unicode's TR 39)."""
+"""Latin letter by Cyrillic letter that looks like it, small or as a capital (Unicode's TR 39)."""
 _CYRILLIC_OF: dict[str, str | int | None] = {str(latin): letter for letter, latin in _LATIN_OF.items()}
 
 
@@ -102,6 +110,7 @@ def _in_one_script(word: re.Match[str]) -> str:
     """Replace look-alike letters of one script if the word is then in one script."""
     signs = set(word[0])
     latin = {sign for sign in signs if sign.isascii()}
+    # A word that could be written in either script becomes Cyrillic.
     for foreign, table in ((latin, _CYRILLIC_OF), (signs - latin, _LATIN_OF)):
         if foreign <= table.keys():
             return word[0].translate(str.maketrans(table))
@@ -109,7 +118,7 @@ def _in_one_script(word: re.Match[str]) -> str:
 
 
 def letters(word: str) -> str:
-    """Return one written word, folded, with letters and digits only; it may be empty."""
+    """Return one written word, folded, with letters and digits only. The result may be empty."""
     return "".join(one for one in fold(word) if one.isalnum() or one in _VOWELS)
 
 
@@ -119,7 +128,7 @@ def tokens(text: str) -> list[str]:
 
 
 def token_bytes(text: str) -> list[bytes]:
-    """Return the words of ``text`` in order, folded, in UTF-8 (which is what gets hashed)."""
+    """Return the words of ``text`` in order, folded, as UTF-8. Signatures are hashes of these bytes."""
     text = text[:MAX_TEXT]
     short = _short_way(text)
     if short is not None:
@@ -133,7 +142,7 @@ def word_pattern(text: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the words of ``text`` as written, not folded.
 
     Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
-    Replace ``_`` by a space first, because it separates words.
+    The caller must replace ``_`` by a space first: it separates words, but the pattern matches it.
     """
     if _RARE.search(text) is None:
         return _WRITTEN_WORD
@@ -142,11 +151,11 @@ def word_pattern(text: str) -> re.Pattern[str]:
 
 
 _WRITTEN_WORD = re.compile("\\w[\\w\u00ad\u0300-\u036f\u0483-\u0487\u200b-\u200f\u2060\ufeff]*")
-"""The fast pattern for nearly all English and Russian texts; it takes half the time."""
+"""The fast pattern for nearly all English and Russian texts. It takes half the time of the full ones."""
 _RARE = re.compile(
     "[\u0488-\u0489\u0590-\u1dff\u202a-\u202e\u2061-\u206f\u20d0-\u20ff\u2ce0-\uabff\uf900-\ufefe\uff00-\U0010ffff]"
 )
-"""Characters that the fast pattern does not handle, or of scripts without spaces."""
+"""Characters that the fast pattern does not handle, and characters of scripts without spaces."""
 _WITH_MARKS = (
     *((0xAD, 0x3100), (0xA660, 0xAC00), (0xFB1E, 0x13460), (0x16AF0, 0x17000)),
     *((0x1BC90, 0x1BCB0), (0x1CF00, 0x1E990), (0xE0000, 0xE01F0)),
@@ -156,7 +165,7 @@ _WITH_MARKS = (
 
 @cache
 def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns for words as written, without and with scripts that have no spaces."""
+    """Return the two patterns of words as written: the second one is for texts with unspaced scripts."""
     places = (range(*ends) for ends in _WITH_MARKS)
     inside = _ranges(code for codes in places for code in codes if _is_invisible(chr(code)))
     return re.compile(rf"\w[\w{inside}]*"), re.compile(
@@ -165,19 +174,19 @@ def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _decompose(text: str) -> str:
-    """Decompose characters and remove marks and invisible characters; й stays whole.
-
-    Marks are also removed before: ``normalize`` sorts a long run of mixed marks in quadratic time.
-    """
+    """Decompose characters and remove marks and invisible characters; й stays whole."""
+    # Marks are removed before too: normalize() sorts a long run of mixed marks in quadratic time.
     text = _drop_marks(text)
     if not unicodedata.is_normalized("NFKD", text):
-        text = _drop_marks(unicodedata.normalize("NFKD", text)[:MAX_TEXT])  # one sign may become 18
+        # NFKD makes up to 18 characters of one; without the cut, memory would not be bounded.
+        text = _drop_marks(unicodedata.normalize("NFKD", text)[:MAX_TEXT])
     return text
 
 
 def _drop_marks(text: str) -> str:
-    text = text.replace(_SHORT_I, "й")
+    text = text.replace(_SHORT_I, "й")  # NFKD has split it, and its breve would be removed as an accent
     unwanted = [character for character in set(_BEYOND.findall(text)) if _is_mark(character)]
+    # translate() is slow, but it needs one pass. replace() is fast, but it needs one pass for each character.
     if len(unwanted) > _FEW:
         return text.translate(dict.fromkeys(map(ord, unwanted)))
     for character in unwanted:
@@ -189,15 +198,16 @@ def _is_mark(character: str) -> bool:
     return _is_invisible(character) and character not in _LETTERS_OF_THEIR_OWN and character not in _VOWELS
 
 
-# --- the short way: nearly all English and Russian texts, a third of the time
+# --- the fast path: it handles nearly all English and Russian texts in a third of the time. The text is
+# encoded in a code page with one octet per character, so one bytes.translate() folds the whole text.
 
 
 @lru_cache(maxsize=4096)
 def _alone(character: str) -> str | None:
-    """Return the replacement of a character in any context, a space if it is not in a word; None if it
-    depends.
+    """Return the folded form of a character outside the code page; None if the fast path cannot handle it.
 
-    It depends for letters of other scripts and for the mark of й.
+    A character that does not belong to words becomes a space. The result is None for letters of other scripts
+    and for marks whose folded form depends on the character before them.
     """
     folded = fold(character)
     if character in _DEPENDING or _UNSPACED.search(folded):
@@ -212,9 +222,14 @@ def _is_word(character: str) -> bool:
 
 
 def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters outside the code page; abandon the fast path if a replacement depends on context."""
+    """Replace characters outside the code page.
+
+    This is an error handler of ``codecs``. Raises the error itself if :func:`_alone` returns None for a
+    character; the caller then takes the slow path.
+    """
     assert isinstance(error, UnicodeEncodeError)
-    some = error.object[error.start : min(error.end, error.start + _FEW)]  # one by one, a run may be long
+    # Only a few at a time: a run may be long, and a text in another script fails at its first character.
+    some = error.object[error.start : min(error.end, error.start + _FEW)]
     folded = [_alone(character) for character in some]
     if None in folded:
         raise error
@@ -224,13 +239,13 @@ def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
 _CODE_PAGE = "cp1251"
 _FOLDING = "newsbot-folding"
 codecs.register_error(_FOLDING, _fold_unencodable)
-_DELETED, _DEPENDS = b"\xad", b"\x01"  # the soft hyphen; an octet that stands for nothing else below
+_DELETED, _DEPENDS = b"\xad", b"\x01"  # the soft hyphen; a mark for octets that have no replacement
 _SEVERAL = {"№": "no", "™": "tm"}
-"""Characters of the code page that are replaced by several."""
+"""Characters of the code page whose folded form has several characters."""
 
 
 def _octet(octet: int) -> int:
-    """Return the replacement of an octet of the code page."""
+    """Return the folded form of an octet of the code page as an octet, or _DEPENDS if there is none."""
     character = bytes((octet,)).decode(_CODE_PAGE, "replace")
     folded = fold(character)
     if not any(map(_is_word, folded)):
@@ -246,7 +261,7 @@ _OCTETS = bytes(map(_octet, range(256)))
 
 
 def _script(octet: int) -> int:
-    """Return the script of a folded octet: ``a`` Latin, ``b`` Cyrillic."""
+    """Return the script of a folded octet: ``a`` for Latin, ``b`` for Cyrillic, else a space."""
     character = bytes((octet,)).decode(_CODE_PAGE, "replace")
     return ord("b" if "\u0430" <= character <= "\u045f" else "a" if "a" <= character <= "z" else " ")
 
@@ -255,7 +270,7 @@ _SCRIPTS = bytes(map(_script, range(256)))
 
 
 def _short_way(text: str) -> bytes | None:
-    """Return the folded words in UTF-8, separated by spaces; None if the slow path is needed."""
+    """Return the folded words of ``text`` as UTF-8, separated by spaces; None if the slow path is needed."""
     if text.isascii():
         return text.encode().translate(_OCTETS)
     if len(text) > _SHORT:
@@ -263,6 +278,7 @@ def _short_way(text: str) -> bytes | None:
     try:
         octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
         if _DEPENDS in octets:
+            # Octets can only be replaced one by one, so these few characters are replaced in the text.
             for character, several in _SEVERAL.items():
                 text = text.replace(character, several)
             octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
@@ -271,13 +287,14 @@ def _short_way(text: str) -> bytes | None:
     if _DEPENDS in octets:
         return None
     words, scripts = octets.decode(_CODE_PAGE), octets.translate(_SCRIPTS)
+    # The regex is slow. It runs only if letters of both scripts are next to each other.
     if b"ab" in scripts or b"ba" in scripts:
         words = _MIXED.sub(_in_one_script, words)
     return words.encode()
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without lone surrogates (from broken JSON), which cannot be written to files."""
+    """Return ``text`` with ``?`` for lone surrogates (from broken JSON), which cannot be written to files."""
     try:
         text.encode()
     except UnicodeEncodeError:
