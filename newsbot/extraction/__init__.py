@@ -1,22 +1,23 @@
-"""From the bytes of a page to an article, without Scrapy.
+"""Extracts an article from the bytes of a page, without Scrapy.
 
-:func:`extract` does the whole work. :func:`read_page` also takes what a crawler knows, and says why a page is
-not an article. :func:`parse_html` gives the tree that both use. :class:`SiteMemory` holds what the articles
-of one site have in common. :func:`next_page`, :func:`first_page` and :func:`join_pages` handle articles of
-several pages. :func:`is_substantial` decides whether an edit makes a new version.
+:func:`extract` returns the article of a page. :func:`read_page` does the same with the knowledge of a
+crawler, and reports why a page is not an article. :func:`parse_html` returns the tree that both use.
+:class:`SiteMemory` holds the lines that the articles of one site have in common. :func:`next_page`,
+:func:`first_page` and :func:`join_pages` handle articles of several pages. :func:`is_substantial` decides
+whether an edit makes a new version.
 
 Files in reading order:
 
-* ``article``: from a page to an article, each field by evidence
-* ``page``: from bytes to a tree with its metadata and structured data
+* ``article``: makes an article from a page, each field by evidence
+* ``page``: parses bytes to a tree with its metadata and structured data
 * ``fields``: title, authors, dates and the smaller fields
 * ``body``: the text of the article
-* ``verdict``: whether the page is an article; ``notices`` (errors, logins, cookies) and
-  ``kinds_and_paywalls`` (live blog, gallery, teaser) serve it
-* ``selectors``: the results of the selectors of a site's rule
-* ``site_boilerplate``: lines that a site prints around its articles
-* ``pagination``: articles of several pages
-* ``changes``: whether an edit makes a new version
+* ``verdict``: decides whether the page is an article, with ``notices`` (errors, logins, cookies);
+  ``kinds_and_paywalls`` recognises live blogs, galleries and teasers
+* ``selectors``: applies the selectors of a site's rule
+* ``site_boilerplate``: finds lines that a site prints around its articles
+* ``pagination``: joins articles of several pages
+* ``changes``: decides whether an edit makes a new version
 * ``blocks``, ``strings``, ``stopwords``: paragraphs of markup, clean strings, frequent words
 """
 

@@ -1,4 +1,8 @@
-"""Reads an :class:`~newsbot.items.Article` from a page: each field by evidence, with the winning source."""
+"""Makes an :class:`~newsbot.items.Article` from a page.
+
+For each field the page offers several candidates. The most trusted one wins, and its source is recorded in
+``Article.extraction``.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +39,16 @@ from newsbot.rules.schema import Rule
 def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | None:
     """Return the article of a page, or None if the page is not an article.
 
-    ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page; ``ValueError``
-    is raised if it is not one. The caller is assumed to take the page for an article, so the page is refused
-    only if its text speaks against that. :func:`read_page` gives the reason of a refusal.
+    ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page. ``rule`` is
+    the rule of the site, if there is one. The caller is assumed to take the page for an article, so the page
+    is refused only if its text speaks against that. Call :func:`read_page` to get the reason of a refusal.
 
-    The function is pure and thread-safe. Time and memory are bounded.
+    The function is pure and thread-safe. Time and memory are bounded. Raises ``ValueError`` if ``url`` is not
+    an absolute URL.
     """
     urls.canonicalize(url)
     if isinstance(html, str):
-        # the byte order mark wins over the declared charset
+        # The text may still declare its old charset in a <meta>. The byte order mark wins over it.
         html = codecs.BOM_UTF8 + html.encode(errors="replace")
     try:
         return read_page(html, url, rule=rule, vouched=True)
@@ -65,19 +70,25 @@ def read_page(
 ) -> Article:
     """Return the article of a page.
 
-    ``hint`` is the link that led to the page. Its title and time are evidence, and a page that a feed or a
-    news sitemap lists may be short. ``charset`` is the encoding that the server declared. ``now`` (aware;
-    default the clock) bounds dates. ``tree`` is the result of :func:`parse_html`, to avoid a second parse; it
-    is not changed. ``memory`` has the lines that the site prints around its articles. They are removed from
-    the text and kept in ``extraction["site_lines"]``; the memory is only read. ``vouched`` means that the
-    site's articles are known to have URLs like this one.
+    ``html`` is the body of the response and ``url`` the URL of the page. The other arguments are optional:
 
-    Raises :class:`NotAnArticle` with a short stable reason; no other exception is raised for any input.
+    * ``rule``: the rule of the site.
+    * ``hint``: the link that led to the page. Its title and time are evidence, and a page that a feed or a
+      news sitemap lists may be short.
+    * ``charset``: the encoding that the server declared.
+    * ``now``: the current time (aware; by default from the clock). Later dates are not believed.
+    * ``tree``: the result of :func:`parse_html`, to avoid a second parse. It is not changed.
+    * ``memory``: the lines that the site prints around its articles. They are removed from the text and kept
+      in ``Article.site_lines``. The memory is only read.
+    * ``vouched``: True if the site's articles are known to have URLs like this one.
+
+    Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
     """
     now = now or utc(system_clock())
     if tree is None and is_no_page(html):
         raise NotAnArticle("no_page")
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
+    # A rule may have several layouts. The day decides which one applies, before the date itself is extracted.
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))
     return _Reader(page, selected, rule, hint, now, memory, vouched).article()
@@ -95,6 +106,7 @@ class _Reader:
 
     def article(self) -> Article:
         body = find_body(self.page, self.selected)
+        # Most pages that are not articles are refused here, before the other fields are extracted.
         self._refuse(body)
         title = self._title(body)
         if title is None:
@@ -112,13 +124,16 @@ class _Reader:
             text=body.text,
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
         )
+        # A date is evidence for an article, so the dates come before the question whether there is evidence.
         self._times(article)
         expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
         if not expected and lacks_evidence(self.page, body.text, dated=article.published_at is not None):
             raise NotAnArticle("no_evidence")
         self._people_and_subjects(article)
+        # The page of an author has the author's name as its title.
         if not expected and article.title in article.authors:
             raise NotAnArticle("author_page")
+        # trimmed() needs the title and the authors: pages repeat both at the head of the text.
         body = self._without_site_lines(body.trimmed(article.title, article.authors), article)
         article.text, article.structure = body.text, body.structure()
         article.form = form_of(self.page, article.title, article.text)
@@ -134,9 +149,9 @@ class _Reader:
             raise NotAnArticle(reason)
 
     def _without_site_lines(self, body: Body, article: Article) -> Body:
-        """Remove the site's lines and record them in ``article``; a rule's text stays as it is.
+        """Return the body without the site's lines, and record these in ``article``.
 
-        Raises :class:`NotAnArticle` if nothing else is left.
+        A text that a rule selected is not changed. Raises :class:`NotAnArticle` if no other line is left.
         """
         if self.memory is None or body.method == RULE:
             return body
@@ -146,6 +161,7 @@ class _Reader:
             return body
         if len(removed) == len(lines):
             raise NotAnArticle("no_text")
+        # The position is that in the remaining text: the lines removed before do not count.
         article.site_lines = [(at - before, lines[at]) for before, at in enumerate(removed)]
         kept = set(range(len(lines))).difference(removed)
         return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method)
@@ -154,7 +170,7 @@ class _Reader:
         drop = self.rule.drop_query if self.rule is not None else ()
         try:
             return canonical_url(self.page, drop, self.selected.string("canonical_url"))
-        except ValueError:  # a page that was not fetched: its URL is empty or a file
+        except ValueError:  # a page from a file: its URL is empty or the path of the file
             return self.page.url, "url"
 
     def _title(self, body: Body) -> Candidate[str] | None:
@@ -204,6 +220,7 @@ class _Reader:
         if stated is not None:
             return stated
         found = best(author_candidates(self.page, self.hint))
+        # The visible byline is trusted more than weak metadata, which often name the site or the editor.
         if found is not None and found.confidence > VISIBLE_TRUST:
             return found
         return visible_authors(self.page) or found

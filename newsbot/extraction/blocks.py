@@ -1,4 +1,4 @@
-"""Converts markup to paragraphs: blocks of text in page order."""
+"""Converts markup to blocks: paragraphs of plain text in page order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from newsbot.extraction.strings import resolved, squash, word_set
 Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
 
 MAX_BLOCKS = 5000
+"""Maximum number of blocks of a text. The rest is cut off."""
 
 _KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
     "head": "heading", "blockquote": "quote", "quote": "quote", "li": "item", "item": "item",
     "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
 }  # fmt: skip
-"""HTML element names, and the TEI names that trafilatura returns."""
+"""Kind of a block by the name of its element: HTML names, and the TEI names that trafilatura returns."""
 _BREAKS = word_set(
     "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
     "hr address details summary center "
@@ -35,14 +36,14 @@ _HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph and its kind."""
+    """One paragraph of plain text, on one line, and its kind."""
 
     kind: Kind
     text: str
 
 
 def render(roots: Iterable[etree._Element], removed: Collection[etree._Element] = ()) -> list[Block]:
-    """Return the blocks below ``roots`` without navigation, forms, captions and the ``removed`` elements."""
+    """Return the blocks in ``roots`` without navigation, forms, captions and the ``removed`` elements."""
     blocks: list[Block] = []
     for root in roots:
         _Renderer(root, frozenset(removed), blocks).run()
@@ -69,6 +70,7 @@ class _Renderer:
                 return
             if event == "start":
                 if self._is_skipped(element):
+                    # The end event still comes: the tail of a skipped element is text of its parent.
                     walker.skip_subtree()
                 else:
                     self._start(element)
@@ -93,6 +95,7 @@ class _Renderer:
             self._parts.append(element.text)
 
     def _end(self, element: etree._Element) -> None:
+        # A skipped element has not pushed its kind, so it must not pop one.
         if element.tag in _BREAKS and not (element is not self._root and self._is_skipped(element)):
             self._flush()
             if element.tag in _KINDS:
@@ -110,6 +113,6 @@ class _Renderer:
 
 
 def _is_html_head(element: etree._Element) -> bool:
-    """True for the ``<head>`` of a page; trafilatura uses the name ``head`` for subheadings."""
+    """True for the ``<head>`` of a page. In trafilatura's trees, ``head`` is a subheading."""
     parent = element.getparent()
     return (parent is not None and parent.tag == "html") or any(child.tag in _HTML_HEAD for child in element)

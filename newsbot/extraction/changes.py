@@ -12,11 +12,14 @@ from newsbot.extraction.fields.dates.moments import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
 
 LEAST_WORDS = 8
-"""Words added or removed that make an edit substantial …"""
+"""An edit that adds or removes so many words is substantial."""
 LEAST_SHARE = 0.02
-"""… or this share of a short text's words, whichever is less; but always more than two words."""
+"""In a short text, an edit of this share of the words is substantial if it is more than two words."""
 _PROSE = 60
-"""Least letters of a line whose numbers count; numbers in shorter lines count readers and comments."""
+"""Minimum length of a line whose numbers are compared.
+
+Shorter lines contain counts of readers and comments.
+"""
 _NEGATIONS = word_set(
     "no not never none nobody nothing neither nor without denied nicht kein keine keinen keiner nie niemand",
     "nichts ohne pas aucun aucune jamais rien sans ni nunca jamás ningún ninguna ningun nada sin não nenhum",
@@ -35,11 +38,11 @@ _NUMBER_WORDS = word_set(
     "два дві чотири шість сім вісім десять тисяч мільйон мільйонів dwa dwie trzy cztery pięć sześć siedem",
     "osiem dziewięć dziesięć tysięcy milionów 一 二 三 四 五 六 七 八 九 十 百 千 万 萬 亿 億 两 兩",
 )
-"""Numbers in words, without those for one, which are also articles."""
+"""Numbers in words. The words for "one" are missing because they are also articles."""
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words inside a sentence: a capital marks a name, or a noun in German."""
+"""Words inside a sentence. There, a capital marks a name, or a noun in German."""
 _ALIKE = 0.75
-"""Least similarity (difflib's ratio) of two words if one is a form or a correction of the other."""
+"""Minimum similarity (difflib's ratio) of two words of which one is a form or a correction of the other."""
 _TOLD = re.compile(
     r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
     r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
@@ -49,19 +52,22 @@ _TOLD = re.compile(
 )
 """The start of a line that states when the text was published or changed."""
 _MOST_TOLD = 200
+"""Maximum length of such a line."""
 _TURNING = _NEGATIONS | _NUMBER_WORDS
+"""Words that change the meaning of a sentence on their own."""
 
 
 def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
-    """Return whether ``new`` differs from ``old`` in substance; each is a pair of title and text.
+    """Return True if ``new`` differs from ``old`` in substance. Each is a pair of title and text.
 
-    Not substantial: punctuation, case, white space, the order of paragraphs, pointers to other articles,
-    labels, and lines that state when the text was changed. Substantial: another number or name in the
-    headline, and another name, number or negation in a sentence, even if only that word changed.
+    Changes of punctuation, case, white space, the order of paragraphs, links to other articles, labels, and
+    lines that state the time of an edit are not substantial. Another word in the headline is substantial. So
+    is another name, number or negation in a sentence, even if only that word changed.
     """
     if key(old[0]) != key(new[0]):
         return True
     old_lines, new_lines = _lines(old[1]), _lines(new[1])
+    # Words are counted, not compared in order: a paragraph that moved changes nothing.
     before, after = _count(old_lines), _count(new_lines)
     if any(word in _TURNING for word in (before - after) + (after - before)):
         return True
@@ -71,13 +77,14 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     length = max(before.total(), after.total())
     if changed > 2 and changed >= min(LEAST_WORDS, max(1.0, LEAST_SHARE * length)):
         return True
+    # A few changed words remain. They matter only if one name replaces another.
     return _is_renamed(
         _names(old_lines) & (before - after).keys(), _names(new_lines) & (after - before).keys()
     )
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of the story: without pointers elsewhere, labels of adverts and times of edits."""
+    """Return the lines of the story, without links elsewhere, labels of adverts and times of edits."""
     return [line for line in text.splitlines() if not is_foreign(line) and not _tells_times(line)]
 
 
@@ -90,16 +97,19 @@ def _count(lines: list[str]) -> Counter[str]:
 
 
 def _numbers(lines: list[str]) -> Counter[str]:
-    """Return the words with a digit, from lines that are prose."""
+    """Count the words with a digit in the lines that are prose."""
     found = (word for line in lines if size(line) >= _PROSE for word in words(line))
     return Counter(word for word in found if any(sign.isdigit() for sign in word))
 
 
 def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
-    """True if a name was replaced by a quite different one: a correction of a mistake."""
+    """True if a name was replaced by a quite different one.
+
+    Similar names are forms or corrected spellings.
+    """
     return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in gone for other in come)
 
 
 def _names(lines: list[str]) -> set[str]:
-    """Words with a capital within a sentence, as :func:`newsbot.extraction.strings.words` gives them."""
+    """Return the words with a capital inside sentences, in lower case like those of ``strings.words``."""
     return {word.casefold() for line in lines for word in _WITHIN.findall(line) if word[0].isupper()}

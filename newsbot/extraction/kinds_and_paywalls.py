@@ -1,4 +1,4 @@
-"""Classifies the text of a page: one story, a live blog or a gallery; and whether it is only a teaser."""
+"""Classifies the text of a page as story, live blog or gallery, and detects teasers before a paywall."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ _GALLERY_PATH = re.compile(
 _GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
 _LIVE_TYPE = re.compile(r"LiveBlogPosting$")
 _STAMPS = 8
-"""Least number of time stamps in a live blog."""
+"""Minimum number of time stamps in a live blog."""
 _GALLERY_PICTURES = 5
+"""Minimum number of pictures in a gallery."""
 _MOST_PICTURES = 500
 _BOXES_ABOVE = 10
+"""Number of boxes around an element whose names are read."""
 _MOST_TIMES = 60
 _GALLERY_TEXT = 3000
-"""Maximum letters of a gallery's text; a longer text is a story with pictures."""
+"""Maximum length of a gallery's text. A longer text is a story with pictures."""
 
 _OFFER = re.compile(
     r"(?:subscribe|log ?in|sign ?(?:in|up)|register|become a (?:member|subscriber))\b.{0,60}\b(?:to "
@@ -86,20 +88,21 @@ _WALL = re.compile(
 )
 _MARKED = xpath("//*[@class or @id][not(self::body or self::html or self::script or self::style)]")
 _TEASER = 1500
-"""Maximum letters of a teaser."""
+"""Maximum length of a teaser, in letters."""
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
 _MOST_PARTS = 20
 _MOST_LINES = 5000
 _MOST_LETTERS = 60_000
-"""Letters of lines that are searched for a subscription offer."""
+"""Maximum number of letters that are searched for a subscription offer."""
 
 
 def form_of(page: Page, title: str, text: str) -> Form:
-    """Return the form of the text, by the page's own declaration, its URL, its title and its markup."""
+    """Return the form of the text by the page's structured data, its URL, its title and its markup."""
     nodes = page.nodes.all
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
+    # "Live" is also in reports on concerts. One name needs many time stamps; two names are enough alone.
     named = bool(_LIVE_PATH.search(page.parts.path)) + bool(_LIVE_TITLE.search(title))
     if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
@@ -132,10 +135,10 @@ def _is_marked_live(page: Page) -> bool:
 
 
 def is_partial(page: Page, text: str) -> bool:
-    """Return whether the text is only the part that readers without a subscription get.
+    """Return True if the text is only the part that readers without a subscription get.
 
     A page may declare that it is not free and still contain all of its text. So there must be a sign that
-    something is missing: a declared word count that is much higher than the text's, or a short text before a
+    text is missing: a declared word count that is much higher than that of ``text``, or a short text before a
     subscription offer.
     """
     node = page.article or {}
@@ -167,10 +170,10 @@ def _is(node: Node, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_closed(node: Node) -> bool:
-    """``isAccessibleForFree`` of schema.org, as a truth value or as a word."""
+    """True if ``isAccessibleForFree`` (https://schema.org) is false, as a truth value or as a word."""
     value = node.get("isAccessibleForFree")
     if value is None:
-        # Google's example declares it for a part of the page as well as for the whole.
+        # Google's example for paywalls declares it for parts of the page too, each with a CSS selector.
         parts = node.get("hasPart")
         value = next(
             (
@@ -193,6 +196,7 @@ def _offers(page: Page) -> bool:
     lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
     left = _MOST_LETTERS
     for element in islice(lines, _MOST_LINES):
+        # Only text directly in the element: the full text of nested boxes would be searched again and again.
         said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
         if size(said) > 10 and len(said) < 400:
             if _OFFER.search(said):

@@ -1,4 +1,4 @@
-"""Recognises messages of a site in place of an article: errors, challenges, logins, cookie consent."""
+"""Recognises pages with a message of the site: errors, bot challenges, logins and cookie consent."""
 
 from __future__ import annotations
 
@@ -77,23 +77,27 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CONSENT = 4
+"""Minimum number of consent words in a page that contains only the consent question."""
 _CONSENT_SHARE = 90
-"""Maximum letters per consent word in a page that contains only the consent question."""
+"""Maximum length of the text per consent word in such a page."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
 _LONG = 1500
+"""A text of more letters is not a consent question."""
 
 
 def is_error(title: str) -> bool:
-    """True if a part of a title is mostly an error message; headlines of news may mention errors."""
+    """True if a part of a title is mostly an error message."""
     for part in _PARTS.split(title):
         match = _ERROR.search(part)
+        # The message must be half of the part: "Site admits: 'page not found' cost us millions" is a
+        # headline.
         if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
             return True
     return False
 
 
 def is_challenge(text: str) -> bool:
-    """True for the text of a check that the reader is not a robot."""
+    """True for the text of a page that checks whether the visitor is a robot."""
     return _CHALLENGE.search(text) is not None
 
 
@@ -103,7 +107,7 @@ def is_login(text: str) -> bool:
 
 
 def asks_consent(text: str) -> bool:
-    """True for a text that is little more than the cookie question; news about cookies are longer."""
+    """True for a text that is hardly more than a consent question. News about cookies are longer."""
     length = size(text)
     if length > _LONG:
         return False

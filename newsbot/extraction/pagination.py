@@ -1,4 +1,4 @@
-"""Articles of several pages: finds the URL of the next page and joins the pages to one article."""
+"""Handles articles of several pages: finds the URL of the next page, and joins pages to one article."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from newsbot.items import Article
 from newsbot.rules.schema import Rule
 
 MAX_PAGES = 20
-"""Pages of one article that are joined; more pages mean a list or a trap."""
+"""Maximum number of pages that are joined. More pages are a list or a crawler trap."""
 MAX_TEXT = 1_000_000
+"""Maximum length of the joined text, in characters."""
 
 _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
 _PAGE_PART = re.compile(
@@ -33,12 +34,12 @@ _PAGE_KEYS = frozenset(
 )
 _ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
 _SHORT = (["p"], ["page"], ["part"])
-"""Paths whose number identifies an article and not a page: /p/7."""
+"""Paths whose number is the id of an article and not the number of a page: /p/7."""
 _SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
 _LONG_NAME = 12
-"""Least letters: a shorter word as the whole path is a section or a script, not an article."""
+"""If the path is one word of at most so many letters, it is a section or a script and not an article."""
 _SAME_LINE = 40
-"""Least letters of a repeated line that is removed; shorter lines may occur on two pages of one article."""
+"""Minimum length of a repeated line that is removed. Shorter lines may occur on two pages of one article."""
 
 
 def next_page(
@@ -46,9 +47,10 @@ def next_page(
 ) -> str | None:
     """Return the absolute URL of the article's next page, or None.
 
-    A rule's ``next_page`` is trusted on the same site. ``rel=next`` is trusted only if the two URLs differ
-    only in a number: on many sites it leads to the next article. ``now`` (aware; default the clock) helps to
-    choose the layout of the rule.
+    ``tree`` is the page and ``url`` its URL. A URL that the rule's ``next_page`` selects is trusted if it is
+    on the same site. ``rel=next`` is trusted only if the two URLs differ only in a number, because on many
+    sites it leads to the next article. ``now`` (aware; by default from the clock) helps to choose the layout
+    of the rule.
     """
     page = Page.read(tree, url)
     if rule is not None:
@@ -69,8 +71,9 @@ def next_page(
 def first_page(tree: HtmlElement, url: str) -> str | None:
     """Return the URL of the page that this one continues, or None.
 
-    ``rel=canonical`` is trusted if it is the page's own URL without its page number. If it ends in a number
-    itself, it may be another article. ``rel=prev`` is not used because it may lead to the previous article.
+    ``rel=canonical`` is trusted if it is the page's own URL without the page number. A canonical URL that
+    ends in a number is not used, because it may be another article. ``rel=prev`` is not used either, because
+    it may lead to the previous article.
     """
     if _number(urlsplit(url))[1] < 2:
         return None
@@ -88,6 +91,8 @@ def is_continuation(url: str, other: str) -> bool:
     if _host(one) != _host(two):
         return False
     here, there = _number(one), _number(two)
+    # /article/18 and /article/19 also differ only in a number. Either a parameter or path says "page", or the
+    # rest of the URL names the story.
     return (
         here[0] == there[0]
         and there[1] > here[1]
@@ -96,13 +101,13 @@ def is_continuation(url: str, other: str) -> bool:
 
 
 def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
-    """False if the URLs differ only in a number and have no name: /?p=7 and /news/7 are separate articles."""
+    """False if the URL without its number does not name a story: /?p=7 and /news/7 are separate articles."""
     path, query = address
     return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article from its pages in order: the fields of the first page, the text of all.
+    """Return one article from its pages in order, with the fields of the first page and the text of all.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.
@@ -117,6 +122,7 @@ def join_pages(pages: Sequence[Article]) -> Article:
         removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
         for number, line in enumerate(page.text.split("\n")):
+            # Lines of the site keep their place, but are now counted from the start of the joined text.
             while removed and removed[0][0] <= number:
                 site_lines.append((len(lines), removed.pop(0)[1]))
             words = key(line)
@@ -141,7 +147,7 @@ def join_pages(pages: Sequence[Article]) -> Article:
 
 
 def _elsewhere(url: str, address: str) -> str | None:
-    """Return the absolute URL if it is another page of the same site."""
+    """Return the absolute URL of ``address`` if it is another page of the same site, else None."""
     found = urls.resolve(url, address) if address else None
     if found is None or found.partition("#")[0] == url.partition("#")[0]:
         return None
@@ -154,7 +160,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]], int]:
-    """Return the URL without its page number, and the number; 1 if there is none."""
+    """Return the path and query of a URL without the page number, and the number; 1 if there is none."""
     number = 1
     query = []
     for name, value in parse_qsl(parts.query[:2000], keep_blank_values=True):
@@ -163,6 +169,7 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         else:
             query.append((name, value))
     steps = [step for step in parts.path.split("/") if step]
+    # The number may be a step of the path: /story/2, /story/page-2, /story/page/2.
     match = _PAGE_PART.match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
     if match is not None:
         number = int(match[1])
@@ -170,6 +177,7 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         if len(steps) > 1 and steps[-1].lower() in _PAGE_KEYS:
             steps.pop()
     path = "/".join(steps)
+    # Or it is at the end of a file's name: /story-2.html, /story,page-2.html.
     tail = re.fullmatch(r"(.{8,}?)[-_,](?:(?:p|page|seite)[-_]?)?(\d{1,2})(\.\w{2,5})", path)
     if tail is not None:
         number, path = int(tail[2]), tail[1] + tail[3]

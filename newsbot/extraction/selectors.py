@@ -18,10 +18,11 @@ from newsbot.rules.schema import Layout, Rule, Selector
 
 MAX_HITS = 2000
 MAX_SIBLINGS = 1_000_000
-"""Maximum pairs of siblings on a page for a selector that looks at siblings."""
+"""Maximum number of pairs of siblings on a page. Selectors that look at siblings take quadratic time."""
 MAX_NESTED = 200_000
-"""Maximum pairs of an element and an ancestor, for selectors with several descendant steps or
-alternatives.
+"""Maximum number of pairs of an element and an ancestor, for selectors with several steps to descendants.
+
+On deeply nested pages such selectors take quadratic time, and libxml2 cannot stop a running XPath.
 """
 _SIBLINGS = re.compile(r"-sibling\s*::|\.\.|parent\s*::")
 _NESTED = re.compile(r"(?://|descendant|ancestor|\|).*(?://|descendant|ancestor)", re.DOTALL)
@@ -30,18 +31,22 @@ Hit: TypeAlias = HtmlElement | str
 
 
 def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:
-    """Return the layout that was valid on the day of publication, or today if that day is not known."""
+    """Return the layout that was valid on the day of publication, or on the day of ``now`` if it is unknown.
+
+    The result is None if there is no rule or the rule has no layouts.
+    """
     if rule is None or not rule.layouts:
         return None
     day = (published or now).date()
     for layout in rule.layouts:  # newest first
         if layout.valid_from is None or layout.valid_from <= day:
             return layout
+    # The article is older than all layouts. The site has probably shown it in the oldest one.
     return min(rule.layouts, key=lambda layout: layout.valid_from or date.min)
 
 
 class Selected:
-    """A layout applied to a tree: for each field, the first alternative with a result wins."""
+    """Applies a layout to a tree. For each field, the first selector with a result wins."""
 
     def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
         self._tree = tree
@@ -54,8 +59,9 @@ class Selected:
         return self._layout is not None and bool(self._layout.extract.get(field))
 
     def strings(self, field: str) -> list[str]:
-        """Return the values of ``field``, one line each; for ``<meta>`` and ``<time>`` their machine-readable
-        form.
+        """Return the values of ``field``, each on one line.
+
+        ``<meta>`` gives its ``content`` and ``<time>`` its ``datetime``; other elements give their text.
         """
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_string(hit))]
@@ -68,7 +74,10 @@ class Selected:
         return next(iter(self.strings(field)), None)
 
     def addresses(self, field: str) -> list[str]:
-        """Return the values of ``field`` as URLs; for elements their ``src``, ``href`` or ``content``."""
+        """Return the values of ``field`` as URLs, which may be relative.
+
+        Elements give the first of ``data-src``, ``src``, ``href`` and ``content``.
+        """
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_address(hit))]
             if values:
@@ -76,7 +85,7 @@ class Selected:
         return []
 
     def blocks(self, field: str = "text") -> list[Block]:
-        """Return the text of ``field`` as blocks; several hits are in page order."""
+        """Return the text of ``field`` as blocks in page order."""
         for selector in self._selectors(field):
             blocks: list[Block] = []
             for hit in _outermost(self._hits(selector)):
@@ -114,7 +123,7 @@ class Selected:
         )
 
     def _run(self, selector: Selector) -> list[Hit]:
-        """Run one selector; the result is empty if it fails on this page or would take too long."""
+        """Return the hits of one selector. There are none if it fails on this page or would take too long."""
         if not self._is_affordable(selector.xpath):
             return []
         try:
@@ -143,7 +152,7 @@ class Selected:
 
 
 def pairs(tree: HtmlElement) -> tuple[int, int]:
-    """Return how many pairs of siblings, and of an element and an ancestor, a tree has."""
+    """Return the number of pairs of siblings in a tree, and of pairs of an element and an ancestor."""
     siblings = nested = depth = 0
     level = [tree]
     while level:
@@ -182,6 +191,7 @@ def _as_string(hit: Hit) -> str:
 def _as_address(hit: Hit) -> str:
     if isinstance(hit, str):
         return hit.strip()
+    # Before a script runs, the src of a lazily loaded picture is only a placeholder.
     return next(
         (value.strip() for name in ("data-src", "src", "href", "content") if (value := hit.get(name))), ""
     )

@@ -1,10 +1,10 @@
-"""Finds the lines that a site prints around the text of its articles, by comparing them.
+"""Finds the lines that a site prints around the text of its articles, by comparing the articles.
 
 A line belongs to the site if it is at the same place in most of the site's recent articles: at the beginning
-of the text, at its end, or next to the same other line. So a box of several lines is found wherever it is. A
-single paragraph inside the text is never removed, however many articles contain it.
+of the text, at its end, or next to the same other line. So a box of several lines is found anywhere in the
+text. A single paragraph inside the text is never removed, even if many articles contain it.
 
-The caller keeps one memory for each site. Reading a page never changes it, so extraction is pure::
+The caller keeps one memory for each site. Extraction does not change the memory, so it is pure::
 
     memory = SiteMemory()
     for html, url in pages_of_one_site:
@@ -23,33 +23,35 @@ from zlib import crc32
 from newsbot.extraction.strings import key
 
 RECENT = 30
-"""Articles of a site that are remembered."""
+"""Number of articles of a site that are remembered."""
 LEAST = 10
-"""Articles that must contain a line before it belongs to the site …"""
+"""A line belongs to the site only if at least so many articles contain it, and …"""
 MOST = 2 / 3
-"""… and the least share of the remembered articles that contain it."""
+"""… at least this share of the remembered articles."""
 MAX_SITES = 64
-"""Sites that :class:`SiteMemories` keeps."""
+"""Maximum number of sites that :class:`SiteMemories` keeps."""
 _SAME_ARTICLE = 0.7
-"""Least share of neighbouring lines that two URLs have in common if they are of one article."""
+"""If two URLs have this share of their pairs of lines in common, they show the same article."""
 _EDGE = 60
-"""Lines at the beginning of a text, and at its end, that are stored."""
+"""Number of lines that are stored from the beginning of a text, and from its end."""
 _FORMAT = 2
+"""Version of the stored form. Other versions are refused."""
 
 
 class SiteMemory:
-    """The recent articles of one site, each as the set of its pairs of neighbouring lines.
+    """The recent articles of one site, each stored as the set of its pairs of neighbouring lines.
 
-    One thread may learn and take; others may call :meth:`site_lines` meanwhile.
+    Only one thread may change the memory. Other threads may call :meth:`site_lines` at the same time.
     """
 
     def __init__(self) -> None:
         self._recent: dict[int, frozenset[int]] = {}
-        """By digest of the URL, in reading order."""
+        """Digests of the pairs by digest of the URL, in the order of reading."""
         self._unwritten: dict[int, frozenset[int]] = {}
+        """The part of ``_recent`` that was learned after the last call of :meth:`written`."""
 
     def __len__(self) -> int:
-        """Return how many articles are remembered."""
+        """Return the number of remembered articles."""
         return len(self._recent)
 
     @property
@@ -58,11 +60,14 @@ class SiteMemory:
         return bool(self._unwritten)
 
     def learn(self, address: str, lines: Sequence[str]) -> None:
-        """Store the lines of an article as the page shows them, in order.
+        """Store the lines of an article, in the order in which the page shows them.
 
-        Earlier versions of the article and copies under another URL are removed.
+        ``lines`` include the lines of the site (``Article.shown``). Earlier versions of the article and
+        copies under another URL are removed.
         """
         owner = _digest(address)
+        # In a long text, the first slice does not end and the second does not begin at an end of the text, so
+        # these marks are left out. In a short text the two slices are the same and have all marks.
         pairs = frozenset(_marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:])
         if not pairs or self._recent.get(owner) == pairs:
             return
@@ -76,6 +81,8 @@ class SiteMemory:
     def site_lines(self, address: str, lines: Sequence[str]) -> list[int]:
         """Return the indices (from 0) of the ``lines`` of an article that belong to the site."""
         owner = _digest(address)
+        # The article itself does not count: an earlier version of it would make its own lines common. The
+        # copy is for threads: another one may learn during the iteration.
         others = [pairs for one, pairs in self._recent.copy().items() if one != owner]
         least = max(LEAST, MOST * len(others))
         if len(others) < least:
@@ -83,21 +90,22 @@ class SiteMemory:
         marks = _marks(lines)
         counts = Counter(mark for mark in set(marks) for pairs in others if mark in pairs)
         common = [counts[mark] >= least for mark in marks]
+        # A line is in two pairs: number with the line before it, number + 1 with the line after it.
         return [number for number in range(len(lines)) if common[number] or common[number + 1]]
 
     def plain(self) -> dict[str, Any]:
-        """Return the memory as a JSON-able value of at most 50 kB."""
+        """Return the memory as a value that can be written as JSON, of at most 50 kB."""
         return {"format": _FORMAT, "articles": [[one, *sorted(pairs)] for one, pairs in self._recent.items()]}
 
     def take(self, plain: Mapping[str, Any]) -> None:
-        """Load what :meth:`plain` returned, here or in another worker.
+        """Load a value that :meth:`plain` returned, in this worker or in another one.
 
-        Articles learned here and not yet written are kept and follow the loaded ones. Raises ``ValueError``
-        if ``plain`` does not have this form.
+        Articles that were learned here and are not yet written are kept as the newest. Raises ``ValueError``
+        if ``plain`` is not such a value.
         """
         known = dict(_articles(plain))
         for one, pairs in self._unwritten.items():
-            known.pop(one, None)
+            known.pop(one, None)  # so that it becomes the newest
             known[one] = pairs
         self._recent = known
         self._forget()
@@ -113,7 +121,7 @@ class SiteMemory:
 
 
 class SiteMemories:
-    """One memory per site of a crawl; the least recently used is removed first."""
+    """Keeps one memory per site of a crawl. The least recently used memory is removed first."""
 
     def __init__(self, most: int = MAX_SITES) -> None:
         self._most = most
@@ -123,11 +131,11 @@ class SiteMemories:
         return domain in self._sites
 
     def items(self) -> list[tuple[str, SiteMemory]]:
-        """Return the domains and their memories, without touching their order."""
+        """Return the domains and their memories. This does not count as a use."""
         return list(self._sites.items())
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site; it is created if the site is new."""
+        """Return the memory of a site. It is created if there is none."""
         memory = self._sites.setdefault(domain, SiteMemory())
         self._sites.move_to_end(domain)
         while len(self._sites) > self._most:
@@ -136,7 +144,10 @@ class SiteMemories:
 
 
 def _marks(lines: Sequence[str]) -> list[int]:
-    """Return one number for each pair of neighbouring lines; the ends of the text count as lines."""
+    """Return one number for each pair of neighbouring lines.
+
+    The start and the end of the text count as lines, so there is one pair more than lines.
+    """
     if not lines:
         return []
     return [_digest(f"{one}\n{other}") for one, other in pairwise(("", *map(key, lines), ""))]
@@ -149,7 +160,7 @@ def _is_copy(one: frozenset[int], other: frozenset[int]) -> bool:
 def _articles(plain: Mapping[str, Any]) -> Iterable[tuple[int, frozenset[int]]]:
     articles = plain.get("articles")
     if plain.get("format") != _FORMAT or not isinstance(articles, list):
-        raise ValueError("not in the form that this version knows")
+        raise ValueError("the format is not one that this version can read")
     for article in articles[-RECENT:]:
         if not (isinstance(article, list) and all(type(number) is int for number in article) and article):
             raise ValueError("an article is not a list of numbers")

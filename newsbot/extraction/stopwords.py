@@ -1,4 +1,4 @@
-"""The most frequent small words of languages written in Latin, Cyrillic, Arabic and Devanagari letters."""
+"""Lists the most frequent small words of languages in Latin, Cyrillic, Arabic and Devanagari letters."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ mr: आणि आहे या ते की हे मध्ये नाही
 
 
 def _profiles(table: str) -> dict[str, frozenset[str]]:
-    """Read the table: a word with a colon starts a language."""
+    """Return the words of each language in the table. A word with a colon is a language code."""
     words: dict[str, set[str]] = {}
     language = ""
     for word in table.split():
@@ -100,4 +100,4 @@ def _profiles(table: str) -> dict[str, frozenset[str]]:
 
 
 PROFILES: dict[str, frozenset[str]] = _profiles(_TABLE)
-"""Small words by ISO 639-1 code."""
+"""Frequent words by ISO 639-1 code of the language."""

@@ -18,23 +18,26 @@ _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
-    """Return the words of ``lines``, a table of words written as text."""
+    """Return the words of ``lines``, which are a table of words in the source code."""
     return tuple(" ".join(lines).split())
 
 
 def word_set(*lines: str) -> frozenset[str]:
-    """Return :func:`word_list` as a set."""
+    """Return the result of :func:`word_list` as a set."""
     return frozenset(word_list(*lines))
 
 
 def squash(text: str) -> str:
     """Return ``text`` on one line: runs of white space become one space, invisible characters are removed."""
     line = " ".join(text.split())
+    # Nearly all lines are printable. isprintable() is much faster than the regex.
     return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
 
 
 def plain(text: str) -> str:
-    """Return a metadata value as people read it: entities resolved (also twice encoded), tags gone.
+    """Return a metadata value as readable text: entities are resolved, tags are removed.
+
+    Entities that were encoded two or three times are resolved too.
 
     >>> plain("Black &amp;amp; white: <i>a  story</i>")
     'Black & white: a story'
@@ -49,17 +52,17 @@ def plain(text: str) -> str:
 
 
 def resolved(text: str) -> str:
-    """Resolve entities that remain after parsing because the page encoded them twice."""
+    """Return ``text`` without entities that remain after parsing because the page encoded them twice."""
     return unescape(text) if "&" in text and _ENTITY.search(text) else text
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text`` in lower case; each Chinese, Japanese or Korean sign is a word."""
+    """Return the words of ``text`` in lower case. Each Chinese, Japanese or Korean character is a word."""
     return _WORDS.findall(text.casefold())
 
 
 def key(text: str) -> str:
-    """Return the words of ``text`` as a key: two strings with equal keys say the same."""
+    """Return the words of ``text`` as a key. Strings with equal keys differ only in case and punctuation."""
     return " ".join(words(text))
 
 
@@ -69,6 +72,9 @@ def looks_like_code(text: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Return the length of ``text`` in letters of an alphabet: a CJK sign counts as three."""
+    """Return the length of ``text`` in letters of an alphabet.
+
+    A Chinese, Japanese or Korean character counts as three, because it says about as much as three letters.
+    """
     extra = 0 if text.isascii() else len(_CJK.findall(text))
     return len(text) + 2 * extra

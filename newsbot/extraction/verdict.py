@@ -1,4 +1,4 @@
-"""Decides by evidence whether a page is an article, with a stable reason if it is not."""
+"""Decides by evidence whether a page is an article, and gives a stable reason if it is not."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from newsbot.rules.shape import log_odds
 from newsbot.urls import canonicalize
 
 SHORT_WITH_HINT = 60
-"""Least letters of the text if a feed or a news sitemap lists the page as news."""
+"""Minimum length of the text, in letters, if a feed or a news sitemap lists the page as news."""
 SHORT_WITH_METADATA = 110
-"""… if the page declares itself an article."""
+"""Minimum length if the metadata of the page declare an article."""
 SHORT_HEADED = 180
-"""… if the page as a whole has the heading of one story."""
+"""Minimum length if the heading of the page is that of one story."""
 SHORT_PLAIN = 250
-"""… if there is no other evidence than the text."""
+"""Minimum length if there is no evidence besides the text."""
 LONG = 1200
+"""A text of this length is too long for an error message or a login page."""
 ARTICLE_ADDRESS = 1.5
-"""Log-odds of a URL (:mod:`newsbot.rules.shape`) that count as evidence for an article without other evidence
-…
-"""
+"""Minimum log-odds (:mod:`newsbot.rules.shape`) of a URL that is the only evidence for an article."""
 OTHER_ADDRESS = -6.0
-"""… and the log-odds of the URL of a service, a shop or a list, whatever dates the page shows."""
+"""URLs with lower log-odds belong to services, shops or lists, even if their pages have dates."""
 PARAGRAPHS, PROSE = 8, 3000
-"""Number of paragraphs that are sentences, and their letters, above which a page is not a front page."""
+"""A page with so many paragraphs of sentences, of so many letters together, is not a list of teasers."""
 
 _PASSWORD = xpath("//input[@type='password']")
 _TAG_PATH = re.compile(
@@ -58,15 +57,16 @@ _LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or pare
 _LEAST_LINKED = 4
 _MANY_WORDS = 4
 _LONG_HEADLINE = 25
+"""A heading with so many letters and ``_MANY_WORDS`` words is a headline and not a name."""
 
 
 def is_strong(hint: Link | None) -> bool:
-    """True for a page that its site announced as news."""
+    """True if the site announced the page as news."""
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
 
 
 def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
-    """True for a page that a feed, a sitemap or an article pattern of the site's rule names."""
+    """True if a feed or a sitemap lists the page, or an article pattern of the site's rule matches."""
     if is_strong(hint) or (hint is not None and hint.where is Where.SITEMAP):
         return True
     return rule is not None and classify(rule, page.url).kind is Kind.ARTICLE
@@ -75,9 +75,10 @@ def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
 def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
     """True for a page without evidence that it is an article.
 
-    Evidence is the metadata of an article or a date, or else a URL like those of articles. Metadata other
-    than JSON-LD and microdata are common on pages of every kind, and so are dates. They do not count at a URL
-    that speaks against an article. At the URL of a home page they count only if the text is in one place.
+    JSON-LD or microdata of the page's own article are always evidence. Other metadata and dates are weaker,
+    because pages of every kind have them. They do not count if the URL speaks against an article. At the URL
+    of a home page they count only if most of the text is in one place. Without metadata and date, the URL
+    must look like that of an article. ``dated`` is True if a date was found.
     """
     if page.nodes.own is not None:
         return False
@@ -95,12 +96,15 @@ _NO_PAGE = re.compile(
 
 
 def is_no_page(html: bytes) -> bool:
-    """True for feeds, sitemaps and JSON, by their first bytes."""
+    """True for feeds, sitemaps and JSON. The first bytes decide."""
     return _NO_PAGE.match(html) is not None
 
 
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
-    """Return why the page is not an article, whatever its text (stub, challenge, error, login), or None."""
+    """Return the reason if the page is a stub, a challenge, an error, a consent question or a login.
+
+    The result is None for other pages. ``text`` is the text found on the page.
+    """
     length = size(text)
     if length < 600 and _is_stub(page):
         return "redirect_stub"
@@ -110,12 +114,13 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
 
 
 def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None:
-    """Return the reason for a page that contains only a message of the site to the reader."""
+    """Return the reason if the page contains only a message of the site to the reader, else None."""
     heading = page.headings[0] if page.headings else ""
     if length < 800 and any(map(notices.is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
     if any(map(notices.is_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
+    # Error pages may have the metadata of the site's template, so the metadata count only from here on.
     if _calls_itself(page):
         return None
     if not is_strong(hint) and notices.asks_consent(text):
@@ -125,7 +130,7 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
 
 
 def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
-    """Return why the text is not that of an article (too short, or a list of other articles), or None."""
+    """Return the reason if the text is too short or a list of other articles, else None."""
     text = join(blocks)
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
@@ -142,7 +147,7 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
 
 
 def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
-    """Return the reason for a front page: many headlines that are links, and little prose in one place."""
+    """Return the reason if the page is a list: many linked headlines, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
     named_as_list = not named and _is_named_as_list(page)
@@ -152,6 +157,7 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
+    # Articles also link to other articles, so fewer links are enough if the URL or the data suggest a list.
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None
@@ -167,13 +173,13 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
 
 
 def _is_prose(blocks: Sequence[Block]) -> bool:
-    """True for more paragraphs of sentences than any list of teasers has."""
+    """True if there are more paragraphs of sentences than in any list of teasers."""
     prose = [len(block.text) for block in blocks if _SENTENCE_END.search(block.text)]
     return len(prose) >= PARAGRAPHS and sum(prose) >= PROSE
 
 
 def _odds(page: Page) -> float:
-    """Return the log-odds that the URL is an article's; 0 if it is not a URL."""
+    """Return the log-odds that the URL is that of an article; 0 for a page without a valid URL."""
     try:
         return log_odds(canonicalize(page.url))
     except ValueError:
@@ -181,12 +187,12 @@ def _odds(page: Page) -> float:
 
 
 def _calls_itself(page: Page) -> bool:
-    """True if the metadata declare an article."""
+    """True if Open Graph metadata declare an article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
 
 
 def _is_stub(page: Page) -> bool:
-    """True for a page that only redirects the reader, within five seconds."""
+    """True if the page redirects the reader within five seconds (``<meta http-equiv=refresh>``)."""
     return any(_AT_ONCE.match(element.get("content") or "") for element in _REFRESH(page.tree)[:3])
 
 
@@ -202,7 +208,7 @@ def _is_front(page: Page) -> bool:
 
 
 def _is_named_as_list(page: Page) -> bool:
-    """True for linked headlines below a short name, at a URL of a few plain words: /news/politics."""
+    """True for linked headlines below a short heading, at a URL of a few plain words: /news/politics."""
     heading = page.headings[0] if page.headings else page.title_tag
     if len(heading) >= _LONG_HEADLINE or len(heading.split()) >= _MANY_WORDS:
         return False
@@ -210,7 +216,7 @@ def _is_named_as_list(page: Page) -> bool:
 
 
 def _is_headed(page: Page) -> bool:
-    """True if the title of the page begins with its first heading, and the heading is more than a name."""
+    """True if the page's title begins with its first heading, and that is a headline and not a name."""
     heading = page.headings[0] if page.headings else ""
     if len(heading) < _LONG_HEADLINE or len(heading.split()) < _MANY_WORDS:
         return False
@@ -219,7 +225,7 @@ def _is_headed(page: Page) -> bool:
 
 
 def _is_headed_as_shared(page: Page) -> bool:
-    """True if a heading that is more than a name equals the title for shared links."""
+    """True if a headline on the page equals the title for shared links (``og:title``)."""
     shared = key(page.meta("og:title"))
     return any(
         len(heading) >= _LONG_HEADLINE and len(heading.split()) >= _MANY_WORDS and key(heading) == shared
@@ -230,4 +236,5 @@ def _is_headed_as_shared(page: Page) -> bool:
 def _is_search(parts: SplitResult) -> bool:
     if _SEARCH_PATH.search(parts.path):
         return True
+    # At the root, such a key is that of a search: /?s=word. At other paths it may be the key of an article.
     return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))

@@ -1,4 +1,4 @@
-"""Evidence for the value of a field: the value, its source, and the trust in it."""
+"""Represents evidence for a field: a value, its source, and the confidence in it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SITEMAP = "sitemap"
 URL = "url"
 GENERIC = "generic"
 DERIVED = "derived"
-"""Names of methods, as they stand in ``Article.extraction``."""
+"""The names above are those of sources, as they are stored in ``Article.extraction``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate(Generic[T]):
     """One possible value of a field.
 
-    ``confidence`` is from 0 to 1 and orders the candidates of one field; it is not a probability.
+    ``confidence`` is from 0 to 1. It orders the candidates of one field and is not a probability.
     """
 
     value: T
@@ -36,5 +36,5 @@ class Candidate(Generic[T]):
 
 
 def best(candidates: Iterable[Candidate[T]]) -> Candidate[T] | None:
-    """Return the most trusted candidate, the first of equals; None if there is none."""
+    """Return the candidate with the highest confidence, the first of equals; None if there is none."""
     return max(candidates, key=lambda candidate: candidate.confidence, default=None)

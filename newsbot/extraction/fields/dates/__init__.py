@@ -1,11 +1,11 @@
-"""When an article was published and last changed.
+"""Finds the times at which an article was published and last changed.
 
 Files in reading order:
 
-* ``published``: the decision between the candidates
-* ``candidates``: times that a page, its address and the link to it name
+* ``published``: chooses between the candidates
+* ``candidates``: times in a page, its URL and the link to it
 * ``visible``: dates in the visible text
-* ``moments``: parses moments; ``forms`` has the expressions, ``calendars`` other digits and calendars
-* ``relative``: "5 minutes ago", "yesterday"
-* ``zones``: the time zone of a site whose pages give UTC only
+* ``moments``: parses dates and times; ``forms`` has the expressions, ``calendars`` other digits and calendars
+* ``relative``: parses "5 minutes ago" and "yesterday"
+* ``zones``: the time zone of a site whose pages give only UTC
 """
