@@ -1,8 +1,8 @@
-"""Features of a piece of text in its context: the text found so far, the headline, authors, pictures.
+"""Computes features of a piece of text from the text found so far, the headline, authors and pictures.
 
 Teasers of other articles use other words than the article. A caption describes the picture beside it. Notes
-about the author contain the author's name, notes about the site contain the site's name. Labels before links
-begin alike.
+about the author contain the author's name, and notes about the site contain the site's name. Labels before
+links begin with the same words.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from newsbot.extraction.body.word_features import Columns, Known, Numbers
 from newsbot.extraction.strings import words
 
 _STEM = 5
-"""Letters of a word that are compared, because endings differ."""
+"""First letters of a word that are compared. The rest may be an ending."""
 _LONG = 4
-"""Least letters of a word: shorter words are in every text. A Chinese, Japanese or Korean sign counts as
-long.
-"""
+"""Words of at most so many letters are in every text and are ignored, except single CJK characters."""
 _COMPARED = 60_000
 """Letters of the text that are compared."""
 _LOOKED_AT = 1000
 """Letters of a piece that are compared."""
 _LABEL = 12
-"""Letters that two pieces must share at their start to be alike."""
+"""Number of first letters that two pieces must share to be alike."""
 _CAPTION = 60
 _MOST = 5.0
 
@@ -38,8 +36,8 @@ def company(
 ) -> Columns:
     """Return the features of each piece by name.
 
-    ``said`` holds the words at the start of each piece. ``extracted`` is the text of another extractor, and
-    ``found`` is above 0 for the pieces of that text. Shares are -1 where there is nothing to compare with.
+    ``said`` has the words at the start of each piece. ``extracted`` is the text of another extractor, and
+    ``found`` is above 0 for the pieces of that text. A share is -1 if there is nothing to compare with.
     """
     starts = [piece.text[:_LOOKED_AT] for piece in pieces]
     stems = [Counter(_stems(own)) for own in said]
@@ -70,7 +68,10 @@ def _stems(said: list[str]) -> list[str]:
 
 
 def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:
-    """Return the share of a piece's stems that occur in the text outside of the piece itself."""
+    """Return the share of a piece's stems that occur in the text outside of the piece itself.
+
+    ``within`` is True if the piece is part of the text. Its own words then do not count.
+    """
     if not own or not whole:
         return -1.0
     return sum(whole[stem] > (times if within else 0) for stem, times in own.items()) / len(own)
@@ -81,7 +82,7 @@ def _of_headline(own: Counter[str], headline: set[str]) -> float:
 
 
 def _by_box(boxes: list[object], shares: Numbers, weights: NDArray[np.float64]) -> Numbers:
-    """Return the weighted mean of the shares over all pieces of a box; shares of -1 do not count."""
+    """Return for each piece the weighted mean of the shares in its box. Shares of -1 do not count."""
     numbers: dict[object, int] = {}
     keys = np.array([numbers.setdefault(box, len(numbers)) for box in boxes], np.intp)
     counted = np.where(shares >= 0, weights, 0.0)
@@ -105,7 +106,7 @@ def _said(texts: list[str], names: frozenset[str]) -> Numbers:
 
 
 def _alike(starts: list[str]) -> Numbers:
-    """Return how many other pieces start with the same letters, for pieces of at least two words."""
+    """Return for each piece the number of others with the same first letters, if these have two words."""
     labels = [text[:_LABEL] if " " in text[:_LABEL].strip() and len(text) > _LABEL else "" for text in starts]
     seen = Counter(labels)
     return np.array([min(seen[label] - 1, _MOST) if label else 0 for label in labels], np.float32)

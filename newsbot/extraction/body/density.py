@@ -1,4 +1,4 @@
-"""Finds the main text of a page by the density of its words: one pass, linear in the size of the page."""
+"""Finds the main text of a page by the density of its words, in linear time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _SKIPPED = word_set(
     "script style noscript template svg head title nav footer button select option textarea aside header menu"
 )
 _LEAST = 25
+"""Minimum number of letters of a paragraph."""
 
 
 def densest(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of the container whose children hold most prose. Text of links lowers the score."""
+    """Return the blocks of the element whose children contain most prose. Text of links lowers its score."""
     prose, linked = _own_text(tree)
     scores: dict[etree._Element, float] = defaultdict(float)
     for block, length in prose.items():
@@ -29,9 +30,10 @@ def densest(tree: HtmlElement) -> list[Block]:
         parent = block.getparent()
         if worth < _LEAST or parent is None:
             continue
-        # text that is divided by <br> only is in one block
+        # Some sites divide their paragraphs by <br> only, so the whole text is in one block.
         scores[block] += worth * 0.6 if length > 400 else 0.0
         scores[parent] += worth
+        # The grandparent counts less: it unites sections of one text, but it may also hold all teasers.
         above = parent.getparent()
         if above is not None:
             scores[above] += worth * 0.6
@@ -41,9 +43,10 @@ def densest(tree: HtmlElement) -> list[Block]:
 
 
 def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
-    """Return the prose of the parent that holds most of it, and its share of ``length``.
+    """Return the letters of prose in the element that has most of it, and their share of ``length``.
 
-    Paragraphs of an article are siblings; each teaser of a front page is in its own box.
+    ``length`` is the length of the page's text in letters. The paragraphs of an article are siblings, so the
+    share is high. Each teaser of a front page is in its own box, so the share is low.
     """
     prose, linked = _own_text(tree)
     sums: dict[etree._Element, float] = defaultdict(float)
@@ -58,8 +61,9 @@ def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
 
 
 def headline_links(tree: HtmlElement) -> int:
-    """Return how many links look like headlines: four words or more, or inside a heading. Each URL counts
-    once.
+    """Return the number of links that look like headlines. Each URL counts once.
+
+    Such a link has at least four words and 25 letters and is not part of a sentence.
     """
     seen: set[str] = set()
     for link in tree.iter("a"):
@@ -73,7 +77,7 @@ def headline_links(tree: HtmlElement) -> int:
 
 
 def _in_sentence(link: etree._Element) -> bool:
-    """True for a link with other text beside it."""
+    """True for a link with other text before or after it in the same element."""
     parent = link.getparent()
     beside = len((link.tail or "").strip())
     return beside > 15 or (
@@ -82,7 +86,10 @@ def _in_sentence(link: etree._Element) -> bool:
 
 
 def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:
-    """Return the length of the text directly in each block element, and how much of it is in links."""
+    """Return by block element the length of its own text and the length of the part in links.
+
+    Text in inline elements belongs to the block element around them.
+    """
     prose: dict[etree._Element, int] = defaultdict(int)
     linked: dict[etree._Element, int] = defaultdict(int)
     walker = etree.iterwalk(tree, events=("start", "end"))
@@ -92,7 +99,7 @@ def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree.
         name = element.tag
         if event == "start":
             if name in _SKIPPED:
-                walker.skip_subtree()
+                walker.skip_subtree()  # the end event still comes and counts the tail
                 continue
             if name not in _INLINE:
                 blocks.append(element)

@@ -1,4 +1,7 @@
-"""Text that a page contains only as data for its scripts (Next.js, Apollo, …), or that scripts fetch."""
+"""Finds text that a page contains only as data for its scripts (Next.js, Apollo, …).
+
+:func:`made_by_scripts` recognises pages that do not contain the text at all because their scripts fetch it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,11 @@ from newsbot.extraction.page.page import xpath
 from newsbot.extraction.strings import looks_like_code, size, squash
 
 MAX_SCRIPT = 1_000_000
+"""Characters of a script that are searched."""
 MAX_DEPTH = 2
-"""Levels of strings within strings that are decoded."""
+"""Levels of strings within strings that are decoded. Some data are JSON in a string of JSON."""
 LEAST = 200
+"""Minimum length of a text, in letters."""
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
@@ -27,12 +32,13 @@ _CONTROLS = frozenset({*_NEVER_SHOWN, "a", "button", "select", "textarea"})
 _LEAST_SENTENCE = 60
 _LEAST_SENTENCES = 3
 _RESTS = 10
-"""One line in this many may begin within a sentence."""
+"""At most one line in so many may begin within a sentence."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
 def embedded_blocks(tree: HtmlElement) -> list[Block]:
     """Return the blocks of the longest string with paragraphs in inline scripts; empty if there is none."""
+    # The scripts are not parsed as a whole: each framework has its own format, and many are not JSON.
     best: list[Block] = []
     most = LEAST
     for script in tree.iter("script"):
@@ -47,12 +53,12 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
 def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
     """Return True if a page has scripts and hardly any text, so that its scripts may fetch the text.
 
-    ``tree`` is the page from :func:`newsbot.extraction.parse_html`. Text of links counts only in lists
-    (``of_list``), because the menu of a page may be present without its article. A page that contains its
-    text as data does not need scripts.
+    ``tree`` is the page from :func:`newsbot.extraction.parse_html`. Text of links counts only if the page is
+    expected to be a list (``of_list``), because the menu of a page may be present without its article. The
+    result is False for a page that contains its text as data.
     """
     unseen = _NEVER_SHOWN if of_list else _CONTROLS
-    left = LEAST
+    left = LEAST  # the walk ends as soon as there is enough text, which is early on most pages
     walk = etree.iterwalk(tree, events=("start", "end"))
     for event, element in walk:
         if event == "end":
@@ -69,8 +75,7 @@ def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
 def sentence_blocks(tree: HtmlElement) -> list[Block]:
     """Return the paragraphs that are separate strings in the data of one script, in their order.
 
-    The data also contain menus and messages of the page. Call this only for a page that is known to be an
-    article.
+    The data also contain menus and messages of the page, so this should be called only for articles.
     """
     best: list[Block] = []
     for script in tree.iter("script"):
@@ -85,12 +90,12 @@ def sentence_blocks(tree: HtmlElement) -> list[Block]:
 
 
 def _sentences(text: str, *, depth: int) -> Iterator[str]:
-    """Yield the lines of string literals that read like paragraphs."""
+    """Yield the lines of string literals that look like paragraphs."""
     text = text[:MAX_SCRIPT]
     at = text.find('"')
     while at >= 0:
         match = _STRING.match(text, at)
-        if match is None:
+        if match is None:  # a string without an end
             return
         if match.end() - at > _LEAST_SENTENCE:
             value = _decoded(match[0])
@@ -102,8 +107,9 @@ def _sentences(text: str, *, depth: int) -> Iterator[str]:
 
 
 def _is_rest(line: str) -> bool:
-    """True for the rest of a sentence. Links and names in such a sentence are separate strings and would be
-    lost.
+    """True for the rest of a sentence.
+
+    In data with such lines, the links and names of a sentence are separate strings. They would be lost.
     """
     return line[0].islower() or line[0] in ",.;:!?)–—-"
 
@@ -119,7 +125,7 @@ def _is_paragraph(line: str) -> bool:
 
 
 def _strings(text: str, *, depth: int) -> Iterator[str]:
-    """Yield string literals that contain paragraphs, also those inside other string literals."""
+    """Yield decoded string literals that contain markup of paragraphs, also from inside other literals."""
     text = text[:MAX_SCRIPT]
     at = text.find('"')
     while at >= 0:
@@ -146,6 +152,6 @@ def _decoded(literal: str) -> str:
 def _blocks(markup: str) -> list[Block]:
     try:
         blocks = render([fragment_fromstring(markup, create_parent="div")])
-    except (etree.ParserError, ValueError, AssertionError):  # control characters, a declaration of encoding
+    except (etree.ParserError, ValueError, AssertionError):  # control characters, or a declared encoding
         return []
     return [block for block in blocks if not looks_like_code(block.text)]

@@ -1,9 +1,9 @@
-"""The text of an article without a rule: the text of trafilatura, corrected by learned trees.
+"""Finds the text of an article without a rule, by trafilatura and learned trees.
 
-Trafilatura reads the page once, with its ``precision`` settings. Learned trees judge each piece of text
-(:mod:`learned`); whether trafilatura took the piece is one of their features. If both texts are of the same
-article, trafilatura's text is used, without what the trees surely reject and with what they surely miss.
-Otherwise the text of the trees is used. No other extractor runs.
+Trafilatura (https://trafilatura.readthedocs.io) reads the page once, with its ``precision`` settings. Learned
+trees score each piece of text (:mod:`learned`); one of their features is whether trafilatura took the piece.
+If both found the same article, trafilatura's text is used. Pieces with a very low score are removed from it,
+and pieces with a high score are added. Otherwise the text of the trees is used. No other extractor runs.
 """
 
 from __future__ import annotations
@@ -29,22 +29,18 @@ from newsbot.extraction.body.tidy import pointers, tidy
 from newsbot.extraction.body.word_features import Known
 
 MAX_ELEMENTS = 10_000
-"""Elements of a page above which only density is used: the time of other methods grows faster than
-the page.
-"""
+"""Pages with more elements are read by density only. The other methods need more than linear time."""
 RELATED = 0.4
-"""The least overlap of two texts of the same article (Dice's coefficient over pairs of words)."""
+"""Minimum overlap of two texts of the same article (Dice's coefficient over pairs of words)."""
 FOREIGN = -0.7
-"""A block with a score below this (log odds) is removed from trafilatura's text."""
+"""Blocks with a lower score (log odds) are removed from trafilatura's text."""
 MISSING = 0.5
-"""A piece with a score above this (log odds) that trafilatura's text lacks is added. Mostly this is the lead
-above the paragraphs.
-"""
+"""Pieces with a higher score (log odds) are added to trafilatura's text. Mostly this is a missing lead."""
 _HARDLY_ANY = 100
-"""Letters of a text; a shorter one is only a line or two around the article."""
+"""Minimum length of trafilatura's text. A shorter one is only a line or two around the article."""
 _COUNT = etree.XPath("count(descendant-or-self::*)")
 
-logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # a crawler does not need its "discarding data"
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs each page without a text
 
 _USELESS = (
     "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "video", "audio", "canvas",
@@ -58,8 +54,9 @@ def generic_body(
 ) -> tuple[list[Block], str]:
     """Return the blocks of the main text and the method that found them.
 
-    Methods: ``trafilatura``, ``learned``, ``density``, ``none``. ``known`` is what the page states about the
-    article. ``removed`` are the elements of ``tree`` that a rule removes. The tree itself is not changed.
+    The methods are ``trafilatura``, ``learned``, ``density`` and ``none``. ``known`` has the statements of
+    the page about the article. ``removed`` are elements of ``tree`` that are not read. The tree is not
+    changed.
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = lean_copy(whole)
@@ -74,7 +71,7 @@ def generic_body(
         return tidy(judged.with_missing(kept, MISSING)), "trafilatura"
     if learned:
         return learned, "learned"
-    dense = tidy(densest(lean_copy(whole)))
+    dense = tidy(densest(lean_copy(whole)))  # a new copy, because trafilatura has changed the first one
     return dense, "density" if dense else "none"
 
 
@@ -85,7 +82,7 @@ def first_reading(lean: HtmlElement) -> list[Block]:
     """
     try:
         found = main_part(lean)
-    except Exception:  # noqa: BLE001 - a fault of the library must not lose the page: others read it
+    except Exception:  # noqa: BLE001 - a fault of the library must not lose the page: the trees read it too
         return []
     blocks = render([found]) if found is not None else []
     # A few words would mislead the trees.
@@ -93,30 +90,31 @@ def first_reading(lean: HtmlElement) -> list[Block]:
 
 
 def _one_copy(blocks: list[Block]) -> list[Block]:
-    """Return ``blocks`` once if all long blocks occur twice: some pages repeat the text for print."""
+    """Return ``blocks`` without repetitions if every long block occurs twice.
+
+    Some pages contain the whole text a second time for print.
+    """
     times = Counter(block.text for block in blocks if len(block.text) >= REPEATED)
     return list(dict.fromkeys(blocks)) if set(times.values()) == {2} else blocks
 
 
 def _are_related(one: list[Block], other: list[Block]) -> bool:
-    """True for texts of the same article. Most of them share whole lines, which is checked first because it
-    is faster.
-    """
+    """True for texts of the same article."""
+    # Most texts of the same article share whole lines. Comparing lines is faster, so it comes first.
     lines = [Counter({block.text: len(block.text) for block in blocks}) for blocks in (one, other)]
     return _common(*lines) >= RELATED or _common(word_pairs(join(one)), word_pairs(join(other))) >= RELATED
 
 
 def _common(one: Counter[Any], other: Counter[Any]) -> float:
-    """Dice's coefficient, 0 to 1."""
+    """Return Dice's coefficient of two multisets, 0 to 1."""
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 0.0
 
 
 def lean_copy(tree: HtmlElement) -> HtmlElement:
-    """Return a copy of a page without elements that are not text and without lines that only link
-    elsewhere.
-    """
+    """Return a copy of a page without elements that are not text and lines that are only links."""
     lean = copy(tree)
+    # Renaming is enough: strip_elements() removes them with the scripts and keeps the text after them.
     for element in pointers(lean):
         element.tag = "script"
     etree.strip_elements(lean, *_USELESS, with_tail=False)
@@ -125,6 +123,7 @@ def lean_copy(tree: HtmlElement) -> HtmlElement:
 
 def _copy_without(tree: HtmlElement, removed: Collection[etree._Element]) -> HtmlElement:
     whole = copy(tree)
+    # The copy has other element objects, so its elements are found by their number in document order.
     numbers = [index for index, element in enumerate(tree.iter()) if element in removed]
     elements = list(whole.iter())
     for index in numbers:
@@ -138,8 +137,8 @@ _OPTIONS = Extractor(output_format="python", fast=True, precision=True, comments
 def main_part(tree: HtmlElement) -> etree._Element | None:
     """Return the main part of a page with trafilatura's element names, or None if it contains no text.
 
-    ``tree`` is changed and cannot be used again. :func:`trafilatura.bare_extraction` with ``fast`` does the
-    same, but it keeps copies of the page for later stages that are never reached with ``precision``. The
+    ``tree`` is changed and cannot be used again. The result is that of :func:`trafilatura.bare_extraction`
+    with ``fast``. But that function copies the page for later stages, which never run with ``precision``. The
     XPath searches are answered by :mod:`local_search`, in a private copy of trafilatura's module.
     """
     _prune(tree, (*xpaths.RAW_TREE_PRUNE_XPATH, *xpaths.REMOVE_COMMENTS_AND_LISTS_XPATH))
@@ -150,13 +149,15 @@ def main_part(tree: HtmlElement) -> etree._Element | None:
 
 
 def _prune(tree: HtmlElement, searches: Sequence[etree.XPath], with_backup: bool = False) -> HtmlElement:
-    """Remove the elements that the searches find, with everything below them."""
+    """Remove the elements that the searches find, and everything inside them."""
     return htmlprocessing.prune_unwanted_nodes(tree, _together(tuple(searches)), with_backup)
 
 
 @cache
 def _together(searches: tuple[etree.XPath, ...]) -> Any:
     quick = [quicker(search) for search in searches]
+    # trafilatura runs one search after the other and removes what it finds. The searches do not depend on
+    # these removals, so one walk can find the elements of all.
     try:
         return [JointSearch(quick)] if len(quick) > 1 else quick
     except ValueError:
@@ -165,12 +166,14 @@ def _together(searches: tuple[etree.XPath, ...]) -> Any:
 
 @cache
 def _own_extractor() -> Any:
-    """Return a copy of the module of trafilatura's main extractor whose searches are replaced by
-    :func:`quicker`.
+    """Return a private copy of trafilatura's main extractor with the searches of :func:`quicker`.
+
+    Other users of trafilatura in the same process keep the original module. Raises ``ImportError`` if the
+    installed version has no such module.
     """
     spec = find_spec("trafilatura.main_extractor")
     if spec is None or spec.loader is None:
-        raise ImportError("trafilatura has no main_extractor: another version is needed")
+        raise ImportError("this version of trafilatura is not supported: it has no main_extractor")
     module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
     module.BODY_XPATH = [quicker(search) for search in xpaths.BODY_XPATH]

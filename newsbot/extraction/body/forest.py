@@ -1,4 +1,4 @@
-"""Applies decision trees, learned by ``benchmarks/learning.py``, to many rows at once."""
+"""Applies boosted decision trees to many rows at once. ``benchmarks/learning.py`` trains the trees."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from numpy.typing import NDArray
 from newsbot.extraction.body.word_features import Columns
 
 _SIFTED = (5, 8)
-"""Steps at which rows that have reached their leaves are set aside: seven in ten at the first, nearly all at
-the second.
+"""Steps at which rows that have reached their leaves are set aside.
+
+At the first of these steps seven in ten rows are finished, at the second nearly all.
 """
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Boosted trees as arrays over all their nodes.
+    """Boosted trees, stored as arrays over the nodes of all trees.
 
-    ``feature`` is the column that a node compares. Rows with a value up to ``threshold`` go to the second of
-    the two ``children``, other rows to the first. A leaf has itself as both children. ``value`` is what a
-    leaf adds to the score, in log odds.
+    ``names`` are the features. ``feature`` is the index of the feature that a node compares. Rows with a
+    value up to ``threshold`` go to the second of the two ``children``, other rows to the first. A leaf is its
+    own child on both sides. ``value`` is the number that a leaf adds to the score, in log odds. ``base`` is
+    the score before all trees, ``depth`` the depth of the deepest tree, and ``roots`` the first node of each
+    tree.
     """
 
     names: tuple[str, ...]
@@ -37,13 +40,14 @@ class Forest:
     value: NDArray[np.float32]
 
     def scores(self, columns: Columns) -> NDArray[np.float32]:
-        """Return the log odds of each row."""
+        """Return the log odds of each row. ``columns`` has the values of all rows by feature."""
         values = np.concatenate([columns[name] for name in self.names])
         count = len(values) // len(self.names)
         node = np.repeat(self.roots, count)
         place = np.tile(np.arange(count, dtype=np.int32), len(self.roots))
         leaves, going = node, np.arange(len(node))
-        # Flat arrays and take() need half the time of indexing in two dimensions.
+        # All trees take a step at once; a row in a leaf stays there. Flat arrays and take() need half the
+        # time of indexing in two dimensions.
         for step in range(self.depth):
             if step in _SIFTED:
                 leaves[going] = node
@@ -57,9 +61,9 @@ class Forest:
 
 
 def from_json(text: str) -> Forest:
-    """Read trees from the JSON that ``benchmarks/learning.py`` writes."""
+    """Return the trees in the JSON that ``benchmarks/learning.py`` writes."""
     data = json.loads(text)
-    feature = np.array(data["feature"], np.int32)
+    feature = np.array(data["feature"], np.int32)  # negative for leaves
     itself = np.arange(len(feature), dtype=np.int32)
     sides = [np.where(feature < 0, itself, np.array(data[side], np.int32)) for side in ("right", "left")]
     return Forest(
@@ -76,5 +80,5 @@ def from_json(text: str) -> Forest:
 
 @cache
 def shipped() -> Forest:
-    """Return the trees that come with newsbot, read once."""
+    """Return the trees that come with newsbot. They are read once."""
     return from_json(files("newsbot.extraction.body").joinpath("forest.json").read_text(encoding="utf-8"))

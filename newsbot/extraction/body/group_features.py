@@ -1,6 +1,4 @@
-"""Features of the surroundings of a piece of text: its group, its place, its neighbours, another
-extractor.
-"""
+"""Computes features of a piece of text from its group, its place, its neighbours and another extractor."""
 
 from __future__ import annotations
 
@@ -13,16 +11,19 @@ from newsbot.extraction.body.pieces import Box, Piece
 from newsbot.extraction.body.word_features import Columns
 
 _LEVELS = 4
+"""Number of groupings: by kind of box, and by the box that is one, two or three steps up."""
 _FAR = 50.0
 _NOWHERE = 99.0
+"""The distance to a piece that does not exist."""
 _LEAST = 25
 _LONG = 400
 
 
 def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Columns:
-    """Return the features of the surroundings of each piece.
+    """Return the features of the surroundings of each piece by name.
 
-    ``own`` holds the basic features of each piece. ``extracted`` is the text of another extractor.
+    ``own`` has the basic features of each piece, ``title`` included. ``extracted`` is the text of another
+    extractor.
     """
     view = _View(pieces, own)
     return view.groups() | view.densest() | view.places() | view.neighbours() | view.extracted(extracted)
@@ -38,12 +39,16 @@ class _View:
         self._linked = own["linked"].astype(np.float64)
         prose = (self._length >= 40) & (self._linked < 0.5)
         self._prose = np.where(prose, self._length * (1 - self._linked), 0.0)
-        self._all_prose = self._prose.sum() or 1.0
+        self._all_prose = self._prose.sum() or 1.0  # 1, so that shares of nothing are 0
         self._keys = [_numbered([box.kind for box in self._boxes])]
         self._keys += [_numbered([box.above(step) for box in self._boxes]) for step in range(1, _LEVELS)]
 
     def groups(self) -> Columns:
-        """Count pieces in boxes of one kind, and pieces below the box that is one to three steps up."""
+        """Return features of four groups of pieces.
+
+        They are the pieces in boxes of the same kind, and the pieces below the box one, two or three steps
+        up.
+        """
         sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
         columns: Columns = {}
         for level, keys in enumerate(self._keys):
@@ -62,8 +67,9 @@ class _View:
         return columns
 
     def densest(self) -> Columns:
-        """Return the steps up to the box with most prose, and the prose of the piece's own boxes relative to
-        it.
+        """Return the steps up to the box with most prose, and how much prose the piece's own boxes have.
+
+        The box is found as in :mod:`density`. The second feature is relative to the prose of that box.
         """
         scores: dict[Box, float] = {}
         worths = self._length * (1 - 2 * self._linked)
@@ -88,7 +94,7 @@ class _View:
         return {"densest_up": found[:, 0], "densest_like": found[:, 1]}
 
     def places(self) -> Columns:
-        """Return the position of the piece in the page, relative to the headline and to the prose."""
+        """Return the position of each piece in the page, relative to the headline and to the prose."""
         passed = np.cumsum(self._length)
         columns = {
             "place": passed / passed[-1],
@@ -123,8 +129,10 @@ class _View:
         }
 
     def _headline_index(self) -> int | None:
-        """Return the index of the headline: an h1 with the title of the head, else another piece with it,
-        else an h1.
+        """Return the index of the headline, or None if there is none.
+
+        The headline is an ``h1`` with the title of the head, else another piece with it, else the first
+        ``h1``.
         """
         titles = np.flatnonzero(self._own["title"] > 0)
         firsts = [index for index, box in enumerate(self._boxes) if box.tag == "h1"]
@@ -133,7 +141,7 @@ class _View:
         return int(chosen[0]) if chosen else None
 
     def neighbours(self) -> Columns:
-        """Lengths, links, ends and kinds of the pieces before and after."""
+        """Return lengths, links, ends and kinds of the pieces before and after each piece."""
         columns: dict[str, NDArray[np.float64]] = {}
         ends, kinds = self._own["ends"].astype(np.float64), self._keys[0].astype(np.float64)
         for step in (-3, -2, -1, 1, 2, 3):
@@ -151,9 +159,10 @@ class _View:
         return {name: values.astype(np.float32) for name, values in columns.items()}
 
     def extracted(self, text: str) -> Columns:
-        """Return whether the piece and its neighbours are in the text of another extractor."""
+        """Return features that show if each piece and its neighbours are in the text of another extractor."""
         count = len(self._pieces)
         lines = set(text.split("\n"))
+        # The other extractor may join pieces, so a piece also counts (as 1) if the text contains its start.
         hits = [2 if p.text in lines else 1 if p.text[:50] in text else 0 for p in self._pieces]
         found = np.array(hits, float)
         inside = np.where(found > 0, self._length, 0.0)
@@ -182,13 +191,16 @@ class _View:
 
 
 def _numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Number the groups in order of appearance."""
+    """Return the number of each key's group, counted from 0 in order of appearance."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
 
 
 def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
-    """Return the steps from the headline up to the box that it shares with ``box``, and from there down."""
+    """Return the steps from the headline up to the box that it shares with ``box``, and from there down.
+
+    ``line`` has the steps from the headline to each of its boxes.
+    """
     down = 0
     above: Box | None = box
     while above is not None and above not in line:
@@ -198,7 +210,7 @@ def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
 
 
 def _steps(box: Box, outer: Box) -> float:
-    """Return the steps up from ``box`` to ``outer``; a large number if it is not inside."""
+    """Return the steps up from ``box`` to ``outer``; a large number if ``box`` is not inside."""
     above: Box | None = box
     count = 0
     while above is not None and above is not outer:
@@ -210,8 +222,10 @@ def _steps(box: Box, outer: Box) -> float:
 def _ranks(
     marked: NDArray[np.intp], count: int, *, itself: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return for each place the index in ``marked`` of the next marked place and of the previous one (-1:
-    none).
+    """Return for each place the index in ``marked`` of the next marked place, and of the previous one.
+
+    The index is ``len(marked)`` or -1 if there is none. With ``itself``, a marked place counts as its own
+    next and previous one.
     """
     places = np.arange(count)
     after = np.searchsorted(marked, places, "left" if itself else "right")
@@ -222,7 +236,10 @@ def _ranks(
 def _distance(
     marked: NDArray[np.intp], ranks: NDArray[np.intp], count: int, sign: int
 ) -> NDArray[np.float64]:
-    """Return how far ahead (``sign`` 1) or behind (-1) the marked place of that rank is."""
+    """Return the distance from each place to the marked place of its rank.
+
+    ``sign`` is 1 for places ahead and -1 for places behind.
+    """
     if not len(marked):
         return np.full(count, _NOWHERE)
     valid = (ranks >= 0) & (ranks < len(marked))
@@ -233,7 +250,7 @@ def _distance(
 def _picked(
     values: NDArray[np.float64], marked: NDArray[np.intp], ranks: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the value at the marked place of that rank, -1 if there is none."""
+    """Return for each place the value at the marked place of its rank, -1 if there is none."""
     if not len(marked):
         return np.full(len(ranks), -1.0)
     valid = (ranks >= 0) & (ranks < len(marked))
@@ -241,7 +258,7 @@ def _picked(
 
 
 def _shifted(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the values ``step`` places further on (back if negative), -1 beyond the ends."""
+    """Return for each place the value ``step`` places after it (before if negative), -1 beyond the ends."""
     result = np.full(len(values), -1.0)
     if abs(step) < len(values):
         if step > 0:
@@ -252,7 +269,7 @@ def _shifted(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
 
 
 def _window(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
-    """Sums over the places up to ``reach`` before and after."""
+    """Return for each place the sum of the values up to ``reach`` places before and after it."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     places = np.arange(len(values))
     return sums[np.minimum(len(values), places + reach + 1)] - sums[np.maximum(0, places - reach)]

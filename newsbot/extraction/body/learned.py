@@ -1,4 +1,8 @@
-"""Finds the main text by learned trees: which pieces of the page belong to the article."""
+"""Finds the main text by learned trees, which decide for each piece of the page if it is part of the article.
+
+The features of a piece are in :mod:`word_features`, :mod:`group_features` and :mod:`context_features`, the
+trees in :mod:`forest`.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +36,17 @@ from newsbot.extraction.body.word_features import (
 from newsbot.extraction.strings import words
 
 GAP = 12
-"""Pieces outside of the article that separate two islands."""
+"""Number of rejected pieces between two islands."""
 WEAK = 0.5
-"""Share of the main island's mean score below which an island does not belong to the article."""
+"""An island is weak if its mean score is below this share of the main island's mean score."""
 NONE = -1.5
-"""The score that pieces of such an island get, in log odds."""
+"""The score that the pieces of a weak island get, in log odds."""
 
 
 def islands(scores: NDArray[np.float32]) -> list[NDArray[np.intp]]:
-    """Return the places of the pieces with a score above 0, divided where more than :data:`GAP` other pieces
-    lie between.
+    """Return the indices of the pieces with a score above 0, one array per island.
+
+    Two pieces are in different islands if at least :data:`GAP` other pieces are between them.
     """
     taken = np.flatnonzero(scores > 0)
     return np.split(taken, np.flatnonzero(np.diff(taken) > GAP) + 1)
@@ -52,12 +57,12 @@ def without_weak_islands(
 ) -> NDArray[np.float32]:
     """Return the scores (log odds) of the pieces of a page, with those of weak islands lowered.
 
-    ``lengths`` is in letters. ``found`` marks the pieces that another extractor took. An island of which it
-    took the greater part is not changed.
+    ``lengths`` has the letters of each piece. ``found`` marks the pieces that another extractor took. An
+    island of which it took at least half is not changed.
 
-    Pieces with a score above 0 form islands. Legal notes, another article below, and rules for comments look
-    like prose and get scores above 0. They are recognised because the article is elsewhere and has much
-    higher scores. The main island is the one with the greatest sum of score times letters.
+    Legal notes, rules for comments, and another article below look like prose and get scores above 0. They
+    are recognised because they are far from the main island and have much lower scores. The main island is
+    the one with the greatest sum of score times letters.
     """
     parts = islands(scores)
     if len(parts) < 2:
@@ -81,18 +86,21 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _HEADINGS = tuple(TAG_NUMBERS[name] for name in ("h1", "h2", "h3", "h4", "blockquote"))
 STATED = 1.6
-"""The least score of pieces that the page itself marks as its lead or its key points."""
+"""Minimum score of pieces that the page itself marks as its lead or its key points."""
 _NEVER = -9.0
+"""The score of pieces that the trees do not judge."""
 _SAME_START = 40
+"""Number of first letters by which texts are compared."""
 _COMPARED = 100_000
 """Letters of a text that are compared with another text."""
 _LEAST_COPY = 1000
 _MOST_COPIES = 5
+"""The number of longest pieces that are checked for being a copy of the whole text."""
 _MOST_STARTS = 500
 _FEW = 2
 _MOSTLY = 0.5
 REPEATED = 40
-"""Least letters of a piece whose repetition shows another copy of the text (for phones, for print)."""
+"""Minimum length of a piece whose repetition shows a copy of the text (for phones, for print)."""
 
 
 _ADDRESS = re.compile(r"https?://\S{1,500}")
@@ -105,7 +113,7 @@ class Judged:
     pieces: list[Piece]
     scores: NDArray[np.float32]
     copies: frozenset[str] = frozenset()
-    """Texts of pieces that repeat others of the page, see :func:`without_copies`."""
+    """Texts of the pieces that :func:`without_copies` removed."""
 
     def blocks(self) -> list[Block]:
         """Return the blocks that belong to the article, each text once."""
@@ -118,9 +126,10 @@ class Judged:
         return found
 
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
-        """Return ``blocks`` (of another extractor) without those that score below ``least``.
+        """Return the ``blocks`` of another extractor that score above ``least``.
 
-        A URL alone on its line scores like any link. It is kept between lines of the article.
+        A block that is not a piece scores 0. A URL alone on its line has a low score like any link, but it is
+        kept between lines of the article.
         """
         best = dict.fromkeys(self.copies, _NEVER)
         for piece, score in zip(self.pieces, self.scores, strict=True):
@@ -134,12 +143,11 @@ class Judged:
         ]
 
     def with_missing(self, blocks: list[Block], least: float) -> list[Block]:
-        """Return ``blocks`` (of another extractor) with the pieces that it left out and that score above
-        ``least``.
+        """Return the ``blocks`` of another extractor with the pieces that it left out and that score high.
 
-        Each added piece follows the last block that precedes it in the page. Three kinds of pieces are not
-        added: a piece most of whose word pairs are in ``blocks`` already, a link that leads elsewhere, and an
-        island below all ``blocks`` (comments, notes, the next article).
+        Only pieces with a score above ``least`` are added, each after the last block that precedes it in the
+        page. Three kinds of pieces are never added: pieces of which ``blocks`` has most word pairs already,
+        links that lead elsewhere, and islands below all ``blocks`` (comments, notes, the next article).
         """
         places: dict[str, int] = {}
         for index, block in enumerate(blocks):
@@ -155,12 +163,13 @@ class Judged:
                 last = max(last, at)
             elif index <= end and score > least and piece.linked < _MOSTLY and piece.text not in seen:
                 seen.add(piece.text)
-                # Computed on first use: most texts lack nothing.
+                # This is computed on first use, because most texts lack nothing.
                 have = word_pairs(join(blocks)) if have is None else have
                 own = word_pairs(piece.text)
                 if (own & have).total() < 0.5 * max(1, own.total()):
                     after.setdefault(last, []).append(_block(piece))
                 else:
+                    # The other extractor has joined this piece with others in one block.
                     start = piece.text[:_SAME_START]
                     last = max(last, next((i for i, block in enumerate(blocks) if start in block.text), -1))
         if not after:
@@ -171,7 +180,7 @@ class Judged:
         return whole
 
     def _end_of(self, starts: Container[str]) -> int:
-        """Return the last place of the last island with a piece that begins like one of ``starts``."""
+        """Return the last index of the last island with a piece that begins like one of ``starts``, or -1."""
         for island in reversed(islands(self.scores)):
             if any(self.pieces[place].text[:_SAME_START] in starts for place in island):
                 return int(island[-1])
@@ -179,7 +188,7 @@ class Judged:
 
 
 def _inside(scores: list[float]) -> list[bool]:
-    """Return for each line whether the nearest judged lines on both sides belong to the article."""
+    """Return True for each line whose nearest judged lines before and after it belong to the article."""
     before, after = _last_judged(scores), _last_judged(scores[::-1])[::-1]
     return [min(pair) > 0 for pair in zip(before, after, strict=True)]
 
@@ -195,7 +204,7 @@ def _last_judged(scores: list[float]) -> list[float]:
 
 
 def word_pairs(text: str) -> Counter[tuple[str, str]]:
-    """Return how often each two words follow each other, to compare texts."""
+    """Return the number of times that each two words follow each other. It serves to compare texts."""
     return Counter(pairwise(words(text[:_COMPARED])))
 
 
@@ -204,7 +213,11 @@ def _block(piece: Piece) -> Block:
 
 
 def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
-    """Judge the pieces of a page; ``extracted`` is the text by another extractor, empty if it found none."""
+    """Return the pieces of a page with their scores.
+
+    ``known`` has the statements of the page about the article. ``extracted`` is the text of another
+    extractor; it is empty if that found none.
+    """
     pieces, copies = without_copies(cut(tree))
     if not pieces:
         return Judged([], np.zeros(0, np.float32))
@@ -223,7 +236,7 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
 
 
 def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
-    """Return the pieces without those that repeat others of the page, and the texts of the repetitions.
+    """Return the pieces without long ones that repeat other pieces, and the texts of these.
 
     Some pages contain the whole text a second time in one piece, for machines or behind a paywall.
     """
@@ -239,8 +252,9 @@ def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
 
 
 def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
-    """True when shorter pieces make up half of ``text``."""
+    """True if shorter pieces make up half of ``text``."""
     looked_at = text[:_COMPARED]
+    # Only the starts of pieces are searched: searching all pieces in all texts would be too slow.
     inside = {start for start in starts if start in looked_at}
     if len(inside) <= _FEW:
         return False
@@ -253,12 +267,16 @@ def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
 
 
 def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, NDArray[np.bool_]]:
-    """Return the features for the learned trees, for the pieces that the second value marks."""
+    """Return the features for the learned trees by name, and an array that marks the pieces to be judged.
+
+    The features have one row for each marked piece.
+    """
     basic = basic_clues(pieces)
     basic |= repetitions(pieces)
     basic["title"] = titles_of(pieces, known)
     every = basic | surrounding_clues(pieces, basic, extracted)
     is_open = candidates(every)
+    # The other features are slower to compute, so they are computed only for pieces that are judged.
     chosen = [piece for piece, wanted in zip(pieces, is_open, strict=True) if wanted]
     places = np.flatnonzero(is_open)
     columns = {name: values.take(places) for name, values in every.items()}
@@ -270,7 +288,7 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
 
 
 def candidates(columns: Columns) -> NDArray[np.bool_]:
-    """True for pieces that are judged: all but short links and labels far from any prose."""
+    """Return an array that marks the pieces to be judged: all but short links, and labels far from prose."""
     links = (columns["linked"] > 0.9) & (columns["length"] < 80)
     labels = (columns["length"] < 25) & (columns["group2_most"] < 0.02)
     result: NDArray[np.bool_] = ~links & ~(labels & ~np.isin(columns["tag"], _HEADINGS))

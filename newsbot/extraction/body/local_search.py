@@ -1,9 +1,10 @@
-"""XPath searches that depend only on an element's name and attributes, answered in Python with a cache.
+"""Answers XPath searches that depend only on an element's name and attributes, in Python and with a cache.
 
-Trafilatura finds what to remove from a page by XPath with regular expressions. lxml calls Python several
-times for each of some thousand elements. The result depends only on the name and a few attributes of the
-element, and most elements are like others seen before, on the page or on another page of the site.
-:func:`quicker` compiles such a path once. It supports the part of XPath 1.0 that trafilatura's paths use.
+Trafilatura uses XPath with regular expressions to find the elements that it removes from a page. For these,
+lxml calls Python several times for each of some thousand elements. But the result depends only on the name
+and a few attributes of the element, and most elements are like others seen before, on the page or on another
+page of the site. :func:`quicker` compiles such a path once. It supports the part of XPath 1.0 that
+trafilatura's paths use.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from lxml import etree
 from newsbot.extraction.body.predicates import TAG, Given, PredicateReader
 
 MAX_KNOWN = 20_000
-"""Answers that a search caches; the cache is emptied when it is full."""
+"""Maximum number of answers that a search caches. The cache is emptied when it is full."""
 MAX_KEY = 300
-"""Characters of an element's attributes; longer ones are not cached."""
+"""Maximum length of attributes that are cached, in characters."""
 
 Search = Callable[[Any], list[Any]]
 """A function from an element to the matching elements below it."""
 Attributes = tuple[tuple[str, str], ...]
-"""Attributes of an element that a search uses, in their order, preceded by its name if the name matters."""
+"""The attributes of an element that a search uses, in their order. The name comes first if it is used."""
 
 _PATH = re.compile(r"\.//\*\[((?:self::[\w-]+|\s|\bor\b)+)\]\s*(\[.*\])|\.//\*()(\[.*\])", re.DOTALL)
 _FIRST = re.compile(r"(\()?(.*?)(?(1)\))\s*\[1\]", re.DOTALL)
@@ -34,13 +35,14 @@ _NEXT = re.compile(r"\]\s*\[")
 
 
 def quicker(xpath: Any) -> Search:
-    """Return a search equivalent to an ``etree.XPath``; the XPath itself if its path is not supported.
+    """Return a fast search equivalent to an ``etree.XPath``, or the XPath itself if it is not supported.
 
-    If only the last predicates need more than one element, the other predicates check first whether there is
-    any match.
+    If only the last predicates depend on other elements, the predicates before them become a guard: the XPath
+    runs only if they match somewhere.
     """
     search: Search = xpath
     path = xpath.path.strip()
+    # First the whole path is tried, then the path without its last predicate, and so on.
     for end in (len(path), *(match.start() + 1 for match in reversed(list(_NEXT.finditer(path))))):
         try:
             local = LocalSearch(path[:end])
@@ -51,7 +53,7 @@ def quicker(xpath: Any) -> Search:
 
 
 class _Memory:
-    """A cache of whether elements match, by their attributes: like elements are evaluated once."""
+    """Evaluates elements and caches the answers. Elements with the same attributes are evaluated once."""
 
     def __init__(self, names: Collection[str], by_tag: bool, matches: Callable[[Given], int]) -> None:
         self._names = names
@@ -61,6 +63,7 @@ class _Memory:
 
     def matching(self, elements: Iterable[etree._Element]) -> Iterator[tuple[etree._Element, int]]:
         """Yield the elements that match, each with its answer."""
+        # This loop runs for each element of a page, so it avoids attribute lookups and function calls.
         names, known, by_tag = self._names, self._known, self._by_tag
         for element in elements:
             items: Any = element.items()
@@ -87,30 +90,29 @@ class _Memory:
 
 
 class LocalSearch:
-    """Finds what an XPath finds below an element, in order; only the first if the path ends with ``[1]``.
+    """Finds the elements that an XPath finds below an element, in order.
 
-    May be shared between threads.
+    If the path ends with ``[1]``, only the first one is found. Threads may share an instance.
     """
 
     def __init__(self, path: str) -> None:
-        """Compile ``path``. Raises ``ValueError`` if it is not supported or its predicates depend on other
-        elements.
-        """
+        """Compile ``path``. Raises ``ValueError`` if it is unsupported or depends on other elements."""
         path = path.strip()
         first = _FIRST.fullmatch(path)
         self.first = first is not None
         found = _PATH.fullmatch(first[2].strip() if first else path)
         if found is None:
-            raise ValueError("not a path to elements of some names with some attributes")
+            raise ValueError("unsupported path: it does not select elements by name and attributes")
         self.tags = tuple((found[1] or "").replace("self::", "").replace(" or ", " ").split())
-        """Names of the elements that are checked; empty for all."""
+        """Names of the elements that are checked. If there are none, all elements are checked."""
         reader = PredicateReader(found[2] or found[4])
         self.matches = reader.predicates()
         self.names = reader.names
-        """Attributes that are used."""
+        """Names of the attributes that are used."""
         self._memory = _Memory(self.names, reader.by_tag, lambda given: bool(self.matches(given)))
+        # _Memory skips elements without these attributes, so such elements must not match.
         if self.matches({}):
-            raise ValueError("the path finds elements without attributes")
+            raise ValueError("unsupported path: it also matches elements without attributes")
 
     def __call__(self, tree: etree._Element) -> list[etree._Element]:
         """Return the elements below ``tree`` that match."""
@@ -120,7 +122,7 @@ class LocalSearch:
 
 @dataclass(frozen=True, slots=True)
 class GuardedSearch:
-    """A search that runs only if another, with fewer predicates, finds something."""
+    """A search that runs only if its guard, a search with fewer predicates, finds something."""
 
     guard: LocalSearch
     search: Search
@@ -131,14 +133,12 @@ class GuardedSearch:
 
 
 class JointSearch:
-    """Runs several searches below an element in one walk and groups the result by search.
-
-    May be shared between threads.
-    """
+    """Runs several searches below an element in one walk. Threads may share an instance."""
 
     def __init__(self, searches: Sequence[Search]) -> None:
-        """Raises ``ValueError`` for searches that :func:`quicker` did not make, and for those that find only
-        the first.
+        """Join ``searches``. Raises ``ValueError`` for searches that :func:`quicker` could not compile.
+
+        Searches that find only the first element are refused too.
         """
         self._searches = searches
         self._locals = [_local(search) for search in searches]
@@ -148,14 +148,16 @@ class JointSearch:
         self._memory = _Memory(names, True, self._which)
 
     def __call__(self, tree: etree._Element) -> list[etree._Element]:
-        """Return the elements that each search finds, one search after the other; an element may
-        occur twice.
+        """Return the elements that each search finds, one search after the other.
+
+        An element that several searches find occurs several times.
         """
         by_search: list[list[etree._Element]] = [[] for _ in self._searches]
         for element, which in self._memory.matching(tree.iterdescendants(*self._tags)):
             for place, found in enumerate(by_search):
                 if which >> place & 1:
                     found.append(element)
+        # The walk has only run the guard of such a search.
         for place, search in enumerate(self._searches):
             if by_search[place] and isinstance(search, GuardedSearch):
                 by_search[place] = search.search(tree)
@@ -174,5 +176,5 @@ class JointSearch:
 def _local(search: Search) -> LocalSearch:
     local = search.guard if isinstance(search, GuardedSearch) else search
     if not isinstance(local, LocalSearch) or local.first:
-        raise ValueError("not a search that looks at each element alone")
+        raise ValueError("the search does not check each element alone")
     return local

@@ -1,7 +1,8 @@
-"""Finds the opening of an article: the lead that the head of the page also states, and its key points.
+"""Finds the opening of an article: the lead that the head of the page also states, and the key points.
 
-Annotators disagree on these: some count them as text, some leave the choice to the extractor, some omit them.
-Trees learned from all annotators take one lead and reject the next. This module takes them on every page.
+Annotators disagree on them: some count them as text, some leave the choice to the extractor, some omit them.
+Trees that learned from all annotators therefore accept one lead and reject another. This module accepts them
+on every page.
 """
 
 from __future__ import annotations
@@ -19,17 +20,15 @@ from newsbot.extraction.strings import size
 _LEAST_LEAD = 40
 _LEAST_POINT = 30
 _LEAST_PARAGRAPH = 80
-"""Letters that a paragraph has at least."""
+"""Minimum length of a paragraph, in letters."""
 _LINKED = 0.3
-"""A line with a greater share of letters in links leads elsewhere."""
+"""A line with at least this share of its letters in links leads elsewhere."""
 _SURE = 1.0
-"""Least log odds of the paragraph with which the text begins."""
+"""Minimum log odds of the paragraph with which the text begins."""
 _AROUND = 6
-"""Ancestors of a key point whose names are checked."""
+"""Number of boxes around a key point whose names are checked."""
 _PARAGRAPHS = 3
-"""A box with this many sure paragraphs, or with the headline, contains the article: its name does not mark a
-list.
-"""
+"""A box with so many sure paragraphs, or with the headline, contains the article and not only key points."""
 _CAPTIONS = frozenset({"caption", "captions", "figcaption", "credit", "credits"})
 _POINTS = re.compile(
     r"\bkey ?(?:points?|takeaways?|facts?)\b|\btakeaways\b|\bsummary (?:list|points|bullets)\b"
@@ -42,12 +41,12 @@ Marks = NDArray[np.bool_]
 def openings(
     pieces: list[Piece], scores: NDArray[np.float32], described: Marks, titles: Marks, found: Marks
 ) -> Marks:
-    """Return for each piece whether it is the stated lead or a key point.
+    """Return an array that marks the stated lead and the key points.
 
-    ``scores`` are the log odds that a piece is part of the text. ``described`` marks pieces in the
-    description of the head, ``titles`` the headline, ``found`` the pieces that another extractor took. A lead
-    is between the headline and the first long line that is sure or taken. If the lead is such a line itself,
-    nothing is changed.
+    ``scores`` are the log odds that a piece is part of the text. ``described`` marks the pieces in the
+    description of the head, ``titles`` the headline, and ``found`` the pieces that another extractor took. A
+    lead is between the headline and the first paragraph that has a high score or was taken. A lead that is
+    such a paragraph itself is not marked, because it is part of the text already.
     """
     result = np.zeros(len(pieces), np.bool_)
     sure = (scores > _SURE) | found
@@ -66,9 +65,10 @@ def openings(
 
 
 def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
-    """Return the places between the headline and the text; empty if either is missing.
+    """Return the indices between the headline and the text; empty if either is missing.
 
-    The name of the site above the headline may be marked up like a headline.
+    Of several headlines the last one before the text counts, because the name of the site above the headline
+    may have the markup of a headline.
     """
     heads = [place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place]]
     for place in np.flatnonzero(sure):
@@ -87,12 +87,12 @@ def _is_line(piece: Piece, least: int) -> bool:
 
 
 def _is_caption(box: Box) -> bool:
-    """True for a box that is named like a caption: many pages use a caption as their description."""
+    """True for a box that is named like a caption. On many pages the description is a caption."""
     return any(not _CAPTIONS.isdisjoint(around.words) for around in (box, box.above(1)))
 
 
 def _naming(box: Box) -> Box | None:
-    """Return the innermost box around an item that is named after key points."""
+    """Return the innermost box around an item whose name mentions key points, or None."""
     around: Box | None = box
     for _ in range(_AROUND):
         if around is None or _names_points(around.words):

@@ -1,4 +1,4 @@
-"""Cuts a page into pieces: runs of text between breaks, each with the boxes of markup around it."""
+"""Cuts a page into pieces: runs of text between line breaks, each with the boxes of markup around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from newsbot.extraction.strings import resolved, squash, word_set
 
 MAX_PIECES = 4000
-"""Pieces that are read of one page; the longest real articles have about 1,000."""
+"""Maximum number of pieces of a page. The longest real articles have about 1,000."""
 
 _INLINE = word_set(
     "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
@@ -35,11 +35,12 @@ _STRONG = frozenset({"b", "strong", "em", "i"})
 _SENTENCES = frozenset(
     {"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "dd", "dt", "figcaption"}
 )
-"""Elements that contain sentences. A custom element in them (a name with a hyphen) does not break the
-line.
+"""Elements that contain sentences.
+
+Custom elements in them (with a hyphen in the name) do not break the line.
 """
 _PLAIN = _INLINE - _STRONG - {"a"}
-"""Elements that change only the look of words."""
+"""Elements that change only the look of words. The cutter ignores them."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
@@ -49,7 +50,8 @@ _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidde
 class Box:
     """A block element.
 
-    ``words`` are the words of its class, id and role. ``kind`` is equal for similar boxes.
+    ``words`` are the words in its class, id and role. ``regions`` are the names in :data:`REGIONS` of the box
+    and its ancestors. ``kind`` is equal for similar boxes. ``depth`` is the number of ancestors.
     """
 
     tag: str
@@ -60,7 +62,7 @@ class Box:
     depth: int
 
     def above(self, steps: int) -> Box:
-        """Return the ancestor that many steps up, or the outermost box."""
+        """Return the ancestor ``steps`` levels up, or the outermost box."""
         box = self
         for _ in range(steps):
             if box.parent is None:
@@ -71,7 +73,12 @@ class Box:
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A run of text on one line; ``linked`` and ``strong`` are shares of its letters, 0 to 1."""
+    """A run of text on one line.
+
+    ``box`` is the innermost box around it. ``linked`` and ``strong`` are the shares of its letters in links
+    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is True after a
+    ``<br>``.
+    """
 
     text: str
     box: Box
@@ -80,11 +87,11 @@ class Piece:
     links: int
     after_break: bool
     pictures: int = 0
-    """Pictures between the previous piece and this one."""
+    """Number of pictures between the previous piece and this one."""
 
 
 def cut(tree: HtmlElement) -> list[Piece]:
-    """Return the pieces of a page in order; the tree is not changed."""
+    """Return the pieces of a page in order. The tree is not changed."""
     body = tree.find("body")
     return _Cutter(tree if body is None else body).run()
 
@@ -97,9 +104,7 @@ class _Cutter:
     names: list[str] = field(default_factory=list)
     """Names of the open block elements."""
     boxes: list[Box | etree._Element] = field(default_factory=list)
-    """The open block elements as boxes, or as elements as long as no piece needs the box: many contain no
-    text.
-    """
+    """The open block elements. They become boxes when a piece needs them, because many contain no text."""
     in_link: int = 0
     in_strong: int = 0
     linked: int = 0
@@ -112,6 +117,8 @@ class _Cutter:
         self.names.append("body")
         self.boxes.append(Box("body", _words(dict(self.root.items())), None, frozenset(), "body", 0))
         walker = etree.iterwalk(self.root, events=("start", "end"))
+        # This loop runs for each element. White space is skipped before a piece begins, since most of it is
+        # between elements; within a piece it separates words.
         for event, element in walker:
             name = element.tag
             if name in _SKIPPED or not isinstance(name, str):
@@ -156,6 +163,7 @@ class _Cutter:
             self.in_link -= 1
         elif name in _STRONG:
             self.in_strong -= 1
+        # The comparison of names excludes custom elements in sentences, which _start() has not opened.
         elif name not in ("br", "img") and element is not self.root and self.names[-1] == name:
             if self.parts or self.links or self.after_break:
                 self._flush()
@@ -177,6 +185,7 @@ class _Cutter:
         text = "".join(self.parts)
         if text and not text.isspace() and (text := squash(resolved(text))):
             length = len(text)
+            # The counts include white space that squash() has removed, so a share could exceed 1.
             linked, strong = min(1.0, self.linked / length), min(1.0, self.strong / length)
             self.pieces.append(
                 Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
@@ -187,7 +196,7 @@ class _Cutter:
         self.after_break = False
 
     def _box(self) -> Box:
-        """Return the innermost box; boxes around it are created on first use."""
+        """Return the innermost box. Boxes are created here, on first use, from the outside in."""
         known = len(self.boxes)
         while not isinstance(box := self.boxes[known - 1], Box):
             known -= 1
@@ -206,6 +215,7 @@ def _box(element: etree._Element, name: str, parent: Box) -> Box:
         regions |= {name}
     if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
         regions |= {"hidden"}
+    # Only the end of the parent's kind is used: on deeply nested pages the strings would become too long.
     kind = f"{parent.kind[-80:]}/{name}.{'.'.join(words[:4])}"
     return Box(name, words, parent, regions, kind, parent.depth + 1)
 

@@ -1,4 +1,7 @@
-"""Compiles predicates of XPath 1.0 that use only an element's name and attributes into Python functions."""
+"""Compiles XPath 1.0 predicates on an element's name and attributes into Python functions.
+
+The supported part of the language (https://www.w3.org/TR/xpath-10/) is the one that trafilatura's paths use.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,20 @@ from dataclasses import dataclass
 Given = Mapping[str, str]
 """An element's attributes, and its name under the key :data:`TAG`."""
 TAG = ""
-"""The key of the name; no attribute has an empty name."""
+"""The key of the element's name. It is empty because no attribute has an empty name."""
 _Value = str | bool | list[str]
-"""The value of a part of a predicate; a list holds the values of attributes, in their order."""
+"""The value of a part of a predicate. A list has the values of attributes, in the order of the element."""
 Part = Callable[[Given], _Value]
 
 _TOKEN = re.compile(r"\s*('[^']*'|\"[^\"]*\"|@[\w-]+|[A-Za-z][\w:-]*|[()\[\]|,=])")
 
 
 class PredicateReader:
-    """Reads predicates (``[…][…]``) into a function of an element's attributes."""
+    """Parses predicates (``[…][…]``) by recursive descent. Raises ``ValueError`` for unknown characters."""
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
-        """Attributes that the predicates use."""
+        """Names of the attributes that the predicates use. They are known after :meth:`predicates`."""
         self.by_tag = False
         """True if the predicates use the name of the element."""
         self._tokens = []
@@ -30,15 +33,15 @@ class PredicateReader:
         while at < len(text.rstrip()):
             match = _TOKEN.match(text, at)
             if match is None:
-                raise ValueError(f"not understood: {text[at : at + 40]}")
+                raise ValueError(f"unsupported predicate: {text[at : at + 40]}")
             self._tokens.append(match[1])
             at = match.end()
-        self._tokens.reverse()
+        self._tokens.reverse()  # the next token is at the end, where pop() is fast
 
     def predicates(self) -> Part:
-        """Return a function that tells whether an element meets all predicates.
+        """Return a function that returns True for an element that meets all predicates.
 
-        Raises ``ValueError`` for predicates that are not supported.
+        Call this only once. Raises ``ValueError`` for predicates that are not supported.
         """
         parts = []
         while self._tokens:
@@ -84,7 +87,7 @@ class PredicateReader:
             return inner
         function = _FUNCTIONS.get(part)
         if function is None:
-            raise ValueError(f"not understood: {part}")
+            raise ValueError(f"unsupported predicate: {part}")
         self._take("(")
         given = [self._either()]
         while self._next(","):
@@ -100,7 +103,7 @@ class PredicateReader:
 
     def _take(self, token: str) -> None:
         if not self._next(token):
-            raise ValueError(f"{token} is missing")
+            raise ValueError(f"expected {token}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,7 @@ def _equal(left: Part, right: Part) -> Part:
     if isinstance(left, _Attributes) and len(left.names) == 1 and isinstance(right, _Literal):
         (name,), text = left.names, right.text
         return lambda given: given.get(name) == text
+    # In XPath, a set of attributes equals a string if one of its values does.
     return lambda given: not set(_list(left(given))).isdisjoint(_list(right(given)))
 
 
@@ -191,7 +195,7 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
 
 
 def _said(part: Part) -> Callable[[Given], str]:
-    """Return a function that gives the value of a part as a string."""
+    """Return a function that returns the value of a part as a string."""
     if isinstance(part, _Literal):
         return part
     if isinstance(part, _Attributes):
@@ -203,9 +207,7 @@ def _said(part: Part) -> Callable[[Given], str]:
 
 
 def _string(value: _Value) -> str:
-    """Convert a value to a string as XPath does: the first of several attributes, an empty string for
-    none.
-    """
+    """Convert a value to a string as XPath does: of several attributes, the first one counts."""
     if isinstance(value, list):
         return value[0] if value else ""
     return value if isinstance(value, str) else str(value).lower()

@@ -1,8 +1,8 @@
-"""The subjects of the words in a line: sentences contain function words; legal notes and comments have their
-own words.
+"""Counts the subjects of the words in a line, such as law, comments, or subscriptions.
 
-The lists hold prefixes of words in the languages of most news sites. They decide nothing alone: they count
-how many words of a line belong to each subject, and learned trees weigh the counts.
+Sentences contain function words; legal notes and comments have words of their own. The lists have prefixes of
+words in the languages of most news sites. No list decides alone: the shares of words for each subject are
+features for the learned trees.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from newsbot.extraction.stopwords import PROFILES
 from newsbot.extraction.strings import word_list, words
 
 _BITS = 16
-"""Bits of one count. All counts are packed into one integer and added together; each count may reach
-65,535.
+"""Bits of one count. All counts are packed into one integer, so that one addition adds all of them.
+
+A count may reach 65,535.
 """
 
 
 def tally(places: Iterable[int]) -> int:
-    """Return packed counts with 1 at each of ``places`` (from 0); packed counts may be added."""
+    """Return packed counts with 1 at each of ``places`` (from 0). Packed counts may be added."""
     return sum(1 << (_BITS * place) for place in places)
 
 
 def counts(tallies: Sequence[int], places: int) -> NDArray[np.uint16]:
-    """Unpack: return one row for each number, with its counts at the first ``places``."""
+    """Unpack ``tallies``: return one row for each, with its counts at the first ``places`` places."""
     size = places * _BITS // 8
     whole = b"".join([one.to_bytes(size, "little") for one in tallies])
     return np.frombuffer(whole, "<u2").reshape(-1, places)
@@ -75,12 +76,13 @@ _SUBJECTS = {
 SMALL = frozenset().union(*PROFILES.values())
 NAMES = ("small", *_SUBJECTS)
 _MOST = 60
-"""Words of a line that are counted."""
+"""Maximum number of words of a line that are counted."""
 _LETTERS = 10 * _MOST
+"""Letters of a line that are split into words."""
 
 
 def _by_first() -> dict[str, tuple[tuple[int, re.Pattern[str]], ...]]:
-    """Return the prefixes by first letter: for each subject its place in :data:`NAMES` and one pattern."""
+    """Return the prefixes by first letter, as the place of the subject in :data:`NAMES` and one pattern."""
     found: dict[str, dict[int, list[str]]] = {}
     for place, beginnings in enumerate(_SUBJECTS.values(), start=1):
         for beginning in beginnings:
@@ -96,15 +98,15 @@ _BY_FIRST = _by_first()
 
 @lru_cache(maxsize=16384)
 def _signs(word: str) -> int:
-    """Return packed counts of the :data:`NAMES` that a word belongs to."""
+    """Return packed counts of the :data:`NAMES` to which a word belongs."""
     found = [place for place, pattern in _BY_FIRST.get(word[0], ()) if pattern.match(word)]
     return tally([0, *found] if word in SMALL else found)
 
 
 def talks(texts: Sequence[str], said: Sequence[list[str]] | None = None) -> NDArray[np.float32]:
-    """Return for each text, by row, the share of its words that belong to each of :data:`NAMES`.
+    """Return one row for each text with the share of its words that belong to each of :data:`NAMES`.
 
-    ``said`` holds the first words of each text, if they are known.
+    ``said`` has the first words of each text, if they are known already.
     """
     heads = [
         words(text[:_LETTERS]) if said is None or len(text) > _LETTERS else said[number]

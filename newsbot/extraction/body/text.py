@@ -1,4 +1,8 @@
-"""The text of an article: from the rule, else from the generic extractor, checked against structured data."""
+"""Finds the text of an article by the site's rule, else by the generic extractor.
+
+A text of the extractor is compared with the text in the structured data. If both are missing, the data of the
+page's scripts, its captions or its summary are used.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,9 @@ from newsbot.extraction.strings import key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
 TEASER = "teaser"
-"""The method for a text that is only the summary of an article whose text is not in the page."""
+"""The method for a text that is only the summary, because the text of the article is not in the page."""
 _HARDLY_ANY = 100
+"""A text of fewer letters counts as missing."""
 _MOST_PICTURES = 500
 _LEAST_CAPTION = 15
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
@@ -35,7 +40,7 @@ _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The blocks of the text and the method that found them."""
+    """The blocks of a text and the method that found them."""
 
     blocks: tuple[Block, ...]
     method: str
@@ -46,8 +51,9 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without headline, names and date at its start and end; a rule's text stays as it
-        is.
+        """Return the body without headline, names and date at its start and end.
+
+        From the text of a rule, only a first line that repeats the title is removed.
         """
         blocks = list(self.blocks)
         if self.method == RULE:
@@ -57,7 +63,7 @@ class Body:
         return Body(tuple(blocks), self.method)
 
     def structure(self) -> dict[str, list[int]]:
-        """Return the numbers of the lines of :attr:`text` that are not plain paragraphs, by kind."""
+        """Return by kind the numbers (from 0) of the lines of :attr:`text` that are not plain paragraphs."""
         found: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
             if block.kind != "paragraph":
@@ -65,16 +71,16 @@ class Body:
         return found
 
     def first_sentence(self) -> str:
-        """Return the first sentence, which can replace a missing headline."""
+        """Return the first sentence, which can replace a missing headline; empty if there is no text."""
         text = next((block.text for block in self.blocks if len(block.text) >= 20), "")
         match = _SENTENCE.match(text)
         return match[0] if match else text[:100].rsplit(" ", 1)[0]
 
 
 def find_body(page: Page, selected: Selected) -> Body:
-    """Return the text of the page, empty if there is none.
+    """Return the text of the page; its blocks are empty if there is none.
 
-    No generic extractor runs where a rule gives text.
+    ``selected`` has the selectors of the site's rule. If they give text, the generic extractor does not run.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
@@ -85,14 +91,16 @@ def find_body(page: Page, selected: Selected) -> Body:
     blocks, method = generic_body(page.tree, _known(page, stated), removed)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
+    # Headings do not count: a page that gets its text by scripts may still contain the headline.
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
         return _carried(page) or Body(tuple(blocks), method)
     return Body(tuple(blocks), method)
 
 
 def _carried(page: Page) -> Body | None:
-    """Return the text of a page without visible text: from its scripts, from captions, or from the
-    summary.
+    """Return the text of a page without visible text, from its scripts, its captions or its summary.
+
+    The result is None if none of them has text.
     """
     found = tidy(embedded_blocks(page.tree))
     if not found and _is_named(page):
@@ -109,25 +117,22 @@ def _carried(page: Page) -> Body | None:
 
 
 def _is_named(page: Page) -> bool:
-    """True for a page whose structured data declare an article."""
+    """True for a page whose metadata declare an article."""
     return page.nodes.own is not None or "article" in page.meta("og:type").lower()
 
 
 def _teaser(page: Page) -> str:
-    """Return the summary that the structured data give for an article whose text is not in the page.
-
-    Empty if the page is not an article.
-    """
+    """Return the summary of an article whose text is not in the page; empty if the page is not an article."""
     node = page.article
     if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
     stated = [*texts(node.get("description")), page.meta("og:description", "description")]
-    said = max(map(squash, stated), key=len)  # the summary in the data may be cut
+    said = max(map(squash, stated), key=len)  # some sites cut the summary in one of the two places
     return said if size(said) >= _HARDLY_ANY else ""
 
 
 def known_of(page: Page) -> Known:
-    """Return what the head and the headings say about the article."""
+    """Return the statements of the page's head, headings and data about the article."""
     return _known(page, _stated(page))
 
 
@@ -155,16 +160,17 @@ def _site(page: Page) -> frozenset[str]:
 
 
 def _captions(page: Page) -> frozenset[str]:
-    """Return the descriptions of pictures; their number and length are limited."""
+    """Return the starts of the pictures' descriptions. Their number and length are limited."""
     said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
     return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
 
 
 def _stated(page: Page) -> list[Block]:
-    """The ``articleBody`` of JSON-LD, in paragraphs if it has any."""
+    """Return the ``articleBody`` of JSON-LD as blocks; empty if there is none."""
     value = page.article.get("articleBody") if page.article is not None else None
     if not isinstance(value, str):
         return []
+    # schema.org expects plain text, but many sites give escaped markup.
     text = unescape(value[:MAX_TEXT])
     if _MARKUP.search(text):
         try:
@@ -175,21 +181,21 @@ def _stated(page: Page) -> list[Block]:
 
 
 def _is_better(stated: list[Block], found: list[Block]) -> bool:
-    """True if the stated text should replace the text found: that is missing, or less than half as long."""
+    """True if the stated text should replace the found text, because that is less than half as long."""
     length = size(join(stated))
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
 
 
 MAX_HEADLINES = 10
-"""Headings that are checked."""
+"""Maximum number of headings that are checked."""
 _LEAST = 600
-"""Least letters of the page's own article: a shorter one may be the box of a teaser."""
+"""Minimum length of the page's own article. A shorter one may be the box of a teaser."""
 
 
 def next_articles(page: Page) -> frozenset[HtmlElement]:
     """Return the ``<article>`` elements below the page's own article that have their own first heading.
 
-    Some pages continue with other whole articles for readers who scroll on. The result is empty unless the
+    Some pages continue with other complete articles for readers who scroll on. The result is empty unless the
     first heading is the title of the page and is inside an ``<article>``.
     """
     if len(page.h1) < 2:
@@ -198,7 +204,7 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
     titled = key(page.title_tag or page.meta("og:title"))
     if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
         return frozenset()
-    # the entries of a live blog are articles with headings too
+    # The entries of a live blog are also <article> elements with headings.
     if form_of(page, page.title_tag, "") == "live":
         return frozenset()
     holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])

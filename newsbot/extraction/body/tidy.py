@@ -1,4 +1,4 @@
-"""Removes lines among the paragraphs of an article that are not part of it."""
+"""Removes lines that are among the paragraphs of an article but are not part of it."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ _SENTENCE = re.compile(
     r"(?:photos?|photographs?|images?|pictures?|videos?)\sby\s(?-i:[a-z]).{40,}[.!?…»”\"]$)",
     re.IGNORECASE,
 )
-"""Sentences that only begin like an appeal or a credit: "Sigara …", "Copyright law is …", "Photos by
-satellites …".
+"""Sentences that only begin like an appeal or a credit.
+
+Examples: "Sigara …", "Copyright law is …", "Photos by satellites …".
 """
 _HOLDERS = frozenset({"p", "li", "strong", "b", "em", "i", "span", "u", "font"})
 _CLOSING = " \t\r\n.,;:|»›→"
@@ -90,7 +91,7 @@ _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 
 def tidy(blocks: list[Block]) -> list[Block]:
-    """Return ``blocks`` without pointers to other articles, labels, appeals and picture credits."""
+    """Return ``blocks`` without links to other articles, labels, appeals to readers and picture credits."""
     return [block for block in blocks if not is_foreign(block.text)]
 
 
@@ -100,16 +101,20 @@ def is_foreign(text: str) -> bool:
 
 
 def foreign_kind(text: str) -> int:
-    """Return 1 for a label, 2 for an appeal, 3 for a pointer elsewhere, 4 for a picture credit, else 0.
+    """Return 1 for a label, 2 for an appeal, 3 for a link elsewhere, 4 for a picture credit, else 0.
 
-    The learned trees were trained with this function as it is. Put corrections into :func:`is_foreign`.
+    The learned trees were trained with the results of this function, so it must not change. Corrections
+    belong in :func:`is_foreign`.
     """
     return _short_kind(text) if len(text) <= _MAX_APPEAL else 0
 
 
 @lru_cache(maxsize=1024)
 def _short_kind(text: str) -> int:
-    """The result is cached: each line is checked as a piece and again in each text that contains it."""
+    """Return :func:`foreign_kind` of a short line.
+
+    The result is cached because a line is checked as a piece, and again in each text that contains it.
+    """
     if len(text) <= MAX_LABEL and _LABEL.match(text):
         return 1
     if _APPEAL.match(text):
@@ -120,9 +125,9 @@ def _short_kind(text: str) -> int:
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
-    """Remove headline, names and date line above the first paragraph, and names below the last.
+    """Return ``blocks`` without headline, names and date above the first paragraph, and names below the last.
 
-    At least one block is kept.
+    If nothing else is left, all blocks are returned.
     """
     names = {key(author) for author in authors}
     headline = key(title)
@@ -154,13 +159,14 @@ def _is_byline(text: str, names: set[str]) -> bool:
     words = key(text)
     if words.removeprefix("by ").removeprefix("von ").removeprefix("автор ") in names:
         return True
+    # Several authors stand on one line, in any order.
     return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))
 
 
 def pointers(tree: etree._Element) -> list[etree._Element]:
-    """Return paragraphs and list items that contain only a link, perhaps after a short label.
+    """Return the paragraphs and list items that contain only a link, or a short label and a link.
 
-    An article links from within its sentences. A line that is a link as a whole leads elsewhere.
+    The links of an article are within its sentences. A line that is only a link leads elsewhere.
     """
     found = []
     for link in tree.iter("a"):
@@ -171,7 +177,7 @@ def pointers(tree: etree._Element) -> list[etree._Element]:
 
 
 def _holder(link: etree._Element) -> etree._Element | None:
-    """Return the block whose whole content is the link; None if it contains other text."""
+    """Return the paragraph or list item that contains only the link; None if it contains other text."""
     element = link
     labelled = False
     for _ in range(4):
@@ -189,8 +195,9 @@ def _holder(link: etree._Element) -> etree._Element | None:
 
 
 def _before(parent: etree._Element, element: etree._Element) -> str | None:
-    """Return the short label before ``element``, or an empty string; None if ``parent`` contains
-    other text.
+    """Return the short label beside ``element`` in ``parent``; None if ``parent`` contains other text.
+
+    The result is empty if there is no label.
     """
     if len(parent) > 4:
         return None

@@ -1,4 +1,8 @@
-"""Features of a piece of text from its own words and from the boxes around it."""
+"""Computes features of a piece of text from its own words and from the boxes around it.
+
+The learned trees were trained with these features. After a change here they must be trained again
+(``benchmarks/learning.py``).
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,7 @@ _SUBJECTS = (
     ("hidden", word_list("hidden hide sr visually screen print tooltip dropdown collapse")),
     ("quote", word_list("quote pull box factbox info embed tweet insta blockquote")),
 )
-"""Subjects that words in ``class`` and ``id`` name, and the words of each."""
+"""Subjects of words in ``class`` and ``id``, and the regular expressions of the words of each."""
 _PATTERNS = tuple((name, re.compile("|".join(parts))) for name, parts in _SUBJECTS)
 _END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
 _SENTENCE = re.compile(r"[.!?…。][\s\"»”]")
@@ -80,27 +84,29 @@ _ADDRESS = re.compile(r"@|http|www\.")
 _BAR = re.compile(r"[|»>]|/ ")
 _COMMA = re.compile("[,，、]")
 _LONG = 1000
-"""Letters of a piece that are searched for signs."""
+"""Letters of a piece that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the page states about the article outside of its text: its titles as keys, its description."""
+    """The statements of a page about its article, outside of the text."""
 
     titles: frozenset[str]
+    """Keys (:func:`~newsbot.extraction.strings.key`) of the titles and headings."""
     description: str
+    """The description in the head of the page."""
     stated: str = ""
-    """The text in the structured data, one paragraph per line."""
+    """The text of the article in the structured data, one paragraph per line."""
     authors: frozenset[str] = frozenset()
     """Keys of the authors' names."""
     site: frozenset[str] = frozenset()
     """Names of the site: words of its host, and its name without spaces."""
     captions: frozenset[str] = frozenset()
-    """Descriptions of pictures in the markup."""
+    """Starts of the descriptions (``alt``) of pictures."""
 
 
 def basic_clues(pieces: list[Piece]) -> Columns:
-    """Return the basic features of every piece: its letters, its share of links, its end, its tag."""
+    """Return the basic features of every piece: its length, share of links, end and tag."""
     return {
         "length": _numbers([size(piece.text) for piece in pieces]),
         "linked": _numbers([piece.linked for piece in pieces]),
@@ -110,7 +116,7 @@ def basic_clues(pieces: list[Piece]) -> Columns:
 
 
 def repetitions(pieces: list[Piece]) -> Columns:
-    """Return how often the text of each piece occurs on the page, and whether it occurred before."""
+    """Return how often the text of each piece occurs elsewhere on the page, and if it occurred before."""
     seen: Counter[str] = Counter()
     earlier = []
     texts = [piece.text[:_LONG] for piece in pieces]
@@ -121,13 +127,13 @@ def repetitions(pieces: list[Piece]) -> Columns:
 
 
 def titles_of(pieces: list[Piece], known: Known) -> Numbers:
-    """Return 1 for pieces that are the headline as the head of the page states it."""
+    """Return 1 for each piece that is the headline as the page states it, else 0."""
     first = {title[0] for title in known.titles}
     return _numbers([_is_title(piece, known.titles, first) for piece in pieces])
 
 
 def _is_title(piece: Piece, titles: frozenset[str], first: set[str]) -> bool:
-    """``first`` holds the first letters of the titles. It excludes most pieces without a comparison."""
+    """True for a headline. ``first`` has the first letters of the titles; it excludes most pieces quickly."""
     if not 10 < len(piece.text) < 300 or piece.linked >= 0.5:
         return False
     sign = piece.text[0]
@@ -140,7 +146,7 @@ def said_in(pieces: list[Piece]) -> list[list[str]]:
 
 
 def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
-    """Return the features of each piece's text, by name; ``said`` comes from :func:`said_in`."""
+    """Return the features of each piece's text by name. ``said`` is the result of :func:`said_in`."""
     texts = [piece.text for piece in pieces]
     starts = [text[:_LONG] for text in texts]
     columns = {name: _numbers([count(text) for text in starts]) for name, count in _COUNTED.items()}
@@ -155,7 +161,7 @@ def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Colum
 
 
 def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
-    """Return how similar each piece is to the headline, and whether it is the description in the head."""
+    """Return features that compare each piece with the headline, the description and the stated text."""
     expected = set(" ".join(known.titles).split())
     described = known.description
     like, lead = [], []
@@ -168,8 +174,10 @@ def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) ->
 
 
 def _stated(pieces: list[Piece], text: str) -> Columns:
-    """Return whether each piece is in the stated text: 2 if it is a whole line of it, -1 if no text is
-    stated.
+    """Return for each piece if it is in the stated text, and the length of that text.
+
+    The first feature is 2 for a whole line, 1 for a part of a line, 0 for other pieces. Both features are -1
+    if no text is stated.
     """
     if not text:
         nothing = np.full(len(pieces), -1.0, np.float32)
@@ -190,7 +198,7 @@ def box_clues(pieces: list[Piece]) -> Columns:
         columns[f"in_{region}"] = _numbers([region in box.regions for box in boxes])
     own = _counted([_told(box.words) for box in boxes])
     above = _counted([_told(box.above(1).words) for box in boxes])
-    near = np.maximum(own, above / 2)
+    near = np.maximum(own, above / 2)  # a name of the parent counts half
     sums: dict[Box, int] = {}
     around = _counted([_told_around(box, sums) for box in boxes])
     for index, (name, _) in enumerate(_PATTERNS):
@@ -205,18 +213,19 @@ def _counted(tallies: list[int]) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def _told(names: tuple[str, ...]) -> int:
-    """Return packed counts of the subjects that the words of a box name, each word once."""
+    """Return packed counts of the subjects in the words of a box. Each subject counts once."""
     return tally({subject for word in names for subject in _subjects(word)})
 
 
 @lru_cache(maxsize=16384)
 def _subjects(word: str) -> tuple[int, ...]:
-    """Return the subjects that a word names. A new site has new names, but they are made of known words."""
+    """Return the subjects of a word. New sites have new names, but these consist of words seen before."""
     return tuple([place for place, (_, pattern) in enumerate(_PATTERNS) if pattern.search(word)])
 
 
 def _told_around(box: Box, sums: dict[Box, int]) -> int:
-    """Return packed counts of the subjects that the box and its ancestors name; ``sums`` is a cache."""
+    """Return packed counts of the subjects of a box and its ancestors. ``sums`` is a cache."""
+    # A loop, not recursion: broken pages nest their elements hundreds of levels deep.
     chain: list[Box] = []
     above: Box | None = box
     while above is not None and above not in sums:
