@@ -29,7 +29,7 @@ Files in reading order:
 * ``certificates``: verifies TLS certificates, unless a rule says otherwise
 * ``slots``: limits the requests to hosts that do not answer
 * ``memory``: returns free memory to the system
-* ``waiting``: tells what an idle crawl waits for
+* ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
 * ``auxiliary_scheduler``: the scheduler of the spiders that search or check
 """
@@ -43,7 +43,8 @@ from typing import Any
 class _CallablePackage(ModuleType):
     """Makes this package callable, so that ``newsbot.crawl(sites)`` always calls :func:`newsbot.api.crawl`.
 
-    An import of any module of this package sets the attribute ``crawl`` of ``newsbot`` to the package.
+    An import of any module of this package makes Python set the attribute ``crawl`` of ``newsbot`` to this
+    package, which hides the function of the same name.
     """
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

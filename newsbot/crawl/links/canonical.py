@@ -1,19 +1,22 @@
-"""Other addresses of a page: redirects, and the canonical address that the page names (a claim).
+"""Handles the other addresses of a page: redirect targets, and the canonical address that the page names.
 
-Other addresses are marked as done, so that they are not downloaded. Most claims are right. Some are wrong: a
-template names one article on all pages, or the head of a page was copied. So a claim alone never prevents the
-crawl from reading an article that the site also lists itself:
+A page's statement of its canonical address (``<link rel="canonical">``, RFC 6596) is called a *claim*. Other
+addresses of a page are marked as done, so that they are not downloaded.
 
-* Forms of one address (AMP, print, mobile host, parameters) are one page.
-* An unknown address is taken as another address of the page. If a list later shows it with another headline,
-  or before the site's claims are trusted, it is read after all.
-* An address that is queued already is read, unless it was listed with the page's headline, or the site's
-  claims are trusted and no headline contradicts.
-* An address that is not an article (a section, another site's page, what the rule denies) cannot be a
-  canonical address.
+Most claims are right. Some are wrong: a template names one article on all pages, or the head of one page was
+copied to another. A claim alone therefore never prevents the crawl from reading an article that the site
+lists itself:
 
-After both pages were read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or lowers
-the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
+* Forms of one address (AMP, print, mobile host, parameters) are always one page.
+* An unknown address is marked as another address of the page. It is read after all if a list shows it later
+  with another headline, or if a list shows it before the site's claims are trusted.
+* An address that waits in the queue is read. There are two exceptions: it was listed with the page's
+  headline, or the site's claims are trusted and the headlines do not differ.
+* An address that cannot be an article is never a canonical address: a section, a page of another site, or an
+  address that the rule denies.
+
+When both pages have been read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or
+lowers the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
 """
 
 from __future__ import annotations
@@ -41,29 +44,33 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 CHECK_PRIORITY = 500.0
+"""Priority of an address that is read to check a wrong claim. It is higher than that of new articles."""
 MAX_CHAIN = 10
-"""Maximum number of articles that are moved to free an address for one."""
+"""Maximum number of articles that are moved to free one address."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
 APART = timedelta(days=1)
-"""Two items with the same headline are different articles if they were published further apart."""
+"""Two pages with the same headline are different articles if their publication times differ by more."""
 
 
 class Canonical:
     """Decides which address a page has, and marks its other addresses as done.
 
-    ``trust`` knows how far the claims of each site can be trusted.
+    ``trust`` holds the trust in the claims of each site.
     """
 
     def __init__(self, context: Context, trust: CanonicalTrust, removals: Removals) -> None:
         self._context, self._trust, self._removals = context, trust, removals
 
     def is_of_another_site(self, source: str, claim: str) -> bool:
-        """Return True for an address that belongs to another site with a rule: that one has its own copy."""
+        """Return True if the address ``claim`` belongs to a site with a rule that is not the site ``source``.
+
+        The other site is crawled itself, so both sites keep their own copy of the article.
+        """
         domain = self._context.rule_for(claim).domain
         return domain != source and self._context.rules.get(domain) is not None
 
     def may_name(self, source: str, claim: str) -> bool:
-        """Return True if ``claim`` can be the address of an article of the site ``source``, by its word.
+        """Return True if a page of the site ``source`` (a domain) may claim the address ``claim``.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -78,13 +85,14 @@ class Canonical:
             return False
         page = self._context.storage.pages.get([key]).get(key)
         if page is not None and page.http_status in (404, 410):
-            return False
+            return False  # nothing could be read at this address, so the article keeps its own
         return self._trust.word(self._context.notes, source) is not Word.BAD
 
     def is_settled(self, visit: Visit, claim: str, key: bytes) -> bool:
-        """Return True if the address that the visited page calls canonical needs no visit of its own.
+        """Return True if the claimed address needs no visit of its own.
 
-        ``key`` is its fingerprint. Raises :class:`newsbot.errors.DataError`.
+        ``claim`` is the address that the visited page calls canonical, ``key`` is its fingerprint. Raises
+        :class:`newsbot.errors.DataError`.
         """
         if not self.may_name(visit.rule.domain, claim):
             return False
@@ -94,6 +102,8 @@ class Canonical:
         if known.state in ("pending", "aside"):
             waiting = self._context.frontier.entry(key)
             return waiting is not None and self._is_the_same(visit, waiting)
+        # Done without a fetch: an earlier claim or redirect has marked the address already. A page that is
+        # leased or was fetched has a text of its own, so the texts decide later.
         return known.state == "done" and known.last_fetched is None
 
     def _is_the_same(self, visit: Visit, waiting: Entry) -> bool:
@@ -105,15 +115,19 @@ class Canonical:
             return False
         if self._trust.word(self._context.notes, visit.rule.domain) is Word.GOOD:
             return True
+        # Columns and daily summaries have the same headline each day, so the publication time counts too.
         return agree is True and not _are_apart(
             waiting.data.get("published_at"), visit.page.get("published_at")
         )
 
     def offered_by_themselves(self, entries: list[Entry]) -> list[Entry]:
-        """Return the known entries that only another page has named and that must be read nevertheless.
+        """Return the entries that were marked as done by a claim and must be read nevertheless.
 
-        Raises :class:`newsbot.errors.DataError`.
+        ``entries`` stand for links of a page to known URLs. Raises :class:`newsbot.errors.DataError`.
         """
+        # Lists show the same links at each visit. A URL whose state cannot change any more is remembered
+        # alone, so that it costs no query. A URL that was compared with its article is remembered together
+        # with its headline (_offer), because it is compared again when a list shows another headline.
         settled = self._trust.settled
         if len(settled) >= MAX_SETTLED:
             settled.clear()
@@ -139,7 +153,7 @@ class Canonical:
         return found
 
     def _differs(self, entry: Entry) -> bool:
-        """Return True if a named address is offered as something other than the article kept under it."""
+        """Return True if a list offers a claimed address as a page other than the article stored there."""
         if entry.kind is not Kind.ARTICLE:
             return True
         kept = self._context.storage.articles.get(
@@ -148,16 +162,15 @@ class Canonical:
         if kept is None or kept.source != entry.data["source"]:
             return True
         agree = headlines_agree(str(entry.data.get("title") or ""), kept.title)
-        if agree is None:
+        if agree is None:  # one of them has no headline to compare
             return self._trust.word(self._context.notes, kept.source) is not Word.GOOD
         return not agree
 
     def read_after_all(self, url: str) -> None:
-        """Queue an address that was marked as done by a claim which has proved wrong.
+        """Queue an address that a wrong claim has marked as done.
 
-        An entry that waits, is leased or was fetched before is not changed.
-
-        Raises :class:`newsbot.errors.DataError`.
+        An entry that waits, is leased or was fetched before is not changed. Raises
+        :class:`newsbot.errors.DataError`.
         """
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
@@ -175,10 +188,11 @@ class Canonical:
         self._context.count("canonical/read_after_all")
 
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
-        """Move an article that was stored under another page's URL to its own. Return False if that fails.
+        """Move an article that was stored under another page's URL to the URL from which it was fetched.
 
-        If the claim of a third page has placed an article there, that one is moved first, and so on.
-        ``wrong``: the claim counts against the site. Raises :class:`newsbot.errors.DataError`.
+        If the claim of a third page has placed another article there, that one is moved first, and so on, up
+        to ``chain`` articles. ``wrong``: the claim counts against the site. Returns False if the article
+        could not be moved. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -192,6 +206,8 @@ class Canonical:
         if wrong:
             self._trust.saw(self._context.notes, kept.source, home, right=False)
         self._context.count("canonical/wrong")
+        # First the index, then the storage: after a crash in between, the index has one entry too many, but
+        # no stored article is missing in it.
         self._context.index.check_and_insert(home, kept.source, signature(kept.text), self._context.clock())
         logger.info(
             "canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url
@@ -199,9 +215,10 @@ class Canonical:
         return self._context.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
     def give_back(self, visit: Visit) -> None:
-        """Move an article back to its own URL if the visited URL, under which it was stored, has no article.
+        """After a visit: move the article away that a claim has stored under the visited URL.
 
-        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        It is moved back to its own URL if the visited URL is gone, is a list, or is not an article. Raises
+        :class:`newsbot.errors.DataError`; may then be called again.
         """
         gone = visit.outcome.error in NOT_THERE
         first = visit.record is None or visit.record.last_fetched is None
@@ -212,24 +229,26 @@ class Canonical:
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
         kept = self._context.storage.articles.get(url)
         if kept is not None and came_from_elsewhere(kept, url):
+            # "not an article" may be a fault of the extraction, so it does not count against the site
             self.free_address(kept, wrong=gone or list_of_links)
 
     def record_addresses(self, visit: Visit, record: PageRecord) -> bool:
-        """Record where redirects led to and what the page calls its canonical address; idempotent.
+        """Record the target of the redirects and the canonical address that the page claims; idempotent.
 
-        ``record`` is the visited page as it will be written. Returns True if a redirect's target is the page
-        from now on: it is then due when the visited one would have been.
+        ``record`` is the record of the visited page as it will be written. Returns True if the target of a
+        redirect replaces the visited address: the target is then due when the visited page would have been.
         """
         if visit.outcome.failed:
-            return (
-                False  # the target is as unknown as before: the next visit must not take it for a known page
-            )
+            # The target was not read. If it were marked here, the next visit would take it for a known page.
+            return False
         moved = False
         target = visit.outcome.redirected_to
         if target and self._may_speak_for(visit, target) and (key := self._other_page(visit, target)):
             moved = not visit.kind.is_source
             alias = alias_of(visit, target, key, self._context.clock())
             self._record_alias(alias, record if moved else None)
+        # The crawl may have learned a session key since this URL was queued. Its key without that parameter
+        # differs then from the key of its entry, and is marked as well.
         if "?" in visit.lease.entry.url and (key := self._other_page(visit, visit.lease.entry.url)):
             self._record_alias(alias_of(visit, visit.lease.entry.url, key, self._context.clock()), None)
         canonical = visit.page.get("canonical_url")
@@ -245,7 +264,8 @@ class Canonical:
     def _may_speak_for(self, visit: Visit, target: str) -> bool:
         """Return True if the visit counts as a visit of ``target``, to which it was redirected.
 
-        Another site may redirect to a page under a spelling that does not work.
+        If the response is not an article, it counts only within one site: another site may redirect to a page
+        with a spelling of its URL that does not work.
         """
         if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
             return True
@@ -253,19 +273,19 @@ class Canonical:
         return rule_for(target).domain == rule_for(visit.lease.entry.url).domain
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
-        """Return the key of another page that may be an address of the visited one."""
+        """Return the key of ``url`` if it can be another address of the visited page, else None."""
         rule = visit.rule if visit.kind.is_source else self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         if key == visit.lease.entry.fingerprint or self._removals.covers(key, host_key(url)):
             return None
         known = self._context.frontier.entry(key)
-        # a page that calls a front page its canonical address does not replace it
+        # Some pages call a front page their canonical address. The front page must still be read.
         return None if known is not None and known.kind.is_source else key
 
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
-        """Mark another address as done. With ``record``, it is the address of the page from now on."""
+        """Mark another address as done. With ``record``, it replaces the visited address from now on."""
         page = self._context.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
-        if page is None or page.last_fetched is None:
+        if page is None or page.last_fetched is None:  # the record of a fetched page is not overwritten
             page = page_for(alias, self._context.clock())
             if record is not None:
                 for name in _OF_THE_CONTENT:
@@ -275,11 +295,11 @@ class Canonical:
         self._context.frontier.mark_done([alias], None if record is None else record.next_due)
 
     def other_name(self, visit: Visit) -> bytes | None:
-        """Return the key of the known page to which the visited URL belongs by rules learned since it was
-        queued.
+        """Return the key of a known page if the visited URL is another address of it, else None.
 
-        If that page was not fetched yet, this visit fetches it. A page that was fetched under its own address
-        keeps it.
+        This happens if the query keys to drop were learned after the URL was queued. If the known page was
+        not fetched yet, the result is None and this visit fetches it. A URL that was fetched before keeps its
+        own record.
         """
         url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
         if "?" not in url or not visit.rule.drop_query or visit.forced or again:
@@ -292,7 +312,7 @@ class Canonical:
     def is_taken(self, key: bytes) -> bool:
         """Return True if the page was fetched, under this address or another, or is being fetched now.
 
-        An address that is only marked as done is not: the visit that marked it may have died.
+        An address that is done only in the frontier does not count: the visit that marked it may have died.
         """
         known = self._context.frontier.known([key]).get(key)
         if known is None:
@@ -304,7 +324,7 @@ class Canonical:
 
 
 def is_own_form(visit: Visit, claim: str) -> bool:
-    """Return True for another form of the address that the visit has read."""
+    """Return True if ``claim`` is another form (AMP, print, mobile) of the address that was read."""
     own = visit.outcome.redirected_to or canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     return is_variant(own, claim)
 
@@ -315,12 +335,13 @@ def _are_apart(one: str | None, other: str | None) -> bool:
 
 
 def _offer(entry: Entry) -> bytes:
-    """A key for an address with the headline that it is offered with."""
+    """Return a key for an address together with the headline that a list gives it."""
     title = str(entry.data.get("title") or "")
     return blake2b(title.encode("utf8", "replace"), key=entry.fingerprint, digest_size=16).digest()
 
 
 def _is_claimed(page: PageRecord) -> bool:
+    """Return True for a page that was never fetched and that a claim has marked as done."""
     reasons = [
         read_reason(event.get("why"))[0]
         for event in page.history
@@ -330,7 +351,10 @@ def _is_claimed(page: PageRecord) -> bool:
 
 
 def came_from_elsewhere(kept: Article | None, url: str) -> bool:
-    """Return True if an article is stored under ``url`` by the claim of a page with quite another URL."""
+    """Return True if a claim has stored the article of another page under ``url``.
+
+    Forms of one URL do not count as different pages.
+    """
     if kept is None or fingerprint(kept.canonical_url) != fingerprint(url):
         return False
     return not of_one_page(kept.url, url) and not is_variant(canonicalize(kept.url), kept.canonical_url)
@@ -358,3 +382,4 @@ _OF_THE_CONTENT = (
     "kind", "http_status", "content_type", "content_length", "server", "etag", "last_modified",
     "content_hash", "links_count", "last_fetched", "last_full_fetch", "next_due", "checks",
 )  # fmt: skip
+"""Fields of a page record that a redirect's target takes from the page that redirected."""

@@ -1,8 +1,8 @@
 """Adds a feed's data to articles that were leased or stored before the feed was read.
 
 A home page often links to an article before the feed is read. A pending entry takes the feed's data
-(:meth:`newsbot.frontier.base.Frontier.add`). A leased entry never changes. So the feed's data on a known page
-are kept until its article is stored. Then they fill the fields that the page does not give.
+(:meth:`newsbot.frontier.base.Frontier.add`), but a leased entry never changes. This module keeps the feed's
+data on a known page until the article is stored. Then the data fill the fields that the page does not give.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Article, Kind, Where
 
 MAX_TOLD = 50_000
-"""Pages of which is remembered what a feed says, and as many whose articles have it."""
+"""Limit of pages whose feed data wait for the article, and of pages whose articles have them."""
 FEED = "feed"
-"""In ``extraction`` of an article: a feed named it that was read after the page."""
+"""Value in ``Article.extraction`` of a field that was taken from a feed after the page was read."""
 _LISTINGS = (Where.FEED, Where.NEWS_SITEMAP)
 
 
 class FeedDetails:
-    """Fills time and authors of stored articles from feeds. Its methods raise DataError kinds."""
+    """Fills time and authors of stored articles from feeds.
+
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -31,7 +34,7 @@ class FeedDetails:
         self._settled: set[bytes] = set()
 
     def take(self, known: Iterable[Entry]) -> None:
-        """Take a feed's data on known pages. ``known`` are the entries of its links."""
+        """Take a feed's data on known pages. ``known`` are the entries of the feed's links to them."""
         told = {
             entry.fingerprint: entry.data
             for entry in known
@@ -47,17 +50,19 @@ class FeedDetails:
         self._fill(told)
 
     def end(self, visit: Visit) -> None:
-        """After a visit, add the data that a feed gave meanwhile to the page's article."""
+        """After a visit: add the data that a feed gave in the meantime to the page's article."""
         key = visit.lease.entry.fingerprint
         if key in self._told and visit.outcome.is_article:
             self._fill([key], str(visit.page.get("canonical_url")))
 
     def finish(self) -> None:
-        """Before the crawl closes, add the remaining data to articles that other workers have stored."""
+        """Before the crawl closes: add the remaining data to articles that other workers have stored."""
         self._fill(list(self._told))
 
     def _fill(self, keys: Iterable[bytes], canonical_url: str | None = None) -> None:
         articles = self._context.storage.articles
+        # After a visit the article's canonical URL is known. It may differ from the URL of the page, whose
+        # key would not find the article.
         found = articles.with_keys(list(keys)) if canonical_url is None else {}
         if canonical_url is not None and (article := articles.get(canonical_url)) is not None:
             found = dict.fromkeys(keys, article)
@@ -69,9 +74,10 @@ class FeedDetails:
 
 
 def filled(article: Article, told: EntryData) -> bool:
-    """Fill time and authors that ``article`` lacks by what a feed says; return True if it lacked some.
+    """Fill the publication time and the authors if ``article`` has none. Return True if it was changed.
 
-    A day without a time is filled as well, if the feed names a moment of that day.
+    ``told`` are the data of a feed. A date without a time of day is replaced as well if the feed gives a time
+    on that day.
     """
     at = from_iso(told.get("published_at"))
     own, authors = article.published_at, told.get("authors")

@@ -28,18 +28,20 @@ from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
 from newsbot.rules.schema import Rule
 
 LINKS_AT_ONCE = 100
-"""Links that are judged and queued together: that takes less than 50 ms."""
+"""Links that are judged and queued in one step, which takes less than 50 ms."""
 ASKED_PRIORITY = 100.0
+"""Priority of URLs that a person requested."""
 RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NOT_IN_RULE, Reason.FRONT_PAGE))
-"""Reasons that do not count with NEWSBOT_RANKING off."""
+"""Reasons for a rejection that are ignored if NEWSBOT_RANKING is off."""
 UNRANKED = 50.0
+"""Priority of links that are followed only because NEWSBOT_RANKING is off."""
 _OF_STRANGERS = 0.4
-"""Priority factor for links to a site with a rule that another site lists.
+"""Priority factor for links from one site to another site with a rule.
 
-The site's own links come first.
+The other site's own links come first.
 """
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
-"""Links that a person or a rule gave. They are read without a judgement."""
+"""Where links come from that a person, a rule or a push notice gave. They are read without a judgement."""
 
 
 _KEPT_OUT = "left out url=%s; it was taken out and is kept out; see: scrapy remove --list and --allow"
@@ -47,9 +49,9 @@ logger = logging.getLogger(__name__)
 
 
 class LinkJudge:
-    """Judges links by the rules of their sites, by what is learned of their addresses, and by the scope.
+    """Judges links by the rules of their sites, by the forms of URLs learned so far, and by the scope.
 
-    ``ranked`` False: links are followed however unlikely they are to be articles, for comparison.
+    If ``ranked`` is False, unlikely links are followed too. Comparisons of strategies use this.
     """
 
     def __init__(
@@ -67,9 +69,10 @@ class LinkJudge:
         self._headlines = headlines.Headlines()
 
     def judge(self, found: Found, visit: Visit | None) -> Iterator[Batch]:
-        """Judge each link by its site's rule; ``visit`` is the one whose page gave them.
+        """Judge each link of ``found``. ``visit`` is the visit of the page that has these links.
 
-        Yields the batch after each :data:`LINKS_AT_ONCE` links. It is complete after the last step.
+        Yields the same batch after each :data:`LINKS_AT_ONCE` links, so that the event loop can run other
+        work in between. The batch is complete at the last yield.
         """
         batch = Batch()
         now = self._context.clock()
@@ -98,9 +101,10 @@ class LinkJudge:
                     batch.rejected[Reason.REMOVED] += 1
                     continue
                 entry = self._headlines.weigh(entry, link.lead)
+                # When a rule is removed later, its sources are recognised by this mark and are not polled.
                 if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
-            except ValueError:
+            except ValueError:  # by canonicalize: the URL cannot be fetched
                 batch.rejected[Reason.BAD_URL] += 1
                 continue
             if _is_itself(entry, visit):
@@ -109,7 +113,7 @@ class LinkJudge:
                 batch.entries[entry.fingerprint] = entry
         self._name_headlines(batch)
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
-        # A site is learned from its own links, since another site may choose those that mislead.
+        # Only a site's own links are examples for learning its URLs: another site may link a misleading few.
         own = heard.values() if visit is None else filter(None, [heard.get(visit.rule.domain)])
         for rule, links in own:
             self._learning.heard(rule, links)
@@ -122,7 +126,7 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """Add to each entry the address under which the site listed its headline before."""
+        """Add the address under which the site listed the same headline before to each entry that has one."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
@@ -130,7 +134,11 @@ class LinkJudge:
             headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
     def _rule_of(self, link: Link, found: Found, visit: Visit | None) -> Rule:
-        """Return the rule of the link's site; a source belongs to the rule that names it, on any host."""
+        """Return the rule of the site that a link belongs to.
+
+        This is normally the site of the link's host. A feed or sitemap belongs to the site that names it,
+        because many sites have their feeds at a feed service.
+        """
         if found.source is not None and (named := self._context.rules.get(found.source)) is not None:
             return named
         if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
@@ -157,6 +165,7 @@ class LinkJudge:
                 judgement = Judgement(
                     kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason=Reason.UNRANKED
                 )
+            # A few rejected links are fetched to notice when the learned forms of URLs are no longer right.
             elif not judgement.accepted and self._learning.explores(judgement, rule, link.url):
                 self._context.count("links/explored")
                 judgement = Judgement(
@@ -170,6 +179,7 @@ class LinkJudge:
         return self._context.rules.get(rule.domain) is not None
 
     def _may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
+        """Return True if a link of the visited page may lead to the site of ``rule``."""
         if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
             return True
         listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
@@ -177,19 +187,22 @@ class LinkJudge:
             return True
         if not listed:
             return False
-        # items of a feed may be on another site: one with a rule, or any if a person or a rule named the feed
+        # A feed may list articles of other sites. These are followed if the other site has a rule. If a
+        # person or a rule named the feed, articles of any site are followed.
         asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
         return asked or (self._scope.limited_to is None and self._is_crawled(rule))
 
     def _is_where_it_moved(self, rule: Rule, visit: Visit) -> bool:
-        """Return True for the site to which a source was redirected, since the whole site may have moved."""
+        """Return True if the visited source was redirected to the site of ``rule``.
+
+        The links of a source that has moved to another domain belong to that domain.
+        """
         return visit.kind.is_source and rule.domain == self._context.rule_for(visit.url).domain
 
     def _limit(self, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
-        """Apply the crawl's own limits: what to follow, and the dates asked for."""
-        if (
-            not judgement.accepted or link.where is Where.REDIRECT
-        ):  # the page's own other address: no new page
+        """Reject a link if the arguments of the crawl exclude it: ``follow``, ``since`` and ``until``."""
+        # A redirect leads to another address of the same page, so it is not limited.
+        if not judgement.accepted or link.where is Where.REDIRECT:
             return judgement
         reason = None
         if visit is not None and not self.follows(judgement.kind, rule, visit):
@@ -203,9 +216,9 @@ class LinkJudge:
     def follows(self, kind: Kind, rule: Rule, visit: Visit) -> bool:
         """Return True if links of ``kind`` on the visited page are followed in this crawl.
 
-        The argument ``follow`` wins over the rule's; without both everything that the site offers is read:
-        feeds, sitemaps and section fronts, and links on article pages where there is neither feed nor sitemap
-        (an article that a feed of another site named has one).
+        The argument ``follow`` overrides the rule's key ``follow``. Without both, everything that the site
+        offers is read: feeds, sitemaps and section fronts. Links on article pages are followed only if the
+        site has neither feed nor sitemap, and if the article was not listed in a feed of another site.
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind in (Kind.FEED, Kind.SITEMAP):
@@ -222,6 +235,8 @@ class LinkJudge:
         if arguments.until and link.published_at and link.published_at >= arguments.until:
             return True
         since: datetime | None = arguments.since
+        # A sitemap's lastmod is not before the publication, so it can show that an article is too old. It
+        # cannot show that an article is too new, so ``until`` does not use it.
         moment = link.published_at or link.modified_at
         if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
             since = self._scope.since_of_sitemaps()
@@ -229,7 +244,10 @@ class LinkJudge:
 
 
 def _is_itself(entry: Entry, visit: Visit | None) -> bool:
-    """Return True for a page's link to itself, unless it says that the page is another site's source."""
+    """Return True for a link of a page to itself.
+
+    A link that makes the page a source of another site does not count: it changes the page's entry.
+    """
     if visit is None or entry.fingerprint != visit.lease.entry.fingerprint:
         return False
     return not entry.kind.is_source or entry.data["source"] == visit.data.get("source")

@@ -1,11 +1,12 @@
-"""Tries one list of a kind (pages of a section, years of an archive) before more of that kind are read.
+"""Tries one list of a kind, such as an archive page of one day, before more of that kind are read.
 
-One list of a kind is visited. Its links show whether the others are worth reading
-(:mod:`newsbot.discovery.list_probing` records this). A visit of another worker counts too, by the history of
-the page.
+"Of a kind" means: with the same URL shape (:func:`newsbot.discovery.list_probing.shape_of`). The first list
+is *under trial*: the others are held until its visit shows whether such lists lead to articles. The results
+are kept in :mod:`newsbot.discovery.list_probing`. A result of another worker counts too; it is read from the
+history of the page.
 
-Lists by tag, category or author have the lowest priority. They are read only if neither numbered pages nor an
-archive nor a sitemap leads to a site's older articles.
+Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
+pages nor an archive nor a sitemap leads to a site's older articles.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class ListProbing:
-    """Knows which lists are tried, and their results in this crawl."""
+    """Decides which lists are read, by the results of the lists that were tried in this crawl.
+
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
 
     def __init__(self, context: Context, scope: Scope, registry: SourceRegistry) -> None:
         self._context, self._scope, self._registry = context, scope, registry
@@ -39,12 +43,15 @@ class ListProbing:
         """Fingerprints of the lists whose results count in this crawl."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Drop lists that no rule names, unless such lists lead to articles, because calendars are endless.
+        """Remove lists from the batch that no rule names, unless such lists are known to lead to articles.
 
-        Home pages and patterns of the rule are exempt. The next page of a list is kept if this page shows
-        articles that are worth it.
+        This keeps the crawl out of endless calendars. Home pages and lists that match a pattern of the rule
+        are exempt. The link to the next page of a list is kept if the articles on this page show that the
+        next one is worth reading.
         """
         worth: bool | None = True
+        # The reader passes the links to next pages in a batch of their own, after the other links. The result
+        # of the first batch is then in visit.goes_on.
         if visit is not None and visit.kind is Kind.SECTION and not _of_next_pages(batch):
             worth = self._worth(batch, visit)
             if visit.lease.entry.depth == 0:
@@ -56,10 +63,11 @@ class ListProbing:
             _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
         known = self._context.frontier.known(list(lists)) if lists else {}
-        # known lists cost nothing here, and are no trial: they may not be due for long
+        # Known lists are queued already. They cannot serve as trials, because they may not be due for weeks.
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
         self._hear(lists, known)
         for key, entry in new.items():
+            # A numbered page of another list: the pages of a list are read one after the other.
             strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
             leads_on = visit is not None and _leads_on(entry, _address(visit))
             wanted = not strange and (worth is not False or leads_on)
@@ -68,7 +76,8 @@ class ListProbing:
             if wanted and not self._trials.is_given_up(entry.data["source"], entry.url):
                 self._trials.hold(entry.data["source"], entry.url, entry)
                 if visit is not None:
-                    # a worker that dies forgets what it holds: the page must not be found unchanged then
+                    # Held links are in memory only. If the worker dies, the next visit must read this page
+                    # again, so the validators are cleared: otherwise it would be skipped as unchanged.
                     visit.page.update(content_hash=None, etag=None, last_modified=None)
             _reject(batch, key)
         if visit is not None and not visit.goes_on:
@@ -77,7 +86,7 @@ class ListProbing:
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def end(self, visit: Visit) -> None:
-        """Let another list be tried when the one under trial could not show what it holds."""
+        """After a visit: end the trial of a list that could not be read, so that another one is tried."""
         published = from_iso(visit.page.get("published_at"))
         if published is not None and visit.data.get("referrer"):
             self._walks.dated(visit.data["referrer"] or "", published.timestamp())
@@ -91,7 +100,7 @@ class ListProbing:
         visit.tried = True
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return why a leased list is not to be read by what is known now; None if it is."""
+        """Return the reason why a leased list need not be read any more, or None if it is to be read."""
         entry, domain = lease.entry, lease.entry.data["source"]
         if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
             return None
@@ -99,10 +108,12 @@ class ListProbing:
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
 
     def _worth(self, batch: Batch, visit: Visit) -> bool | None:
-        """Return whether a list led to articles nobody knew; None if it led to known ones only.
+        """Return True if a list led to new articles, None if to known ones only, False if to none.
 
-        Notes in the visit whether the list is worth another page. On the first visit of a page it is while
-        it shows other articles than the pages before; later, while most of its articles are new.
+        Sets ``visit.goes_on``: whether the next page of the list is worth reading. At the first visit of a
+        page, and if the crawl has the argument ``since``, the page must show articles that the preceding
+        pages did not show and that are not too old. At later visits at least half of its articles must be
+        new.
         """
         found = {**batch.entries, **batch.held}
         articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
@@ -125,9 +136,9 @@ class ListProbing:
         return None if articles else False
 
     def _tell(self, batch: Batch, visit: Visit, *, worth: bool | None) -> None:
-        """Record what the list under trial holds, and queue what waited for it.
+        """Record the result of a list under trial, and queue the lists that waited for it.
 
-        A year that leads to months is neither fruitful nor barren before one of its days is.
+        An archive page of a year that leads only to months has no result yet: a page below it decides.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
         if not _needs_trial(visit.lease.entry):
@@ -152,9 +163,10 @@ class ListProbing:
                 batch.pages.append(page_for(entry, self._context.clock()))
 
     def _hear(self, lists: Mapping[bytes, Entry], known: Container[bytes]) -> None:
-        """Learn from page records what became of lists that another worker or an earlier crawl has visited.
+        """Learn the results of lists that another worker or an earlier crawl has visited, from page records.
 
-        Earlier crawls count for known lists by subject only, since an archive gets new months.
+        For known lists, results of earlier crawls count only if they are lists by subject. An archive gets
+        new months, so an old result says nothing about them.
         """
         asked: dict[bytes, tuple[str, str]] = {}
         for key, entry in lists.items():
@@ -173,9 +185,10 @@ class ListProbing:
                 self._trials.tell(*asked[key], fruitful=any(told))
 
     def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
-        """Return True if the page led to these articles first, in a visit that broke off.
+        """Return True if these articles were first found on this page, in a visit that was not completed.
 
-        A worker that is killed after it has queued a page's links leaves them to the next visit as known.
+        If a worker is killed after it has queued the links of a page, the next visit finds them as known.
+        They must count as new, or the list would seem to lead to known articles only.
         """
         last = None if visit.record is None else visit.record.last_fetched
         return any(
@@ -186,12 +199,12 @@ class ListProbing:
 
 
 def is_next_page(entry: Entry) -> bool:
-    """Return True for a page of a list behind its first."""
+    """Return True for a page of a list other than its first one."""
     return entry.data.get("where") == Where.NEXT_PAGE
 
 
 def _is_likely(entry: Entry) -> bool:
-    """Return True for a link to a probable article; a sample of the rejected links is explored anyway."""
+    """Return True for a link to a probable article. Unlikely links that are explored do not count."""
     return entry.kind is Kind.ARTICLE and entry.data["why"] != Reason.EXPLORED
 
 
@@ -214,15 +227,21 @@ def _is_by_subject(entry: Entry) -> bool:
 
 
 def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
-    """Return the lists by subject whose links have the text of another one's: these are no subjects."""
+    """Return the lists by subject that share their link text, or have none.
+
+    A text such as "more" under several links is not the name of a subject.
+    """
     by_subject = {key: entry.data.get("title") for key, entry in lists.items() if _is_by_subject(entry)}
     texts = Counter(by_subject.values())
     return [key for key, text in by_subject.items() if text is None or texts[text] > 1]
 
 
 def _leads_on(entry: Entry, page: str) -> bool:
-    """Tell the months of a year, the days of a month, and what the entrance of an archive names: its years,
-    or the tags."""
+    """Return True if the list of ``entry`` is one level below the list at the URL ``page``.
+
+    Examples are the months of a year, the days of a month, the years on the front page of an archive, and the
+    tags on the page that lists all tags.
+    """
     url = entry.url
     of_front = is_archive_front(page) and is_archive(url)
     return narrows(url, page) or of_front or (is_index(page) and _is_by_subject(entry) and not is_index(url))

@@ -1,7 +1,7 @@
-"""Queues the links that were found: each is judged and, if it is new, recorded and put into the frontier.
+"""Queues links: each link is judged and, if it is new, recorded and put into the frontier.
 
-The order of writes matters: page records first, then the frontier, and both before the page that gave the
-links is acknowledged. After a crash in between the page is only read again.
+The order of writes matters: first the page records, then the frontier entries, then the acknowledgement of
+the page that has the links. After a crash in between, that page is read again and nothing is lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from newsbot.rules.schema import Rule
 
 
 class Links:
-    """Queues what a crawl begins with and what its pages lead to."""
+    """Queues the seeds of a crawl and the links of its pages.
+
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
 
     def __init__(
         self,
@@ -49,15 +52,20 @@ class Links:
         self._spellings, self._feed_details = spellings, feed_details
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
-        """Judge and queue links; return how many were not known before."""
+        """Judge and queue links. Return the number of links that were not known before."""
         return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
     def queue_released(self, visit: Visit) -> None:
-        """After a visit: queue the links that waited for what it has told of their shape."""
+        """After a visit: queue the links that waited for its result, because their URLs have its shape."""
+        # force: a link that was leased while its shape was doubtful was marked as done (ShapeTrials.leave)
         self._queue(self._trials.end(visit), visit, force=True)
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
-        """Judge and queue links in steps that take less than 50 ms; yield how many were not known before."""
+        """Judge and queue links in steps that take less than 50 ms.
+
+        Yields after each step the number of links that were not known before. ``visit`` is the visit of the
+        page that has the links; None for seeds.
+        """
         batch, judging = Batch(), self._judge.judge(found, visit)
         while True:
             with self._context.timed("judge"):
@@ -66,6 +74,7 @@ class Links:
                 break
             batch = judged
             yield 0
+        # Both look at all links of the page together, so they run after the last one is judged.
         with self._context.timed("judge"):
             self._trials.weigh(batch, visit)
             self._probing.weigh(batch, visit)
@@ -83,10 +92,12 @@ class Links:
             return 0
         self._context.storage.pages.discover(batch.pages)
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
+        # The frontier must know a host's delay before its first entry, which another worker may lease at
+        # once.
         for host, entry in {entry.host: entry for entry in entries}.items():
             self._introduce(host, self._context.rule_for(entry.url), asked=asked)
         verdicts = self._context.frontier.add(entries, force=force)
-        if not force:
+        if not force:  # with force, the frontier has taken url and data of known pages already
             known = list(compress(entries, (one is not Added.NEW for one in verdicts)))
             self._spellings.offer(known)
             self._feed_details.take(known)
@@ -100,6 +111,7 @@ class Links:
             "links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts)))
         )
         self._context.count("links/known", len(verdicts) - new)
+        # A guessed feed may not exist. It counts after its first visit (usual_places).
         for entry in entries:
             listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
             if listed and entry.url not in self._registry.dead:
@@ -109,18 +121,18 @@ class Links:
         return new
 
     def offer(self, entries: list[Entry]) -> None:
-        """Take the spellings that the sites of known pages gave; see :meth:`Spellings.offer`."""
+        """Use the URL spellings that the sites of known pages give; see :meth:`Spellings.offer`."""
         for entry in entries:
             self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
         self._spellings.offer(entries)
 
     def queue_spelling(self, entry: Entry, *, again: bool) -> None:
-        """Queue another spelling of an address that has a record; ``again``: also if it is known."""
+        """Queue another spelling of a URL that has a page record. ``again``: also if the URL is done."""
         self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
         self._context.frontier.add([entry], force=again)
 
     def _read_what_was_only_named(self, entries: list[Entry], verdicts: list[Added]) -> None:
-        """Queue what another page called its canonical address if the site offers it as a page of its own."""
+        """Queue addresses that were marked as done by a claim, if the site also lists them as pages."""
         known = [
             entry
             for entry, verdict in zip(entries, verdicts, strict=True)
@@ -131,17 +143,22 @@ class Links:
             self._context.count("canonical/read_after_all", len(offered))
 
     def _introduce(self, host: str, rule: Rule, *, asked: bool) -> None:
-        """Tell the frontier how to treat a host, and take it into the crawl if it belongs there.
+        """Set the politeness of a host in the frontier, and add the host to the scope if it belongs there.
 
-        Another site with a rule of its own, outside of this crawl's scope, waits for its own crawl, unless
-        a person asked for what is there.
+        A host of another site that has a rule and is not in the scope is not added: it waits for a crawl of
+        that site. ``asked``: the URL is a seed, or a person requested the page that links it; its host is
+        added in any case.
         """
         self._politeness.introduce(host, rule)
         if not self._scope.accepts(host) and (asked or self._context.rules.get(rule.domain) is None):
             self._scope.named_hosts.add(host)
 
     def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
-        """Return what a rule names as a source now, but what is known as something else, or as never due."""
+        """Return the sources named by a rule that the frontier knows as another kind or as never due.
+
+        A rule may name a URL that earlier crawls found as an article or skipped. The frontier ignores known
+        entries, so these are queued again with ``force``.
+        """
         named = {
             entry.fingerprint: entry
             for entry in entries
@@ -158,7 +175,7 @@ class Links:
 
 
 def _pieces(batch: Batch) -> Iterator[Batch]:
-    """Split a batch to write it in pieces."""
+    """Split a batch into pieces of :data:`LINKS_AT_ONCE`, one for each transaction."""
     entries, pages = list(batch.entries.items()), {page.fingerprint: page for page in batch.pages}
     for start in range(0, len(entries), LINKS_AT_ONCE):
         some = dict(entries[start : start + LINKS_AT_ONCE])
@@ -166,10 +183,11 @@ def _pieces(batch: Batch) -> Iterator[Batch]:
 
 
 def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
-    """Split a long feed or sitemap: 50,000 links at once take 100 MB while they are queued.
+    """Split the links of a long feed or sitemap into parts of :data:`LINKS_AT_ONCE`.
 
-    Python keeps such a peak. Links of a page stay together, because they are judged by what all of them are;
-    :meth:`Links.steps` divides the work.
+    50,000 links at once take 100 MB while they are queued, and Python does not return such a peak to the
+    system. The links of an HTML page stay together, because each is judged by comparison with the others;
+    :meth:`Links.steps` divides that work.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

@@ -1,10 +1,14 @@
-"""Tries a few of the links whose addresses have a doubtful shape before more of them are fetched.
+"""Tries a few links of each doubtful URL shape before more links of that shape are fetched.
 
-Links that look like articles, but are not in a rule, feed or sitemap, are held until their shape
-(:mod:`newsbot.ranking.shapes`) is proven. If a feed or sitemap lists the site's articles, shapes that it
-never lists are tried last and one page at a time. Together they may cost one page, or the share
-NEWSBOT_EXPLORE of the fetched pages if that is more. On other sites each shape may cost two pages. Queued
-links are judged again when they are leased.
+Some links look like articles but no rule, feed or sitemap names them. They are held until their shape is
+proven (:mod:`newsbot.ranking.shapes`). A held link costs no request.
+
+* If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
+  time. All of them together may cost one page in vain, or the share NEWSBOT_EXPLORE of the fetched pages if
+  that is more.
+* On other sites, each shape may cost two pages in vain.
+
+Queued links are checked again when they are leased, because more is known by then.
 """
 
 from __future__ import annotations
@@ -30,23 +34,31 @@ _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
 
 
 class ShapeTrials:
-    """Which links of doubtful shape are tried, and what waits for them. Raises DataError kinds."""
+    """Decides which links of doubtful shape are fetched, and holds the others.
+
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
 
     def __init__(self, context: Context, learning: UrlLearning) -> None:
         self._context, self._learning = context, learning
         self._held: dict[str, dict[str, dict[bytes, Entry]]] = defaultdict(lambda: defaultdict(dict))
-        """By domain and shape."""
+        """The held links, by domain, shape and fingerprint."""
         self._number = 0
+        """Number of held links of all sites."""
         self._trying: dict[str, dict[bytes, str]] = defaultdict(dict)
-        """By domain, the shapes of what is queued on trial."""
+        """By domain, the fingerprints and shapes of the entries that are queued as trials."""
         self._waiting: dict[str, set[str]] = defaultdict(set)
-        """By shape, the domains that wait for what other sites' pages of it turn out to be."""
+        """By shape, the domains that wait until other sites have tried it."""
         self._sources: dict[str, list[bytes]] = {}
-        """Domains of which a page named feeds or sitemaps, while none of these was read."""
+        """By domain, the feeds and sitemaps that a page named, until one of them has been read."""
         self._with_read_sources: set[str] = set()
+        """Domains of which a feed or sitemap has been read."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Take links of doubtful shape out of the batch, except trials; :meth:`end` gives the rest."""
+        """Take links of doubtful shape out of the batch, except for trials.
+
+        :meth:`end` returns the held links once their shape is proven.
+        """
         if visit is not None and _is_first(visit):
             self._wait_for_sources(visit.rule.domain, batch)
         for entry in batch.entries.values():
@@ -54,6 +66,7 @@ class ShapeTrials:
                 self._learning.shapes(entry.data["source"]).name(self._name(entry))
         self._take_out(batch)
         now, recorded = self._context.clock(), {page.fingerprint for page in batch.pages}
+        # No trials while a site's feeds are not read: they will prove most shapes without a request.
         for domain in sorted({entry.data["source"] for entry in batch.held.values()} - self._sources.keys()):
             for entry in self._trials(domain):
                 batch.held.pop(entry.fingerprint, None)
@@ -64,7 +77,8 @@ class ShapeTrials:
         if batch.held:
             batch.rejected[Reason.DOUBTFUL_SHAPE] += len(batch.held)
             if visit is not None:
-                # a worker that dies forgets what it holds: the page must not be found unchanged then
+                # Held links are in memory only. If the worker dies, the next visit must read this page again,
+                # so the validators are cleared: otherwise it would be skipped as unchanged.
                 visit.page.update(content_hash=None, etag=None, last_modified=None)
 
     def _take_out(self, batch: Batch) -> None:
@@ -84,7 +98,7 @@ class ShapeTrials:
                 self._hold(domain, shape, entry)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
-        """Note the feeds and sitemaps that a page names, unless one of the domain's was read before."""
+        """Note the feeds and sitemaps that a page names, unless one of the domain was read before."""
         named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
         if named and domain not in self._with_read_sources:
             self._sources.setdefault(domain, []).extend(named)
@@ -95,12 +109,13 @@ class ShapeTrials:
         return any(one.last_fetched is not None for one in known.values())
 
     def end(self, visit: Visit) -> Batch:
-        """After a visit, which may have told something of a shape: return what is to be queued now."""
+        """After a visit, which may have proven a shape: return the links that are to be queued now."""
         domain = visit.rule.domain
         tried = self._trying[domain].pop(visit.lease.entry.fingerprint, None)
         if visit.kind in (Kind.FEED, Kind.SITEMAP) or (domain in self._sources and self._are_read(domain)):
             self._with_read_sources.add(domain)
             self._sources.pop(domain, None)
+        # The result counts for all sites, so the sites that waited for this shape are checked too.
         domains = {domain, *(self._waiting.pop(tried, ()) if tried is not None else ())}
         ready = [entry for one in sorted(domains & self._held.keys()) for entry in self._ready(one)]
         entries = {entry.fingerprint: entry for entry in ready}
@@ -108,7 +123,7 @@ class ShapeTrials:
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return why a leased entry is not to be fetched by what is known of its shape now; None if it is."""
+        """Return the reason why a leased entry is not fetched after all, or None if it is to be fetched."""
         entry = lease.entry
         if not _is_unvouched(entry) or lease.last_fetched is not None:
             return None
@@ -118,7 +133,7 @@ class ShapeTrials:
             return None
         if shapes.has_failed(shape):
             return Reason.FAILED_SHAPE
-        self._trying[domain].pop(entry.fingerprint, None)
+        self._trying[domain].pop(entry.fingerprint, None)  # an entry must not count against itself
         if self._may_try(domain, shape):
             self._trying[domain][entry.fingerprint] = shape
             return None
@@ -126,7 +141,7 @@ class ShapeTrials:
         return Reason.DOUBTFUL_SHAPE
 
     def leave(self, lease: Lease, reason: Reason) -> None:
-        """End a lease whose entry is not fetched; the host's turn is free again."""
+        """End a lease whose entry is not fetched, for ``reason``. Another entry may use the host's turn."""
         entry, pages = lease.entry, self._context.storage.pages
         now = self._context.clock()
         record = pages.get([entry.fingerprint]).get(entry.fingerprint) or page_for(entry, now)
@@ -144,7 +159,10 @@ class ShapeTrials:
             self._number += 1
 
     def _ready(self, domain: str) -> list[Entry]:
-        """Return what may be fetched of the links held: those of proven shapes, and those on trial."""
+        """Return the held links of a domain that may be fetched now: those of proven shapes, and trials.
+
+        Links of failed shapes are dropped.
+        """
         shapes, held = self._learning.shapes(domain), self._held[domain]
         ready: list[Entry] = []
         for shape in [one for one in held if shapes.is_proven(one) or shapes.has_failed(one)]:
@@ -153,10 +171,15 @@ class ShapeTrials:
             ready += waiting.values() if shapes.is_proven(shape) else ()
         if domain not in self._sources:
             ready += self._trials(domain)
+        # Another worker may have fetched some of them while they were held here.
         known = self._context.frontier.known([entry.fingerprint for entry in ready]) if ready else {}
         return [entry for entry in ready if _is_unread(known.get(entry.fingerprint))]
 
     def _trials(self, domain: str) -> Iterable[Entry]:
+        """Yield the held links of a domain that are fetched as trials. They are no longer held.
+
+        Shapes that failed on many other sites come last.
+        """
         held, hopeless = self._held[domain], self._learning.of_all_sites.is_hopeless
         best = sorted(
             (
@@ -177,14 +200,18 @@ class ShapeTrials:
     def _may_try(self, domain: str, shape: str) -> bool:
         """Return True if one more page of a doubtful shape may be fetched now."""
         shapes, trying = self._learning.shapes(domain), self._trying[domain]
+        # Trials in flight count as if they will fail, so that all of them together cannot exceed the limit.
         if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
             return False
+        # A shape that failed everywhere else is tried only if this site has given nothing better yet.
         if self._learning.of_all_sites.is_hopeless(shape) and (shapes.named or shapes.good or trying):
             return False
-        if not shapes.named:
+        if not shapes.named:  # no feed or sitemap lists this site's articles
             return True
         if trying or shapes.lost + 1 > self._learning.may_lose(domain):
             return False
+        # Thousands of sites use the same software. If some of them are trying this shape now, their results
+        # may make a trial here needless.
         elsewhere = sum(shape in some.values() for some in self._trying.values())
         if elsewhere >= MANY_SITES and shape not in self._learning.of_all_sites.good:
             self._waiting[shape].add(domain)
@@ -197,6 +224,7 @@ class ShapeTrials:
 
 
 def _is_unvouched(entry: Entry) -> bool:
+    """Return True for a link that only ranking takes for an article: no rule, feed, sitemap or person."""
     data = entry.data
     found = data.get("where") in _FOUND_ON_PAGES and data.get("why") == Reason.LIKELY_ARTICLE
     return entry.kind is Kind.ARTICLE and found and not data.get("force")

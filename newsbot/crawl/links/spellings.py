@@ -1,15 +1,16 @@
-"""The spellings of an address: which of them is fetched, and which are tried when it fails.
+"""Decides which spelling of a URL is fetched, and which spellings are tried if it fails.
 
 The identity of a page leaves out the scheme, ``www.``, tracking keys, session ids and repeated slashes
-(:mod:`newsbot.urls`). So a broken spelling of an address has the identity of the good one. A site that gives
-such a spelling, by mistake or on purpose, must not take the page away from its own site:
+(:mod:`newsbot.urls`). A broken spelling of a URL therefore has the same identity as the correct one. If
+another site links a page with a broken spelling, by mistake or on purpose, the page must still be read:
 
-* A spelling that the page's own site gives replaces the spelling that another site gave.
-* A feed or sitemap that its own site names is a source of this site, whoever named it first.
-* What fails under the spelling of another site is tried under those of its own site, then by http if the
-  host has no TLS, then under the canonical one. Only then has it failed.
+* A spelling from the page's own site replaces a spelling from another site.
+* A feed or sitemap that its own site names is a source of this site, even if another site named it first.
+* A page that fails under the spelling of another site is tried under the spellings of its own site, then with
+  http if the host has no TLS, then under the canonical spelling. Only then has it failed.
 
-The history of the page record keeps the spellings of the own site: ``discovered`` events with ``to``.
+The history of the page record keeps the spellings of the page's own site, as ``discovered`` events with
+``to``.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ from newsbot.items import Event, EventKind, Kind, PageRecord, Reason, Where
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_SPELLINGS = 3
-"""Of one site for one page that are kept."""
+"""Maximum number of spellings that are stored for one page."""
 MAX_SETTLED = 100_000
-"""Links of which is remembered that they give no new spelling."""
+"""Maximum number of links that are remembered because they give no new spelling."""
 _SAYS_NOTHING = (
     *(Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, Reason.LIMIT),
     *(Reason.REMOVED, Reason.DENIED, Reason.PRIVATE_ADDRESS),
 )
-"""Ends of visits that another spelling would not change."""
+"""Errors of visits that another spelling of the URL would not avoid."""
 
 
 class Spellings:
-    """Chooses among the spellings of one address."""
+    """Chooses among the spellings of a URL."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -51,14 +52,15 @@ class Spellings:
         """By the URL of a page, the domain of the site whose source it is; None for other pages."""
 
     def given_by_site(self, told: Mapping[str, Any], url: str) -> bool:
-        """Return True if the site of ``url``, a rule or a person gave it; ``told`` says where it was found.
+        """Return True if ``url`` comes from its own site, a rule or a person.
 
-        ``told`` is the data of an entry or a ``discovered`` event.
+        ``told`` is the data of an entry or a ``discovered`` event; it says where the URL was found.
         """
         referrer = told.get("referrer")
         if referrer is None:
             return told.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
         domain = self._context.rule_for(url).domain
+        # A site's feed may be on another host. Its links are links of the site.
         return domain in (self._context.rule_for(referrer).domain, self._source_of(referrer))
 
     def _source_of(self, referrer: str) -> str | None:
@@ -72,10 +74,11 @@ class Spellings:
         return self._read_for[referrer]
 
     def offer(self, entries: Sequence[Entry]) -> None:
-        """Take the spellings in which sites list pages of their own that are known already.
+        """Use the spellings with which sites link pages of their own that are known already.
 
-        ``entries`` stand for those links. A page that waits and was never fetched is fetched under this
-        spelling; a page that failed is queued again. Raises :class:`newsbot.errors.DataError`.
+        ``entries`` stand for links to known pages; links from other sites are ignored. A page that was never
+        fetched and waits in the queue will be fetched under this spelling. A page that failed is queued
+        again. Raises :class:`newsbot.errors.DataError`.
         """
         if len(self._settled) > MAX_SETTLED:
             self._settled.clear()
@@ -93,18 +96,19 @@ class Spellings:
         self._settled.update(_spelling(entry) for entry in asked.values())
 
     def _is_news(self, entry: Entry, page: PageRecord) -> bool:
-        """Return True for a spelling that is new for the site, if the page was not fetched well yet."""
+        """Return True if the spelling is new and the page was not fetched successfully yet."""
         given = {event.get("to") or page.url for event in self._given_by_site(page)}
         if given and entry.data["where"] == Where.SEED:
-            return False  # the other addresses of a home page have an order of their own
+            return False  # a home page has a fixed order of spellings (newsbot.crawl.completion)
         if entry.url in given or len(given) >= MAX_SPELLINGS:
             return False
         return not _is_had(page, entry) or (not given and self._gave_another_text(page, entry))
 
     def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
-        """Return True if the spelling of another site gave an article with another headline, or a copy.
+        """Return True if the spelling of another site led to a text that is not the linked article.
 
-        Some sites answer a wrong address with a page that looks like an article.
+        Some sites answer a wrong URL with a page that looks like an article. The result is then an article
+        with another headline, or a copy that was not stored.
         """
         if entry.kind is not Kind.ARTICLE or page.url == entry.url:
             return False
@@ -115,12 +119,16 @@ class Spellings:
         return headlines_agree(str(entry.data.get("title") or ""), kept.title) is False
 
     def _given_by_site(self, page: PageRecord) -> Iterator[Event]:
+        """Yield the ``discovered`` events of the page's own site, the latest first."""
         for event in reversed(page.history):
             if event.get("event") == EventKind.DISCOVERED and self.given_by_site(event, page.url):
                 yield event
 
     def _take(self, news: Sequence[tuple[Entry, PageRecord]]) -> None:
-        """Store the spellings, then queue them. A visit in progress reads the stored ones at its end."""
+        """Store the spellings, then queue them.
+
+        They are stored first because a visit in progress cannot be changed: it reads them when it ends.
+        """
         context = self._context
         context.storage.pages.save([_noted(page, entry, context.clock()) for entry, page in news])
         known = context.frontier.known([entry.fingerprint for entry, _ in news])
@@ -136,7 +144,7 @@ class Spellings:
         context.count("links/respelled", len(waiting) + len(failed))
 
     def following(self, visit: Visit) -> Entry | None:
-        """Return what to fetch next of a page that failed under this spelling; None: nothing more.
+        """Return the next spelling to fetch of a page that failed, or None if no spelling is left.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -148,7 +156,8 @@ class Spellings:
         named_source = strange and visit.kind.is_source
         if not (has_failed or named_source):
             return None
-        # What another site named as its source is what its own site says, under any spelling that it gives.
+        # Another site may have named the page as its source. Then the page is fetched as what its own site
+        # says, under any spelling of that site, even the one that was just fetched.
         tried = before if named_source else [*before, entry.url]
         page = self._context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         for event in () if page is None else self._given_by_site(page):
@@ -160,7 +169,7 @@ class Spellings:
             return None
         spellings = [canonicalize(entry.url, visit.rule.drop_query)]
         if visit.outcome.error in NO_TLS and visit.outcome.error != Reason.TIMEOUT:
-            # the scheme is at fault, not the rest of the address
+            # The host has no TLS, so the same spelling is tried with http. A timeout may have other causes.
             spellings.insert(0, re.sub("^https:", "http:", spellings[0]))
         untried = [url for url in spellings if url not in (*tried, entry.url)]
         if not untried:
@@ -169,9 +178,10 @@ class Spellings:
         return _respelled(entry, untried[0], tried, referrer=referrer, source=source)
 
     def target(self, visit: Visit) -> Entry | None:
-        """Return the page of another site to which a redirect led in a spelling that failed, or None.
+        """Return an entry for the page of another site to which a redirect led and failed, or None.
 
-        The entry has the canonical spelling. It is to be queued if the page is not known.
+        The redirect may have used a broken spelling, so the entry has the canonical one. The caller queues it
+        if the page is not known.
         """
         url = visit.outcome.redirected_to
         if url is None or visit.kind is not Kind.ARTICLE or not _has_failed(visit, from_elsewhere=True):
@@ -185,13 +195,13 @@ class Spellings:
 
 
 def _spelling(entry: Entry) -> bytes:
-    """Return a key for the address in this spelling and as this kind."""
+    """Return a key for this spelling of the URL together with the entry's kind."""
     text = f"{entry.kind} {entry.url}"
     return blake2b(text.encode("utf8", "replace"), key=entry.fingerprint, digest_size=16).digest()
 
 
 def _is_had(page: PageRecord, entry: Entry) -> bool:
-    """Return True for a page that was fetched and is what the link says."""
+    """Return True for a page that was fetched and is of the kind that the link says."""
     if page.state != "done" or page.failures or page.last_fetched is None:
         return False
     as_said = not entry.kind.is_source or (page.kind, page.source) == (entry.kind, entry.data["source"])
@@ -199,14 +209,17 @@ def _is_had(page: PageRecord, entry: Entry) -> bool:
 
 
 def _noted(page: PageRecord, entry: Entry, now: float) -> PageRecord:
-    """Return the record with the spelling of ``entry``."""
+    """Return the record with the spelling of ``entry`` added to its history."""
     (found,) = page_for(entry, now).history
     found["to"] = entry.url
     return respelled(replace(page, history=[found]), entry)
 
 
 def respelled(page: PageRecord, entry: Entry) -> PageRecord:
-    """Return the record of a page that is fetched next as ``entry`` says: the last answer was not its own."""
+    """Return the record of a page that is fetched next under the spelling of ``entry``.
+
+    Validators and hash are cleared, because the last response came from another URL.
+    """
     return replace(
         page,
         url=entry.url,
@@ -222,7 +235,11 @@ def respelled(page: PageRecord, entry: Entry) -> PageRecord:
 
 
 def _has_failed(visit: Visit, *, from_elsewhere: bool) -> bool:
-    """Return True if a visit gave nothing that another spelling of the address may give."""
+    """Return True if a visit failed and another spelling of the URL may succeed.
+
+    For a URL ``from_elsewhere`` (from another site, or a further spelling), a page that is not an article
+    counts as a failure too.
+    """
     outcome = visit.outcome
     if outcome.error in _SAYS_NOTHING or (outcome.error == Reason.REDIRECT_KNOWN and not from_elsewhere):
         return False

@@ -1,11 +1,13 @@
-"""Requests feeds and sitemaps at the usual addresses if a site names none that exists.
+"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site does not name any that exist.
 
-If a site names feeds but no sitemap, /sitemap.xml is requested once, because a feed shows only the newest
-articles. If neither the home page nor robots.txt names a feed or sitemap, or if those are dead, the usual
-places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the other. Delay,
-robots.txt and ``deny`` apply as for every page. The search ends with the first place that holds links, or
-when a section names a feed. The result is stored in a note, so that all workers together try a site without
-sources again only after :data:`ASK_AGAIN`.
+* If a site names feeds but no sitemap, ``/sitemap.xml`` is requested once, because a feed shows only the
+  newest articles.
+* If neither the home page nor robots.txt names a feed or sitemap, or if all of these are dead, the usual
+  places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the other.
+
+The search ends at the first place that has links, or when a section names a feed. Delays, robots.txt and the
+rule's ``deny`` apply as for every page. The result is stored in a note for all workers. A site without
+sources is therefore tried again only after :data:`ASK_AGAIN`.
 """
 
 from __future__ import annotations
@@ -28,13 +30,13 @@ from newsbot.urls import canonicalize
 logger = logging.getLogger(__name__)
 
 NOTE_KIND = "usual_places:"
-"""With a domain: the kind of the note that says what came of it."""
+"""Prefix of a note's kind, followed by the domain. The note holds the result."""
 ASK_AGAIN = 30 * 86400.0
-"""Seconds until a site without feed and sitemap is asked again."""
+"""Seconds until a site without feed and sitemap is tried again."""
 SITEMAP = "/sitemap.xml"
-"""Where most sites have their sitemap."""
+"""The path at which most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
-"""Seconds until a site is asked again that did not answer, or refused."""
+"""Seconds until a site that did not respond, or refused the request, is tried again."""
 _ABSENT = (
     Reason.ROBOTS,
     Reason.DENIED,
@@ -43,21 +45,26 @@ _ABSENT = (
     Reason.BAD_URL,
     Reason.NOTHING_THERE,
 )
+"""Errors that mean that there is no feed at this address, so that the next usual place is tried."""
 MAX_DEAD = 100_000
-"""Dead sources that are remembered."""
+"""Maximum number of dead sources that are remembered."""
 _SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
+"""Errors of visits that say nothing about the source."""
 
 
 class UsualPlaces:
-    """Requests the usual places of sites that name no source."""
+    """Requests the usual places of sites that name no source.
+
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
 
     def __init__(self, context: Context, judge: LinkJudge, links: Links, registry: SourceRegistry) -> None:
         self._context, self._judge, self._links, self._registry = context, judge, links, registry
 
     def guess(self, visit: Visit) -> None:
-        """After the visit of a home page: ask for the first usual place if the site names no source.
+        """After the visit of a home page: queue the first usual place if the site names no source.
 
-        Where it names feeds and no sitemap, /sitemap.xml alone is asked for.
+        If the site names feeds but no sitemap, only ``/sitemap.xml`` is queued.
         """
         domain = visit.rule.domain
         if domain in self._registry.with_sitemaps or not _is_home(visit) or visit.outcome.failed:
@@ -65,11 +72,10 @@ class UsualPlaces:
         self._begin(visit, visit.url)
 
     def judge_source(self, visit: Visit) -> None:
-        """After the visit of a feed or sitemap: treat a site whose sources are all dead as one without
-        sources.
+        """After the visit of a feed or sitemap: check whether the site still has a source that exists.
 
-        Many robots.txt files name a sitemap that never existed. For such a site, links on article pages are
-        followed and the usual places are requested.
+        Many robots.txt files name a sitemap that never existed. A site whose sources are all dead is treated
+        like a site without sources: links on article pages are followed, and the usual places are requested.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
         if (
@@ -95,12 +101,12 @@ class UsualPlaces:
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return
         if not others:
-            if visit.outcome.failed:  # one that is empty may have its first items tomorrow
+            if visit.outcome.failed:  # an empty feed exists, and may have its first items tomorrow
                 self._registry.with_sources.discard(domain)
             self._begin(visit, visit.data.get("referrer") or url)
 
     def _begin(self, visit: Visit, url: str) -> None:
-        """Ask for the first usual place on the host of ``url``, unless that was done lately."""
+        """Queue the first usual place on the host of ``url``, unless this was done recently."""
         domain = visit.rule.domain
         told = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
         until = told.get("until")
@@ -110,11 +116,14 @@ class UsualPlaces:
         if domain in self._registry.with_sources:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
-            self._remember(domain, ASK_AGAIN)
+            self._remember(domain, ASK_AGAIN)  # before the request, so that other workers do not try too
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
-        """After the visit of a usual place: True if nothing is there; it is then never due again."""
+        """After the visit of a usual place: record the result, and queue the next place if nothing was found.
+
+        Returns True if there is no source at this place. The place is then never due again.
+        """
         domain, outcome = visit.rule.domain, visit.outcome
         if not outcome.failed and not outcome.shown:
             outcome.error = Reason.NOTHING_THERE.value
@@ -128,6 +137,7 @@ class UsualPlaces:
             return False
         self._context.count("guessed/absent")
         visit.note(self._context.clock(), EventKind.GUESSED, absent=outcome.cause)
+        # The host did not respond or refused the request, so the other places are not tried today.
         if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
             self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
             return True
