@@ -1,4 +1,8 @@
-"""Refuses private addresses: the crawl contacts only hosts with public addresses."""
+"""Refuses hosts with private addresses, so that links on pages cannot make the crawl request our own network.
+
+This protects against server-side request forgery (SSRF). The check is made on the address to which a name
+resolves, because a public name may lead to a private address.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
 USUAL_PORTS = (None, 80, 443)
+"""The ports of public sites; None is the default port of the scheme."""
 LOCAL_NAMES = (
     *(".localhost", ".local", ".localdomain", ".internal", ".home.arpa"),
     *(".lan", ".home", ".corp", ".private", ".intranet"),  # RFC 6762, appendix G
@@ -33,6 +38,7 @@ _HOLD_IPV4 = tuple(
     # mapped, compatible (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052)
     for network in ("::ffff:0:0/96", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
+"""IPv6 networks whose addresses end with an IPv4 address."""
 
 
 def is_public(address: str) -> bool:
@@ -47,12 +53,13 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.is_site_local:
             return False
+        # A gateway would pass a packet for such an address on to the IPv4 address inside it.
         if ip.sixtofour is not None:
             ip = ip.sixtofour
         elif int(ip) >> 32 & 0xFFFFFFFF in _ISATAP or any(ip in network for network in _HOLD_IPV4):
             # The last 32 bits are the IPv4 address.
             ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast  # for Python, multicast addresses are global
 
 
 def is_local(host: str) -> bool:
@@ -81,7 +88,7 @@ class GuardedResolver(CachingThreadedResolver):
         """Make the resolver from the crawl's settings."""
         resolver = super().from_crawler(crawler, reactor)
         resolver.allow_private = crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE")
-        # A proxy often has a private address.
+        # A proxy often has a private address. Its name comes from our environment, not from a page.
         resolver.exempt = frozenset(urlsplit(proxy).hostname or "" for proxy in getproxies().values())
         return resolver
 

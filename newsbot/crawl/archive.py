@@ -1,7 +1,8 @@
-"""The raw archive of a crawl: requests and responses as WARC files in a folder (NEWSBOT_WARC_DIR).
+"""Writes requests and responses to WARC files (ISO 28500) in the folder NEWSBOT_WARC_DIR.
 
-A separate thread compresses and writes one exchange at a time. The page is acknowledged after that. If the
-folder cannot be written, this is logged once. The crawl continues without it and retries after :data:`REST`.
+A separate thread compresses and writes one exchange (a request and its response) at a time. A page is
+acknowledged after its exchange is written, so that a crash loses none. If the folder cannot be written, this
+is logged once. The crawl continues without the archive and tries again after :data:`REST`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 REST = 60.0
 """Seconds after a fault before the folder is tried again."""
 LEAST_SIZE = 10**6
+"""The smallest allowed size of a WARC file in bytes."""
 _DEFAULT_SIZE = 10**9
 
 
@@ -43,7 +45,7 @@ class Archive:
         self._next_try = 0.0
 
     async def keep(self, exchange: Exchange) -> None:
-        """Write an exchange. If it cannot be written, it is counted as lost."""
+        """Write an exchange. An exchange that cannot be written is counted as lost; nothing is raised."""
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return

@@ -24,6 +24,7 @@ from newsbot.urls import canonicalize, meant
 
 Mode = Literal["once", "continuous"]
 MAX_LIST_FILE = 50 * 2**20
+"""Maximum size in bytes of a file with URLs or feeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,10 @@ SCRAPYD_JOB = "_job"
 
 
 def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
-    """Return the checked arguments.
+    """Return the checked arguments of a crawl.
 
-    ``given`` holds strings from Scrapy; ages in ``since`` count from ``now``.
+    ``given`` maps names to the strings that Scrapy passes. An age in ``since`` or ``until`` counts back from
+    ``now``. Raises :class:`newsbot.errors.ArgumentError`.
     """
     values = given_values(given, HELP)
     urls = [
@@ -165,16 +167,18 @@ def lines_of(name: str, file: str | None) -> list[str]:
 
 
 def _some(name: str, file: str, found: list[str]) -> list[str]:
-    """Raise :class:`ArgumentError` if a file holds nothing, because the crawl would do nothing."""
+    """Return ``found``. Raises :class:`ArgumentError` if it is empty: the crawl would do nothing."""
     if not found:
         raise ArgumentError(f"{name}={file}: there is nothing in this file; write one a line")
     return found
 
 
 def _feeds(value: str | None) -> list[str]:
+    """Return the URLs of feeds: ``value`` is a list of them, or names a text file or an OPML file."""
     if not value:
         return []
     if "://" in value or not Path(value).expanduser().is_file():
+        # Otherwise a wrong file name would be taken for a domain, and the error would be about that.
         if _looks_like_a_file(value):
             _read("feeds", value)  # the file does not exist, so this raises the error that says so
         return words(value)
@@ -213,7 +217,7 @@ def _follow(value: str | None) -> tuple[Follow, ...] | None:
 def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
     if not value:
         return None
-    # fromisoformat accepts "20261120"; a bare number must not be read as an age in seconds.
+    # "20261120" is a date for fromisoformat. Read as a duration, it would be an age of 20 million seconds.
     readers: tuple[Callable[[str], datetime], ...] = (
         lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
         datetime.fromisoformat,

@@ -1,6 +1,7 @@
-"""Builds the parts of one crawl.
+"""Builds all parts of one crawl.
 
-Each of Scrapy's components takes the parts that it needs from :class:`Crawl`.
+Scrapy creates its components (scheduler, middlewares, pipelines, extensions) one by one and passes each the
+crawler. :meth:`Crawl.of` returns the same :class:`Crawl` for all of them, and each takes the parts it needs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from newsbot.rules import RuleSet
 from newsbot.sites.pauses import paused
 
 PAGE_VISITS = 1 / 7
-"""Default visits per page and day, on average, for pages that are planned by the optimum."""
+"""Default number of visits per page and day, on average, for pages with the recrawl policy ``optimum``."""
 
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 
@@ -119,14 +120,14 @@ class Crawl:
         self.hubs = Hubs(context)
         self.reachability = Reachability()
         self.refill: Refill | None = None
-        """Fills a frontier that keeps only what is due soon.
+        """Fills a frontier that keeps only entries that are due soon.
 
-        None for other frontiers and before :meth:`open`.
+        None for other frontiers, and before :meth:`open`.
         """
         self.peers: dict[str, Decision] = {}
-        """By canonical URL, decisions on articles with peers.
+        """By canonical URL, the decisions on articles that belong to the story of another article.
 
-        Their stories are joined after the article is stored.
+        The stories are merged after the article is stored.
         """
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
@@ -148,6 +149,7 @@ class Crawl:
         """Open the backends and read what other crawls stored. Raises :class:`newsbot.errors.DataError`."""
         self._open_backends()
         context = self.context
+        # Both compare the backends as earlier crawls left them, so they run before this crawl writes.
         notice_lost_index(context.storage, context.index, context.clock())
         notice_foreign_queue(context.bare_frontier, context.storage)
         self.sites.open()
@@ -168,6 +170,7 @@ class Crawl:
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
             )
+        # If the second or third backend cannot be opened, the ones before it are closed again.
         with ExitStack() as opened:
             if self._throwaway is not None:
                 opened.callback(self._throwaway.cleanup)
@@ -182,7 +185,7 @@ class Crawl:
             opened.pop_all()  # all backends are open, so none is closed here; close() does it
 
     def close(self) -> None:
-        """Close the backends. The data of a dry run are deleted."""
+        """Do the last writes, then close the backends. The data of a dry run are deleted."""
         for work in self.before_close:
             with suppress(DataError):  # the outage is logged already
                 work()
@@ -205,10 +208,12 @@ class Crawl:
     def frontier_knows_all(self) -> bool:
         """Return True if the frontier knows every fetched page.
 
-        This is so if one file holds frontier and storage, or if the refill has covered the crawl's start.
+        This is the case if one file holds frontier and storage, or if the refill has queued all pages that
+        were due at the start of the crawl.
         """
         if self.refill is not None:
             return self.refill.covers(self.started)
+        # With MongoDB and a local frontier, other workers fetch pages that this frontier does not know.
         return not self._settings.get("MONGO_URI")
 
     def write_sites(self) -> None:

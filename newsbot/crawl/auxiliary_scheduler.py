@@ -1,9 +1,9 @@
-"""The scheduler of spiders that run beside the news crawl (``search``, ``monitor``) and plan no visits.
+"""The scheduler of the spiders ``search`` and ``monitor``, which may run at the same time as a news crawl.
 
-These spiders have no leases and change no due time. Their requests wait in this process only, each URL once.
-They share the clock of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`). A host
-gets one request at a time. After each request one turn is left to the news crawl, so that neither blocks the
-other.
+These spiders lease nothing and change no due time. Their requests wait in this process only, each URL once.
+They share the turns of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that
+the delay of a host holds for all programs together. A host gets one request at a time. After each request,
+one turn is left to the news crawl, so that neither program blocks the other.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class _Host:
     site: str
     waiting: deque[Request] = field(default_factory=deque)
     turn: float | None = None
-    """When the turn that was taken comes. None if no turn is taken."""
+    """The time of the turn that was taken (POSIX seconds); None if no turn is taken."""
     not_before: float = 0.0
-    """When the next turn may be taken. One turn before it is left to the news crawl."""
+    """The earliest time for taking the next turn (POSIX seconds). One turn before it is left to the crawl."""
 
 
 class SideSpider(Spider):
@@ -88,6 +88,7 @@ class SideScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         """Open the backends. Raises ``CloseSpider`` if they cannot be opened."""
+        # The slot is private in Scrapy, but only it knows the requests in flight and can wake the engine.
         slot: Any = getattr(self.crawler.engine, "_slot", None)
         if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
             raise RuntimeError("this Scrapy is another than requirements.txt names: its engine slot differs")
@@ -131,7 +132,7 @@ class SideScheduler(BaseScheduler):
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         hops = request.meta.get("redirect_urls") or ()
-        # A retry, or a redirect to the same page, has a known key and must pass all the same.
+        # A retry, or a redirect to another spelling of the same URL, has a known key and must pass.
         again = request.meta.get(ASIDE_KEY, 0) > 0 or key in {
             fingerprint(canonicalize(hop, rule.drop_query)) for hop in hops[-1:]
         }
@@ -171,7 +172,7 @@ class SideScheduler(BaseScheduler):
                 host.turn = None
                 # Two delays: the turn in between is left to the news crawl.
                 host.not_before = now + 2 * self._politeness.delay_of(name)
-                # moved to the end, so that the other hosts come first next time
+                # Moved to the end of the dict, so that the other hosts come first next time.
                 self._hosts[name] = self._hosts.pop(name)
                 self._waiting -= 1
                 request = host.waiting.popleft()
@@ -184,7 +185,11 @@ class SideScheduler(BaseScheduler):
         return None
 
     def _turn(self, name: str, host: _Host, now: float) -> float:
-        """Return when the host may get a request. Takes a turn if one may be taken now."""
+        """Return the time (POSIX seconds) at which the host may get a request.
+
+        Takes a turn if none is taken yet and one may be taken now. If the host rests for longer than
+        NEWSBOT_PATIENCE, its requests are dropped.
+        """
         if host.turn is not None:
             return host.turn
         if host.not_before > now:

@@ -1,10 +1,10 @@
 """Guards the backends while they are unavailable (server down, slow, full, read-only; file locked).
 
 Every call to the frontier, the index and each repository of the storage goes through :class:`Guarded`. A
-place is one server or one file. The first fault of a place begins an outage, which is logged once. Until the
-next try is due, every further call to that place fails at once and nothing is sent. Then one call goes
-through. If it fails too, the pause doubles. So there is at most one attempt in each pause, and the reactor is
-blocked for at most that one attempt.
+*place* is one server or one file. The first fault of a place begins an outage, which is logged once. Until
+the next try is due, every further call to that place fails at once and nothing is sent. Then one call goes
+through. If it fails too, the pause doubles. (This is the pattern "circuit breaker".) Each pause has at most
+one attempt, so a server that does not respond blocks the reactor only for the time-out of that attempt.
 
 An outage ends, and this is logged, when one of these succeeds:
 
@@ -12,12 +12,11 @@ An outage ends, and this is logged, when one of these succeeds:
 * the preparation of a return (:attr:`Outage.on_return`), which writes
 * any call after :data:`CALM` seconds without a fault
 
-A single successful read is not enough, because a full server still answers reads. A call may wait in a
-thread: it may begin before the end of the outage and fail after it. Such a call begins no new outage and is
-repeated.
+A single successful read is not enough, because a full server still answers reads. A call in a thread may
+begin before the end of an outage and fail after it. Such a call does not begin a new outage; it is repeated.
 
-A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is not an outage. The caller waits for
-it.
+A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is not an outage. The caller waits
+until the record is free.
 """
 
 from __future__ import annotations
@@ -39,8 +38,9 @@ from newsbot.storage.base import REPOSITORIES, Storage
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
+"""Seconds before the second try. The try is at a random moment in the second half of the pause."""
 LONGEST_PAUSE = 30.0
-"""Pauses before the next try, in seconds. The try is at a random moment in the second half of the pause."""
+"""Maximum of the doubled pauses, in seconds."""
 CALM = 5.0
 """Seconds without a fault after which any successful call ends the outage."""
 BUSY_PAUSE = 1.0
@@ -125,7 +125,10 @@ class Outage:
         self._next_try = self.clock()
 
     def ask(self, place: str) -> None:
-        """Raise :class:`DataUnavailable` if the crawl is over, or if ``place`` is down and no try is due."""
+        """Check whether ``place`` may be called now.
+
+        Raises :class:`DataUnavailable` if the crawl is over, or if the place has an outage and no try is due.
+        """
         if self.over:
             raise DataUnavailable("the crawl is over, its data are closed")
         fault = self._faults.get(place)
@@ -137,7 +140,8 @@ class Outage:
     ) -> _Answer:
         """Call ``work`` until the backends answer, and return its result. ``work`` must be idempotent.
 
-        Raises the fault if the crawl ends meanwhile, or if waiting cannot help.
+        Raises the :class:`DataError` of the last call if the crawl ends in the meantime, or if waiting cannot
+        help.
         """
 
         async def at_once() -> _Answer:
@@ -283,7 +287,8 @@ class Guarded:
             raise  # the place works; only this record cannot be had
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            # a call beside this one has recorded the fault: one attempt, one pause
+            # If another call has recorded a fault since this one began, both belong to the same attempt, and
+            # the pause must not double twice.
             told = outage.noted != noted
             if not told and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
@@ -291,6 +296,7 @@ class Guarded:
         outage.succeeded(self._place, call, sure=prepared)
 
     def _stream(self, name: str, records: Iterator[Any]) -> Iterator[Any]:
+        """Yield ``records``, each behind the guard: an iterator calls the server again with each batch."""
         end = object()
         while (record := self._call(name, next, records, end)) is not end:
             yield record

@@ -1,8 +1,8 @@
-"""The browser of a worker. It renders pages whose text is written by scripts.
+"""Renders pages whose text is written by scripts, in a headless Chromium controlled by Playwright.
 
 The browser itself has no network access. It gets the page as the crawl downloaded it. Each request of the
-page's scripts is passed to a function that downloads it as the crawl does. Each page has a browser context of
-its own, which is closed with the page.
+page's scripts is passed to a function that downloads it with the crawl's politeness and address guard. Each
+page has a browser context of its own, which is closed with the page.
 """
 
 from __future__ import annotations
@@ -33,13 +33,17 @@ MAX_MARKUP = 5_000_000
 QUIET = 500
 """Milliseconds without a request after which a page counts as complete."""
 START_SECONDS = 60.0
+"""Seconds to wait for the start of the browser."""
 READ_SECONDS = 10.0
 """Seconds to wait for the markup of a page. It never comes if a script does not end."""
 CLOSE_SECONDS = 10.0
+"""Seconds to wait for the end of a page or of the browser."""
 
 MISSING = "pages cannot be rendered: pip install -r requirements-render.txt"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Playwright intercepts HTTP requests only. A proxy and a resolver that reach nothing stop everything else,
+# such as WebSockets, prefetched names and WebRTC.
 _NO_NETWORK = (
     "--proxy-server=http://none.invalid:9",
     "--proxy-bypass-list=<-loopback>",
@@ -53,6 +57,7 @@ _SWITCHES = (
     "--disable-dev-shm-usage",
 )
 _FETCHED = ("script", "xhr", "fetch")
+"""Types of requests that are downloaded. Images, fonts and media add no text."""
 _OWN_HEADERS = ("cookie", "host", "user-agent", "referer", "accept-encoding", "content-length", "connection")
 _NOT_PASSED_ON = ("content-encoding", "content-length", "transfer-encoding", "connection", "set-cookie")
 
@@ -75,7 +80,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a :class:`Part`."""
+    """The response to a :class:`Part`."""
 
     status: int
     headers: dict[str, str]
@@ -87,11 +92,11 @@ Ask = Callable[[Part], Awaitable[Answer | None]]
 
 
 class BrowserError(Exception):
-    """A page could not be rendered: it crashed the browser twice, or its scripts do not end."""
+    """A page could not be rendered: it crashed the browser twice, or one of its scripts does not end."""
 
 
 class NoBrowserError(BrowserError):
-    """The browser does not start. The page is not the reason."""
+    """The browser does not start. This is not a fault of the page."""
 
 
 def find_browser(path: str) -> str:
@@ -115,7 +120,7 @@ def find_browser(path: str) -> str:
 
 
 class Renderer:
-    """One browser. It is started when the first page needs it."""
+    """Renders pages in one browser at a time. The browser is started when the first page needs it."""
 
     def __init__(self, path: str, user_agent: str, seconds: float) -> None:
         """``path`` as in :func:`find_browser`; ``seconds`` is the time limit for each page."""
@@ -149,7 +154,9 @@ class Renderer:
             await self._running.close()
 
     async def _take(self) -> _Running:
+        """Return a usable browser and count one more open page in it. Starts a new one if needed."""
         async with self._starting:
+            # A browser that is no longer usable may still have open pages. The last one closes it.
             if self._running is None or not self._running.usable:
                 if self._running is not None and not self._running.open:
                     await self._running.close()
@@ -208,7 +215,9 @@ class Renderer:
                 await _quiet(page, traffic)
         except TimeoutError:
             in_time = False
-        except running.error:  # a script that navigates away interrupts the loading; the page stays open
+        # A script that navigates away interrupts the loading. The navigation is refused and the page stays
+        # open, so its markup can be read.
+        except running.error:
             if page.is_closed() or crashed.is_set() or not running.browser.is_connected():
                 raise
         finally:
@@ -248,7 +257,7 @@ class _Running:
             return
         self._closed = True
         for end in (self.browser.close, self._driver.stop):
-            with suppress(Exception):  # it may have crashed, and nothing of it is needed any more
+            with suppress(Exception):  # it may have crashed, and its results are not needed any more
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await end()
 

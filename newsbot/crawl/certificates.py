@@ -26,9 +26,9 @@ class HttpsHandler(HTTP11DownloadHandler):
 class ByRule(BrowserLikePolicyForHTTPS):
     """Verifies the certificates of all hosts except those for which ``ignores(host)`` is True.
 
-    ``verifying`` is Scrapy's own policy. It reads the certificate authorities of the system for each
-    connection, which takes 20 ms or more. The result does not depend on the host (Twisted 26.4), so all
-    connections share that of the first one.
+    ``verifying`` is Scrapy's own policy. For each connection it reads the certificate authorities of the
+    system again, which takes 20 ms or more. Twisted 26.4 stores them in an object that does not depend on the
+    host, so the object of the first connection is used for all.
     """
 
     def __init__(self, verifying: Any, ignores: Callable[[str], bool]) -> None:

@@ -1,7 +1,7 @@
 """Warns at the start of a crawl if the backends do not belong together.
 
-Queue, storage and near-duplicate index may be three servers. Without a warning, people would notice an
-emptied or replaced server only weeks later, by missing data.
+Queue, storage and near-duplicate index may be on three servers. If one of them is emptied or replaced, the
+crawl still runs. Without a warning, people would notice missing data only weeks later.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
-    """Log a warning if the index lacks most of the recently stored texts. Copies of them would not be found.
+    """Log a warning if the near-duplicate index lacks most of the recently stored texts.
 
-    ``now`` is in POSIX seconds. Raises :class:`newsbot.errors.DataError`.
+    Near copies of these texts would not be recognised. ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`.
     """
     texts = index.count()
     lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep)))
@@ -38,9 +39,10 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
 
 
 def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
-    """Log a warning if the queue belongs to another storage. Its pages would be missing in this one.
+    """Log a warning if the queue belongs to another storage.
 
-    An empty queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
+    URLs that this queue knows as fetched would never be stored here. An empty queue is assigned to this
+    storage. Raises :class:`newsbot.errors.DataError`.
     """
     if not isinstance(frontier, LeanFrontier):
         return

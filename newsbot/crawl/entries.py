@@ -14,6 +14,7 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
+"""Characters of a link's text that are stored."""
 AGAIN_PRIORITY = 30.0
 """Priority of pages that were fetched before. It is lower than that of new articles."""
 
@@ -34,9 +35,11 @@ def entry_for(
     now: float,
     force: bool = False,
 ) -> Entry:
-    """Return the frontier entry for ``link``; ``now`` is in POSIX seconds.
+    """Return the frontier entry for a judged link.
 
-    Raises ``ValueError`` if the URL cannot be fetched.
+    ``depth``: clicks from a seed to the link. ``referrer``: the URL of the page that has the link. ``now``:
+    POSIX seconds. ``force``: a person requested the URL. Raises ``ValueError`` if the URL is not a valid
+    http(s) URL.
     """
     data: EntryData = {
         "source": rule.domain,
@@ -77,6 +80,7 @@ def without_user(url: str) -> str:
 
 def entry_again(page: PageRecord) -> Entry:
     """Return the entry that queues a stored page again, at its due time."""
+    # The record has no field for where the page was found; the first such event says it.
     events = (event for event in page.history if event.get("event") == EventKind.DISCOVERED)
     found: Details = next(events, Details())
     data: EntryData = {
@@ -106,6 +110,7 @@ def entry_again(page: PageRecord) -> Entry:
 
 
 def _priority_again(page: PageRecord, where: str) -> float:
+    """Return the priority of a known page. Files of a sitemap index that never changed come last."""
     if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
     return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
@@ -148,5 +153,5 @@ class Batch:
     entries: dict[bytes, Entry] = field(default_factory=dict)
     pages: list[PageRecord] = field(default_factory=list)
     held: dict[bytes, Entry] = field(default_factory=dict)
-    """Articles of doubtful shape. They wait until another page of the shape has been read."""
+    """Links of doubtful URL shape. They are queued when a page of the same shape was an article."""
     rejected: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,7 @@
-"""Tokens for the reasons why a page was not read or an article not stored, and exceptions that carry them."""
+"""Maps the exceptions of downloads to tokens, and defines exceptions that carry a token.
+
+A token is the short, stable reason why a page was not read or an article was not stored.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ def cause_of(error: BaseException) -> str:
     text = f"{type(error).__name__} {error}"
     if isinstance(error, IgnoreRequest):
         return (Reason.REDIRECTS if "redirection" in text else Reason.IGNORED).value
-    # Other libraries' exceptions are known by their names or texts only.
+    # OpenSSL, Twisted and Scrapy wrap each other's exceptions, so only name and text identify these.
     for part, cause in _BY_NAME:
         if part in text:
             return str(cause)

@@ -1,7 +1,7 @@
 """Stores the WebSub hubs that feeds and sections name, so that ``scrapy serve`` can subscribe to them.
 
 Each page has one note of the kind ``hub``: ``{"topic": …, "hubs": […]}``. The note is deleted if the page
-names no hub any more.
+names no hub any more. WebSub is a W3C recommendation: a hub notifies its subscribers when a page changes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class Hubs:
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
         """Store the hubs of a page: those of its Link headers, then ``hubs`` from the document.
 
-        ``self_url`` is the topic that the document names.
-
-        Raises :class:`newsbot.errors.DataError`.
+        ``self_url`` is the topic that the document names. Raises :class:`newsbot.errors.DataError`.
         """
         headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         found = topic_and_hubs(headers, response.url, hubs, self_url)

@@ -1,8 +1,10 @@
 """Returns free memory to the system.
 
-Parsers, compressors and sockets allocate buffers of all sizes in several threads. glibc keeps the free pieces
-between the used ones. A process that runs for weeks holds tens of megabytes of them. pymongo also records
-where a client was made; for this Python keeps the source of each module in the call stack, 1.5 MB.
+Parsers, compressors and sockets allocate buffers of all sizes in several threads. glibc does not return the
+free pieces between the used ones. In a process that runs for weeks these are tens of megabytes.
+
+Python also caches source lines. pymongo records where a client was created, and for this Python loads the
+source of each module in the call stack, 1.5 MB in all.
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ def trim() -> bool:
 
 
 def keep_free(size: int) -> bool:
-    """Let glibc keep ``size`` free bytes at the end of each heap. Return False if the C library is not glibc.
+    """Let glibc keep ``size`` free bytes at the end of each heap (mallopt(3)).
 
-    Without it, a search for a phrase maps and clears 19 MB again for arrays that live for milliseconds. That
-    takes a quarter of its time. Blocks of more than an eighth of ``size`` still come from the system
-    (mallopt(3)).
+    By default, a search for a phrase requests 19 MB from the system for arrays that live for milliseconds,
+    and returns them, again and again. This takes a quarter of its time. Blocks of more than an eighth of
+    ``size`` still come directly from the system. Returns False if the C library is not glibc.
     """
     try:
         call = ctypes.CDLL(None).mallopt

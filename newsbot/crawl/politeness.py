@@ -1,4 +1,4 @@
-"""The pace of each host: delays from rules and robots.txt, and pauses that hold for all workers."""
+"""Sets the pace of each host: delays from rules and robots.txt, and pauses that hold for all workers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Politeness:
         """
         for host in self._introduced:
             delay, rule = self.delay_of(host), self._context.rule_for(f"http://{host}/")
-            concurrency = 1 if delay > rule.delay else rule.concurrency
+            concurrency = 1 if delay > rule.delay else rule.concurrency  # as in set_pace
             self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
             # The time of the last request is lost with the frontier.
             self._context.frontier.back_off(host, delay)
@@ -73,7 +73,8 @@ class Politeness:
     def set_pace(self, host: str, rule: Rule, crawl_delay: float) -> None:
         """Write a host's delay to the frontier: the rule's, or ``crawl_delay`` (seconds) if that is longer.
 
-        With ``crawl_delay`` the host gets one request at a time. Raises :class:`newsbot.errors.DataError`.
+        If ``crawl_delay`` is longer, the host gets one request at a time. Raises
+        :class:`newsbot.errors.DataError`.
         """
         delay, concurrency = rule.delay, rule.concurrency
         if len(self.crawl_delays) >= MAX_HOSTS:
@@ -94,8 +95,9 @@ class Politeness:
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Take the host's next turn and return the seconds until it comes.
 
-        The turn is written to the frontier before it is used. If the frontier is unavailable, the host's
-        delay is returned. ``missed`` as in :meth:`newsbot.frontier.base.Frontier.take_turn`.
+        The turn is written to the frontier before it is used, so that no other worker uses it too. If the
+        frontier is unavailable, the host's delay is returned. ``missed`` as in
+        :meth:`newsbot.frontier.base.Frontier.take_turn`.
         """
         delay = self.delay_of(host)
         if delay <= 0:

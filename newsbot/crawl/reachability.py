@@ -1,7 +1,8 @@
-"""Detects that this machine has no network. The crawl then ends within seconds and no site is blamed.
+"""Detects that this machine has no network, so that the failures are not attributed to the sites.
 
-Until a first host has answered, failed visits are not completed. If several sites were tried, none answered
-and nothing else can be tried, the crawl ends and the leases are given back. No page is postponed.
+Failed visits are not completed before a first host has answered. If several sites were tried, none answered
+and nothing else can be tried, the crawl ends within seconds. The leases are returned, and no page is
+postponed.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ class Recovery:
         self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
         self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
         self._emptied = False
+        """True if the frontier's server has lost its data, and sources are not queued again yet."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
         context.outage.on_return[place_of(context.bare_frontier)] = self._resume
@@ -67,6 +68,7 @@ class Recovery:
     def _resume(self) -> None:
         """Resume the leases. The outage calls this before any other call to the frontier."""
         held = list(self._leases())
+        # The guarded frontier would ask the outage again, which calls this method.
         resumed = self._context.bare_frontier.resume(self._owner, held, self._ttl)
         if resumed.emptied:
             self._emptied = True
@@ -87,7 +89,7 @@ class Recovery:
         self._politeness.tell_rests()
         while self._unqueued:
             queue_request(self._links, self._unqueued[0])
-            # Removed only after the write has succeeded.
+            # Removed only after the write has succeeded, because the call above may raise.
             del self._unqueued[0]
         while self._unusable:
             self._context.frontier.nack(self._unusable[0], delay=0.0, aside=True)
@@ -99,7 +101,7 @@ class Recovery:
             self._refill.restart()
         self._politeness.introduce_again()
         for found in seeds(self._context, self._scope):
-            self._links.queue(replace(found, force=False))  # what was fetched already is not fetched again
+            self._links.queue(replace(found, force=False))  # pages that were fetched are not fetched again
 
 
 def queue_request(links: Links, request: Request) -> bool:

@@ -1,6 +1,7 @@
-"""The recrawl policy of each page.
+"""Chooses the recrawl policy of each page.
 
-Sources share a budget of polls. Other pages share a number of visits, or are fetched again at fixed ages.
+All sources share a budget of polls. The other pages of a site share a number of visits (policy ``optimum``),
+or are fetched again at fixed ages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NOTE = ("polling", "budget")
 
 
 class PollBudget:
-    """The threshold of the square-root index. It is adjusted until all sources together use the poll budget.
+    """Adjusts the threshold of the square-root index until all sources together use the poll budget.
 
     The polls of all workers are counted in the source records. Two workers that adjust the threshold at the
     same time therefore get the same result, and no lock is needed.
@@ -64,6 +65,7 @@ class PollBudget:
         # The controller's state is in a note, so that all workers continue from the same one.
         changed = _rescale(controller, kept, alive)
         hours = (now - _number(kept, "at", now)) / 3600.0
+        # Negative hours: the note is from the future, so the clock was set back since.
         due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
         if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
@@ -86,12 +88,13 @@ class PollBudget:
 def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
     """Adapt the threshold at once to a changed number of sources or budget. Return True if one has changed.
 
-    The controller is slow on purpose. Alone it would need days to forget the old threshold.
+    The controller is slow on purpose. It would need days to reach the new threshold alone.
     """
     before, budget = _number(kept, "sources"), _number(kept, "budget")
     if not (before and budget) or (before, budget) == (alive, controller.budget):
         return False
-    # ratio of the mean pauses between two polls of a source
+    # The mean pause between two polls of a source changes by this ratio. The pause grows with the square root
+    # of the threshold, so the threshold changes by the ratio's square.
     rest = (alive / controller.budget) / (before / budget)
     controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
     controller.spent *= controller.budget / budget
@@ -110,10 +113,10 @@ ANEW_AFTER = 3600.0
 
 
 class PagePrices:
-    """The optimum policies of one worker by site and kind of page.
+    """Computes the ``optimum`` policy of each site and kind of page.
 
-    All workers get about the same result, since they read the same records. ``visits_a_day`` is the average
-    number of visits per page.
+    Workers need not agree on the result: they read the same records, so the results hardly differ.
+    ``visits_a_day`` is the average number of visits per page.
     """
 
     def __init__(self, visits_a_day: float, clock: Clock) -> None:
@@ -149,8 +152,9 @@ class RecrawlPolicies:
         self._context, self.budget, self._prices = context, budget, prices
 
     def of(self, visit: Visit) -> Policy:
-        """Return the policy for the visited page. Polled sources get theirs from :class:`SourceState`.
+        """Return the policy for the visited page.
 
+        Sources that are polled get their policy from :class:`newsbot.crawl.source_state.SourceState` instead.
         Raises :class:`newsbot.errors.DataError`.
         """
         if visit.kind.is_source:

@@ -1,11 +1,12 @@
 """Loads pages that are due soon from the storage into a frontier that keeps only those.
 
-The order of writes makes this safe. A page's record is written with its next due time before its lease is
-acknowledged. A page that is due later than the frontier's horizon was not due when the storage was last read.
-So each page is in the frontier or in the next read of the storage.
+The frontier in Redis drops an entry whose next visit is later than its horizon (``keep_within``). This module
+reads such pages from the storage when they come within the horizon. The order of writes ensures that no page
+is missed: a page's record is written with its next due time before its lease is acknowledged. A page that the
+frontier drops is due after the end of the last read, so the next read finds it.
 
 A frontier that was never filled (it is new, or its server has lost its data) gets everything: pending pages,
-due pages, and which URLs are known.
+due pages, and the fingerprints of known URLs.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ RIGHT_SECONDS = 60.0
 ASK_AGAIN = 1.0
 """Seconds after which a worker checks again whether the refilling worker has finished or stopped."""
 PENDING = ("pending", "leased")
+"""States of page records that have no finished visit."""
 WRONG_CLOCK = 5.0
 """Seconds by which a worker's clock may differ from the frontier's before a warning is logged."""
 
@@ -63,16 +65,16 @@ class Refill:
         return self._done_until is not None and self._done_until >= moment
 
     def step(self) -> None:
-        """Queue up to :data:`SLICE` due pages, if this worker has the right.
+        """Queue up to :data:`SLICE` due pages, if this worker holds the refill lock.
 
-        Raises :class:`DataError` kinds.
+        Raises :class:`newsbot.errors.DataError`.
         """
         if self._pages is None and self._clock() < self._next:
             return
         try:
             self._step()
         except BaseException:
-            self._pages = None  # a generator ends after an error, so read again
+            self._pages = None  # a generator that raised is finished, so the next step reads again
             raise
 
     def _step(self) -> None:
@@ -81,7 +83,7 @@ class Refill:
         self._check_clock(asked, turn.now)
         self._done_until = turn.until
         if self._pages is not None and self.covers(self._until):
-            self._pages = None  # this took so long that another worker has done it
+            self._pages = None  # the lock had expired, and another worker has read the same pages
         if not turn.yours:
             self._pages = None
             self._next = self._clock() + ASK_AGAIN
@@ -95,7 +97,11 @@ class Refill:
             self._finish()
 
     def _check_clock(self, asked: float, now: float) -> None:
-        """Log once if this worker's clock is wrong. The worker decides by its own clock what is due."""
+        """Log once if this worker's clock differs from the server's.
+
+        The worker plans visits by its own clock. ``asked`` is the worker's time before the call, ``now`` is
+        the server's time during the call.
+        """
         if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
             return
         self._clock_told = True
@@ -106,6 +112,7 @@ class Refill:
         )
 
     def _ask(self, now: float, so_far: float | None) -> None:
+        """Begin to read the pages that are due after ``so_far``; None: all pages of the storage."""
         self._until = now + self._frontier.keep_within
         self._anew = so_far is None
         self._queued = 0
@@ -117,6 +124,7 @@ class Refill:
     def _finish(self) -> None:
         self._pages = None
         self._done_until = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until).until
+        # Well before the horizon is reached, so that there is time if a refill is interrupted.
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
             logger.warning("queue filled from the storage pages=%d; it was empty", self._queued)
@@ -128,7 +136,7 @@ class Refill:
         for page in pages:
             kept = stands.get(page.fingerprint)
             if kept is not None and (kept.state != "done" or kept.next_due is not None):
-                continue  # the frontier has queued it, set it aside, or plans it itself
+                continue  # the frontier has queued it, set it aside, or knows its due time
             if self._is_wanted(page):
                 again.append(entry_again(page))
             else:

@@ -1,4 +1,4 @@
-"""Pages and sites that people have removed. The crawl must not collect them again."""
+"""Keeps the crawl from collecting pages and sites again that people have removed (``scrapy remove``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from newsbot.sites.removals import LateArrivals, RemovalNotes
 
 
 class Removals:
-    """The notes of ``scrapy remove``, and the articles that this worker stored since it last read them."""
+    """Knows the removed pages and sites, and the articles stored since the notes were last read.
+
+    A page may be removed by another program while this worker stores its article. Such articles are deleted
+    at the next heartbeat.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -28,7 +32,7 @@ class Removals:
         return self._tombstones.covers_site(domain)
 
     def stored(self, article: Article) -> None:
-        """Remember an article whose content or address was stored."""
+        """Remember an article that was stored, or moved to another address, for :meth:`take_out`."""
         self._latecomers.stored(article)
 
     def take_out(self) -> None:

@@ -1,12 +1,13 @@
-"""Scrapy's scheduler on top of the frontier.
+"""Scrapy's scheduler on top of the frontier, for the news crawl.
 
-Each request that leaves the scheduler carries a lease. Scrapy has no signal for "this request and everything
-that it yielded is done". But the engine's slot removes each request from ``inprogress`` exactly once, as the
-last step after success, drop, error, redirect and ignore. The scheduler hooks into that removal. The slot is
-private, so :meth:`FrontierScheduler.open` checks that it has the expected attributes.
+Each request that leaves the scheduler carries a lease. The visit is completed when the request and everything
+that it yielded are done. Scrapy has no signal for this. But the engine's slot removes each request from
+``inprogress`` exactly once, as the last step after success, drop, error, redirect and ignore. The scheduler
+hooks into that removal. The slot is private, so :meth:`FrontierScheduler.open` checks that it has the
+expected attributes.
 
-After ``next_request()`` returned None, Scrapy asks again only every 5 s. So the scheduler wakes Scrapy when
-the frontier has something. Other programs add to the frontier too, so Scrapy is woken at least every
+If ``next_request()`` returns None, Scrapy calls it again only after 5 s. The scheduler therefore wakes Scrapy
+when the next entry can be leased. Other programs add to the frontier too, so Scrapy is woken at least every
 :data:`LOOK_AGAIN` seconds.
 
 Nothing is leased while the backends are unavailable; see :mod:`newsbot.crawl.availability`.
@@ -50,20 +51,26 @@ from newsbot.urls import host_key
 logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
+"""Maximum number of seconds between two calls of Scrapy while nothing can be leased."""
 REFILL_EVERY = 0.1
+"""Seconds between two steps of the refill."""
 EXPLAIN_EVERY = 2.0
+"""Seconds between two updates of the stat :data:`WAITS_FOR`."""
 WAITS_FOR = "newsbot/queue/waits_for"
 """The stat that says what an idle crawl waits for."""
 SLICE = 0.03
 """Seconds for which visits are completed without a break."""
 GO_ON = 0.002
-"""Seconds until visits are completed further. Other tasks use the event loop meanwhile."""
+"""Length of the break in seconds. Other tasks use the event loop in the meantime."""
 TAKEN = 0.02
 """Seconds until the next try if an entry was due but could not be leased: another worker was faster, or a
 suspect entry waits for another one. Each failed try doubles it, up to MAX_TAKEN, because a try costs work."""
 MAX_TAKEN = 0.5
 MOST_LEFT = 100
-"""Leases in one call if entries are left unfetched. It keeps the call below some tenths of a second."""
+"""Maximum number of rounds in one call if leased entries turn out not to be worth a fetch.
+
+It keeps the call below some tenths of a second.
+"""
 
 
 def is_about_us(record: logging.LogRecord) -> bool:
@@ -80,7 +87,7 @@ class _Decision(Enum):
 
 
 class FrontierScheduler(BaseScheduler):
-    """Leases entries from the frontier and completes their visits. See the module's docstring."""
+    """Leases entries from the frontier, makes requests of them, and completes their visits."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -96,7 +103,7 @@ class FrontierScheduler(BaseScheduler):
         self._undecided: deque[Lease] = deque()
         """Leases without a decision. They stay here if a backend becomes unavailable in between."""
         self._asked = 0.0
-        """When the undecided leases were asked for. None of their turns is earlier."""
+        """When the frontier's ``lease`` was last called. The turns of its leases are not earlier."""
         self._ready: deque[Request] = deque()
         """Requests with a lease that can be sent: from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
@@ -129,6 +136,7 @@ class FrontierScheduler(BaseScheduler):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
         try:
             self._crawl.open()
+            # Workers of this machine that were killed: their leases need not wait for the deadline.
             for owner in dead_owners(self._context.frontier.owners()):
                 handed_back = self._context.frontier.release(owner, lost=True)
                 logger.info("took back from a dead worker leases=%d owner=%s", handed_back, owner)
@@ -177,6 +185,8 @@ class FrontierScheduler(BaseScheduler):
         self.slot: Any = slot
         remove_request = slot.remove_request
 
+        # First the visit is added to the completion queue, then the request leaves ``inprogress``. While the
+        # spider closes, the removal of the last request makes Scrapy close the scheduler at once.
         def remove_and_settle(request: Request) -> None:
             try:
                 self._finished(request)
@@ -186,7 +196,7 @@ class FrontierScheduler(BaseScheduler):
         slot.remove_request = remove_and_settle
 
     def close(self, reason: str) -> None:
-        """Complete the visits that can be completed, give back all leases, close the backends."""
+        """Complete the visits that can be completed, release all leases, and close the backends."""
         self._context.stats.set_value(WAITS_FOR, "")
         for call in (self._heartbeat, self._refilling, self._explaining):
             if call is not None and call.running:
@@ -218,7 +228,10 @@ class FrontierScheduler(BaseScheduler):
 
     # --- Scrapy's scheduler interface
     def has_pending_requests(self) -> bool:
-        """Return True while this crawl has work, for this worker or another one."""
+        """Return True while the crawl has work, for this worker or another one.
+
+        Scrapy closes the spider if this is False and no request is in progress.
+        """
         if self._ready or self._hops or self.completed or self.recovery:
             return True
         if self._scope.arguments.mode == "continuous":
@@ -231,13 +244,13 @@ class FrontierScheduler(BaseScheduler):
             outlook = self._outlook()
         except DataError:
             return True
-        # Another worker's pages may give new links.
+        # Pages that other workers are fetching may have new links, so this worker stays.
         if outlook.leased > self.completed.held:
             return True
         return outlook.next_at is not None and outlook.next_at - self._context.clock() <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take the next hop of a visit, or queue a request of a user's spider."""
+        """Take the next hop of a redirect, or queue a request of a user's spider in the frontier."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None:
             visit.carrier = request
@@ -265,10 +278,10 @@ class FrontierScheduler(BaseScheduler):
         return None
 
     def _judge_failures(self) -> None:
-        """Decide on the failures if no host was reached and no request is in flight.
+        """Decide whether the network or the sites are at fault, if no host was reached.
 
-        Either the crawl ends because there is no network, or the failures are attributed to the few sites
-        tried.
+        This is done when no request is in flight. Either the crawl ends because there is no network, or the
+        failures are attributed to the few sites that were tried.
         """
         if not self._reachability.in_doubt or self._ready or self.slot.inprogress:
             return
@@ -281,7 +294,7 @@ class FrontierScheduler(BaseScheduler):
             self.completed.settle()
 
     def _hand_on(self, request: Request) -> None:
-        """Let a redirect's next hop wait for a turn of its host, as every other request does."""
+        """Let the next hop of a redirect wait for a turn of its host, like every other request."""
         turn = request.meta.get(TURN_KEY)
         if turn is None:
             at = self._context.clock() + self._politeness.take_turn(host_key(request.url))
@@ -302,7 +315,7 @@ class FrontierScheduler(BaseScheduler):
     def _horizon(self) -> float:
         """Entries that are due until this time are leased: the crawl's start in mode ``once``, else now.
 
-        In mode ``once`` newly found links are leased too, since they are due at once.
+        Newly found links are leased in mode ``once`` too, since their due time is 0.
         """
         return self._crawl.started if self._scope.arguments.mode == "once" else self._context.clock()
 
@@ -314,7 +327,8 @@ class FrontierScheduler(BaseScheduler):
         if free <= 0:
             return
         in_flight = list(self._in_flight())
-        # An entry whose workers died before is fetched alone, so that no other entry can be the reason.
+        # An entry whose workers died before is fetched alone. If this worker dies too, the entry is the
+        # reason.
         if any(lease.lost >= ALONE for lease in in_flight):
             return
         taken = 0
@@ -350,7 +364,7 @@ class FrontierScheduler(BaseScheduler):
             self._undecided.popleft()
 
     def _decide(self, lease: Lease) -> _Decision:
-        """Take an entry, give it back if no slot is free, or leave it if it is no longer worth a fetch."""
+        """Decide on a lease: fetch it, return it if no slot is free, or end it if it is not worth a fetch."""
         if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
@@ -367,6 +381,7 @@ class FrontierScheduler(BaseScheduler):
         return _Decision.TAKEN
 
     def _request(self, lease: Lease) -> Request:
+        """Return the request for a lease, with a new visit. Raises ``ValueError`` if the URL is not valid."""
         entry = lease.entry
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
@@ -387,7 +402,8 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _beat(self) -> None:
-        # Each step stands alone: a fault in one must not keep the others from running.
+        """Extend the leases and write what was learned. Called four times in the duration of a lease."""
+        # Each step has its own ``suppress``: a fault in one must not keep the others from running.
         with suppress(DataError):
             self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
         trim()
@@ -416,6 +432,7 @@ class FrontierScheduler(BaseScheduler):
 
     # --- the end of a visit
     def _finished(self, request: Request) -> None:
+        """Complete the visit of a request that Scrapy has finished."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
             return  # a request for robots.txt, or a hop that passed its visit on to the next one
@@ -428,6 +445,7 @@ class FrontierScheduler(BaseScheduler):
 
     # --- waiting
     def _wake_later(self) -> None:
+        """Wake Scrapy when there may be a request: at the next turn or due time, or after an outage."""
         if self._wake is not None and not self._wake_is_old:
             return
         self._wake_is_old = False
@@ -441,7 +459,8 @@ class FrontierScheduler(BaseScheduler):
                 next_at = self._outlook().next_at
             turns = [at for at, _ in self._hops]
             if next_at is not None:
-                # In the past: an entry is due but could not be leased, so wait a little before the next try.
+                # A time in the past means that an entry is due but could not be leased: wait before the next
+                # try.
                 turns.append(next_at if next_at > now else now + self._taken())
             wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
         if self._wake is not None:

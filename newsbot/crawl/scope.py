@@ -1,4 +1,4 @@
-"""The scope of a crawl: the sites and hosts that it works on, and the dates that it wants."""
+"""Decides which sites, hosts and dates belong to a crawl."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 
 SMALL_ARCHIVE = 500
+"""Number of articles up to which the lists of a site are read without a limit of dates, by default."""
 
 
 class Scope:
-    """Decides by arguments, pauses and limits which sites and dates belong to a crawl."""
+    """Decides which sites and dates belong to a crawl, by its arguments, by pauses and by limits."""
 
     def __init__(self, context: Context, settings: BaseSettings, arguments: Arguments) -> None:
         """Raises :class:`newsbot.errors.ArgumentError` if a site of the arguments has no rule."""
@@ -114,5 +115,8 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
 
 
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
-    """Return the domains as the rules write them. People may also write ``правда.рф``."""
+    """Return the domains of ``sites`` as the rules write them. Sites without a rule are left out.
+
+    People may write ``правда.рф`` where the rule has the ASCII form.
+    """
     return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

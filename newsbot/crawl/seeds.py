@@ -1,6 +1,6 @@
-"""The seeds of a crawl: the sources that its rules and arguments name.
+"""Yields the seeds of a crawl, and checks whether a known source is still named by a rule.
 
-It also tells whether a known source is still named.
+Seeds are the sources that the rules and the arguments name.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:
     """Yield the links to begin with: first those of the selected rules, then those of the arguments."""
     bare: dict[tuple[str, ...], list[str]] = {}
+    # Seeds on the site's own hosts need no ``source``, so those of many rules go into one transaction.
     at_home: list[Link] = []
     for rule in scope.selected_rules():
         links = tuple(_of_rule(rule, scope.arguments.follow))
@@ -55,7 +56,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
 
 
 def _is_at_home(context: Context, rule: Rule, link: Link) -> bool:
-    """Return True if the host of a link alone leads to the rule."""
+    """Return True if the rule is found by the host of the link, without ``source``."""
     try:
         return context.rule_for(link.url) is rule
     except ValueError:
@@ -117,7 +118,7 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
 
 
 def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
-    """Return True for a source that a rule led to and that the present rules do not name any more."""
+    """Return True for a source that came from a rule, if the rule was deleted or no longer names it."""
     domain = visit.data.get("source", "")
     if not visit.kind.is_source or visit.forced:
         return False

@@ -1,4 +1,4 @@
-"""What a crawl has learned of each site. It is shared with other workers and written at each heartbeat."""
+"""Holds what a crawl has learned of each site. It is shared with other workers at each heartbeat."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from newsbot.sites.shared_lines import SharedLines
 
 
 class SiteKnowledge:
-    """What is known of all sites.
+    """The knowledge of all sites, one part for each subject.
 
-    ``explore`` is the share of rejected links that are fetched nevertheless.
+    ``explore`` is the share of rejected links that are fetched nevertheless, to test what was learned.
     """
 
     def __init__(self, context: Context, removals: Removals, *, explore: float) -> None:

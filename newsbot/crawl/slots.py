@@ -1,9 +1,9 @@
 """Limits the requests in flight to groups of hosts that answer slowly or not at all.
 
-A feed may list hundreds of hosts that never answer. With a time-out of 30 seconds they would fill all slots.
-So each request belongs to groups: the registered domain of its host, its rule, and the site whose page named
-it. Each group has a window, as in TCP (RFC 5681). The window begins small, grows with each quick answer, and
-is halved if an answer is slow or missing.
+A feed may list hundreds of hosts that never answer. With a time-out of 30 seconds, their requests would fill
+all slots. Each request therefore belongs to groups: the registered domain of its host, its rule, and the site
+whose page named it. Each group has a window, the maximum number of its requests in flight. As in TCP (RFC
+5681), the window begins small, grows with each quick answer, and is halved if an answer is slow or missing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from newsbot.items import Reason
 from newsbot.urls import host_key, site_of
 
 SMALLEST = 2
+"""The smallest window: the requests in flight to a group that never answers."""
 NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
 SLOW = 5.0
 """Seconds after which an answer counts as slow and halves the windows of its groups."""
@@ -46,7 +47,10 @@ class Slots:
         """By host, the full group because of which its last lease was given back."""
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
-        """Return ``accept``, restricted to hosts whose groups have room. Use the result for one call only."""
+        """Return ``accept``, restricted to hosts whose groups have room.
+
+        Use the result for one call of :meth:`newsbot.frontier.base.Frontier.lease` only.
+        """
         if not any(self._room(group) <= 0 for group in self._in_flight):
             return accept
         # Hosts accepted in this call take room too, before their leases are counted.
@@ -54,6 +58,8 @@ class Slots:
 
         def takes(host: str) -> bool:
             group = _domain(host)
+            # The rule and the referrer of the next entry are not known before it is leased. A host whose last
+            # lease was returned for a full group is skipped until that group has room.
             full_for = self._full_for.get(host, group)
             if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
                 return False

@@ -1,4 +1,7 @@
-"""The state of sources: which sites have sources, and the record of each source with its polls and rhythm."""
+"""Keeps the state of sources: which sites have any, and the record of each with its polls and rhythm.
+
+The rhythm of a source is the state that its recrawl policy keeps between two polls.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from newsbot.urls import canonicalize, fingerprint
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
 """Errors of visits that sent no request to the site."""
 BATCH = 1000
+"""Pages that :func:`make_due` reads and queues together."""
 
 
 class SourceRegistry:
@@ -59,7 +63,10 @@ class SourceRegistry:
 
 
 class SourceState:
-    """The record of the source that a visit polls, and the policy for it."""
+    """Loads the record of the source that a visit polls, chooses its policy, and updates the record.
+
+    ``url`` is the URL of the page record, which identifies the source.
+    """
 
     def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:
         self._context, self._visit = context, visit
@@ -87,7 +94,11 @@ class SourceState:
         outcome.skip_hours = frozenset(hours) if isinstance(hours, list) else frozenset()
 
     def write(self, record: PageRecord) -> None:
-        """Count the poll in the source's record, once a visit. Raises :class:`newsbot.errors.DataError`."""
+        """Count the poll in the source's record.
+
+        ``record`` is the page record with the next due time. A second call for the same visit changes
+        nothing, since a visit is completed again after a fault. Raises :class:`newsbot.errors.DataError`.
+        """
         visit, source, outcome = self._visit, self._source, self._visit.outcome
         if visit.booked:
             return
@@ -141,9 +152,10 @@ def is_old_list(kind: Kind, url: str) -> bool:
 def make_due(
     storage: Storage, frontier: Frontier, rules: RuleSet, domains: Container[str], now: float
 ) -> int:
-    """Queue the known sources of sites to be read at once, except old lists. Return how many.
+    """Queue the known sources of the sites ``domains`` for an immediate visit. Return their number.
 
-    ``now`` in POSIX seconds. Raises :class:`newsbot.errors.DataError`.
+    Lists of old articles are left out. ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`.
     """
     keys = []
     for source in storage.sources.all():

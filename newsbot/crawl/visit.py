@@ -1,7 +1,7 @@
-"""One visit: everything between the lease of a URL and its acknowledgement.
+"""The state of one visit: everything between the lease of a URL and its acknowledgement.
 
-The scheduler creates the visit. Middlewares, spider and pipelines add what they see.
-:mod:`newsbot.crawl.completion` reads it at the end. The visit is in ``request.meta["visit"]``. A redirect
+The scheduler creates the visit. Middlewares, spider and pipelines add their results to it, and
+:mod:`newsbot.crawl.completion` reads them at the end. The visit is in ``request.meta["visit"]``. A redirect
 passes it on to the next request, so that a chain of hops is one visit.
 """
 
@@ -75,11 +75,11 @@ class Visit:
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
     queueing: Iterator[int] | None = None
-    """What is left to do for the first of them (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
+    """The remaining steps for the first of them (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
     parsed: asyncio.Future[Any] | None = None
-    """What the response says, or the error of its reader, if it was read outside of the event loop."""
+    """The parsed response, or the error of the parser, if it was parsed in a thread."""
     events: list[Event] = field(default_factory=list)
-    """What happened, in order. ``scrapy why`` shows it."""
+    """The events of this visit, in order. ``scrapy why`` shows them."""
     page: dict[str, Any] = field(default_factory=dict)
     """Fields of the page record that the response gave."""
     rights: PageRights = field(default_factory=PageRights)
@@ -89,7 +89,10 @@ class Visit:
     no_article: str = ""
     """The token of the reason why the page is not an article. Empty if it is one or was not read as one."""
     anew: bool = False
-    """True if a source is read in full even if it is unchanged, because other links of it are wanted now."""
+    """True if a source is read in full even if it is unchanged.
+
+    This is the case if other links of it are wanted than at the last visit.
+    """
     asked_head: bool = False
     """True if a HEAD request was sent and did not suffice, so that this is the GET request after it."""
     goes_on: bool = False
@@ -97,7 +100,7 @@ class Visit:
     tried: bool = False
     """True once the result of the list under trial is recorded (:mod:`newsbot.discovery.list_probing`)."""
     taught: bool = False
-    """True once URL learning knows what the page was (:mod:`newsbot.ranking.url_learning`)."""
+    """True once URL learning has the result of the visit (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False
     """True once the poll is counted in the source's record."""
     next_page: str | None = None
@@ -105,7 +108,7 @@ class Visit:
 
     @property
     def kind(self) -> Kind:
-        """What the URL was expected to be when it was queued."""
+        """The kind that the URL was expected to have when it was queued."""
         return self.lease.entry.kind
 
     @property
@@ -123,7 +126,7 @@ class Visit:
 
     @property
     def guessed(self) -> bool:
-        """True for a usual place of feeds and sitemaps at which none was found yet."""
+        """True for a usual place of feeds and sitemaps at which nothing was found yet."""
         untried = self.record is None or self.record.last_full_fetch is None
         return self.data.get("where") == Where.GUESS and untried
 
@@ -134,7 +137,10 @@ class Visit:
 
     @property
     def keeps_book(self) -> bool:
-        """True for sources whose polls are counted. Files of an index count once they show new links."""
+        """True for sources whose polls are counted.
+
+        A file of a sitemap index counts if it was read before and has new links now.
+        """
         known = self.record is not None and self.record.last_full_fetch is not None
         return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
 
@@ -165,7 +171,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Links of one page or rule. Spiders yield it beside items, and the links middleware queues it."""
+    """Links of one page or rule. A spider yields it like an item; the links middleware queues the links."""
 
     links: tuple[Link, ...]
     referrer: str | None

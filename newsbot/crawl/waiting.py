@@ -16,7 +16,7 @@ SOURCES_EVERY = 60.0
 
 @dataclass(slots=True)
 class Waiting:
-    """Makes the description every few seconds. Only hosts and sites of ``scope`` count."""
+    """Makes the description. Only hosts and sites of ``scope`` count."""
 
     context: Context
     scope: Scope
@@ -24,10 +24,11 @@ class Waiting:
     _looked_at: float = field(default=float("-inf"))
 
     def text(self, hosts: Collection[str], *, horizon: float, own: Callable[[], int]) -> str:
-        """Return what the crawl waits for; empty if it waits for nothing.
+        """Return what the crawl waits for; an empty string if it waits for nothing.
 
-        ``hosts`` have a request in flight. ``horizon`` is that of the leases (POSIX seconds). ``own`` returns
-        the number of this worker's held leases. Raises :class:`newsbot.errors.DataError`.
+        ``hosts``: the hosts with a request in flight. ``horizon``: only entries due until then count (POSIX
+        seconds). ``own``: returns the number of leases that this worker holds without working on them. Raises
+        :class:`newsbot.errors.DataError`.
         """
         if away := self.context.outage.away:
             return f"{' and '.join(away)}, out of reach"
