@@ -259,8 +259,8 @@ def test_a_server_without_ranges_is_read_again_from_the_beginning(archive):
         found += piece
     assert found == data[10_000:]
     assert [line.partition(": ")[2].partition(" at byte")[0] for line in told] == [
-        "the answer ended 20,000 bytes too early",
-        "the server answers 500",
+        "the response ended 20,000 bytes too early",
+        "the server responded with status 500",
     ]
 
 

@@ -1,9 +1,9 @@
-"""WARC 1.1 (ISO 28500:2017): writes crash-safe files, and reads files of other programs.
+"""Writes WARC files that survive crashes, and reads WARC files of other programs (WARC 1.1, ISO 28500:2017).
 
 Files in reading order:
 
-* ``records``: records as bytes
-* ``folder``: a folder of files that one process writes
+* ``records``: builds records as bytes
+* ``folder``: writes records into a folder of files
 * ``reader``: reads files of other programs, with limits
-* ``remote``: files behind an address, and the lists of CC-NEWS
+* ``remote``: reads files over HTTP, and the file lists of CC-NEWS
 """

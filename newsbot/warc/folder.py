@@ -1,8 +1,9 @@
-"""A folder of WARC files that one process writes, one file after the other.
+"""Writes WARC files into a folder, one file after the other.
 
-While a file is written, its name ends in ``.open`` and it is locked. Each record is one write, so a killed
-process leaves complete records. After a power failure, the next process that opens the folder removes an
-incomplete record (:func:`recover`). Other programs may only read or delete files with their final name.
+While a file is written, its name ends in ``.open`` and the process holds a lock on it. Each record is written
+with one system call, so a killed process usually leaves complete records. After a power failure a record may
+be incomplete: the next process that opens the folder removes it (:func:`recover`). Other programs may read or
+delete only files that have their final name.
 """
 
 from __future__ import annotations
@@ -26,17 +27,23 @@ OPEN = ".open"
 _MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """The first bytes of gzip members written by newsbot: deflate, no flags, no time."""
 _BACK = 1 << 20
+"""Bytes that are read at a time when the end of a file is searched."""
 _FARTHEST = 1 << 28
-"""Maximum distance from the end of a file that is searched, in bytes. No record of newsbot is this long."""
+"""Maximum distance from the end of a file that is searched, in bytes. Records of newsbot are shorter."""
 
 
 class WarcFolder:
-    """Writes records. After ``max_size`` bytes the next file begins."""
+    """Writes records into files of a folder.
+
+    A new file begins as soon as the current one has at least ``max_size`` bytes, so files are a little larger
+    than that. ``about`` is added to the ``warcinfo`` record of each file, as lines that end with CRLF.
+    ``now`` returns the time that is part of file names.
+    """
 
     def __init__(
         self, folder: Path, *, max_size: int, about: str = "", now: Callable[[], datetime] | None = None
     ) -> None:
-        """Create the folder and recover the files of dead processes. Raises ``OSError``."""
+        """Create the folder if necessary, and recover the files of dead processes. Raises ``OSError``."""
         self.folder = folder
         self._max_size = max_size
         self._about = about
@@ -48,27 +55,34 @@ class WarcFolder:
         recover(folder)
 
     def write(self, records: bytes) -> None:
-        """Append complete gzipped records. If it raises ``OSError``, nothing was written."""
+        """Append complete gzipped records, which stay together in one file.
+
+        Raises ``OSError``, for example if the disk is full. In this case nothing was written.
+        """
         if self._file is None or self._size >= self._max_size:
             self._next()
         self._append(records)
 
     def close(self) -> None:
-        """Finish the open file and give it its final name."""
+        """Flush the open file to disk and give it its final name. Raises ``OSError``."""
         file, self._file = self._file, None
         if file is None:
             return
         path = Path(str(file.name))
         with file:
+            # The data must be on disk before the rename: the final name promises complete records.
             os.fsync(file.fileno())
             path.rename(path.with_name(path.name.removesuffix(OPEN)))
 
     def _next(self) -> None:
+        """Close the current file and begin the next one with its ``warcinfo`` record."""
         self.close()
         name = f"newsbot-{self._now():%Y%m%d%H%M%S}-{self._number:05}-{_host()}-{os.getpid()}{SUFFIX}"
         path = self.folder / f"{name}{OPEN}"
         file = FileIO(path, "xb")
         try:
+            # Another process that runs recover() skips a locked file. The kernel releases the lock if this
+            # one dies.
             fcntl.flock(file, fcntl.LOCK_EX)
             self._file, self._size = file, 0
             self._append(packed_info(name, self._about))
@@ -88,16 +102,17 @@ class WarcFolder:
                 # An unbuffered write may be partial.
                 left = left[file.write(left) :]
         except BaseException:
-            file.truncate(self._size)  # a partial record would make those after it unreadable
+            file.truncate(self._size)  # readers would fail at a partial record and miss those after it
             file.seek(self._size)
             raise
         self._size += len(records)
 
 
 def recover(folder: Path) -> list[Path]:
-    """Give the files of dead processes their final names, without incomplete records. Returns the new paths.
+    """Finish the files of dead processes: remove incomplete records, and give the files their final names.
 
-    Raises ``OSError``.
+    Returns the new paths. Files that a running process writes are not touched, and files without a complete
+    record are deleted. Raises ``OSError``.
     """
     found = []
     for path in sorted(folder.glob(f"*{SUFFIX}{OPEN}")):
@@ -107,7 +122,8 @@ def recover(folder: Path) -> list[Path]:
             continue
         with file:
             try:
-                # The lock of a dead process is gone, so this succeeds for its files only.
+                # The kernel releases the locks of a process that ends, so this fails for running processes
+                # only.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # a running process writes to it
                 continue
@@ -116,14 +132,18 @@ def recover(folder: Path) -> list[Path]:
                 path.unlink(missing_ok=True)
                 continue
             final = path.with_name(path.name.removesuffix(OPEN))
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):  # another process has renamed it meanwhile
                 path.rename(final)
                 found.append(final)
     return found
 
 
 def whole_size(file: BinaryIO) -> int:
-    """Return how many bytes of a file written by newsbot are complete records. Only its end is read."""
+    """Return the size in bytes of the complete records at the start of a file written by newsbot.
+
+    The file is searched from its end for the last complete gzip member, so only its end is read. If none is
+    found within :data:`_FARTHEST` bytes, the size of the file is returned.
+    """
     end = file.seek(0, os.SEEK_END)
     start = end
     tail = b""
@@ -132,9 +152,10 @@ def whole_size(file: BinaryIO) -> int:
         start -= step
         file.seek(start)
         tail = file.read(step) + tail
-        # The end overlaps the piece read before: a member's first bytes may lie in both.
+        # The bound reaches into the piece read before, because a member's first bytes may lie in both pieces.
         at = tail.rfind(_MEMBER, 0, step + len(_MEMBER) - 1)
         while at >= 0:
+            # The same bytes may also occur by chance inside compressed data. Such a place does not unpack.
             ended = _end_of_member(tail[at:])
             if ended is not None:
                 return start + at + ended
@@ -145,12 +166,16 @@ def whole_size(file: BinaryIO) -> int:
 
 
 def _end_of_member(data: bytes) -> int | None:
-    """Return where the gzip member that begins here ends; None if it is incomplete or not a WARC record."""
+    """Return the length of the gzip member at the start of ``data``.
+
+    Returns None if the member is incomplete or does not contain a WARC record.
+    """
     unpacker = zlib.decompressobj(wbits=31)
     first = True
     left = data
     try:
         while left and not unpacker.eof:
+            # The output is dropped; the bound keeps a large record from filling the memory.
             out = unpacker.decompress(left, _BACK)
             if first and not out.startswith(b"WARC/1."):
                 return None
@@ -161,4 +186,5 @@ def _end_of_member(data: bytes) -> int | None:
 
 
 def _host() -> str:
+    """Return the name of this machine with characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:40] or "host"

@@ -1,7 +1,7 @@
-"""Reads WARC files of other programs (1.0 and 1.1, gzip by record or plain, such as CC-NEWS), with limits.
+"""Reads WARC files of other programs, for example those of CC-NEWS, with limits on memory.
 
-A record never takes more memory than its caller allows. Lines, headers and bodies have limits. Compressed
-data are decompressed only up to the limit, and longer data are skipped.
+The formats are WARC 1.0 and 1.1, either plain or with each record as its own gzip member. Lines, headers and
+bodies have limits. Compressed data are decompressed only up to the limit, and the rest is skipped.
 """
 
 from __future__ import annotations
@@ -15,27 +15,30 @@ from typing import Protocol
 from newsbot.errors import NewsbotError
 
 MAX_LINE = 16 * 1024
+"""Bytes of a header line."""
 MAX_HEADERS = 128 * 1024
+"""Bytes of the headers of a record, and of the HTTP headers in it."""
 _CHUNK = 64 * 1024
+"""Bytes that are read from a file, or decompressed, at a time."""
 _GZIP = b"\x1f\x8b"
 _MEMBER = _GZIP + b"\x08"
 _ENOUGH = 512
-"""Number of bytes that are enough to see whether a gzip member is a record."""
+"""Number of bytes of a gzip member that show whether it contains a record."""
 _Headers = dict[str, str]
 
 
 class Stream(Protocol):
-    """The interface of files to read."""
+    """A file to read. Files that are opened in binary mode have this interface."""
 
     def seek(self, at: int, /) -> int:
-        """Continue at an offset."""
+        """Set the position of the next :meth:`read`, in bytes from the start."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes; empty at the end."""
+        """Return up to ``size`` bytes. An empty result means the end of the file."""
 
 
 class WarcFault(NewsbotError):
-    """The data are not WARC, or are damaged; ``str()`` gives the reason."""
+    """The data are damaged or not in the WARC format. ``str()`` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +47,35 @@ class Page:
 
     url: str
     at: datetime | None
+    """Time of the download, in UTC; None if the record gives no valid date."""
     status: int
     headers: Mapping[str, str]
-    """Headers by lower-case name; of repeated headers the last one."""
+    """HTTP headers by lower-case name. If a header is repeated, this is the last one."""
     body: bytes | None
-    """Decompressed body; None: larger than allowed."""
+    """The body without transfer and content encodings; None if it is larger than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record. ``page`` is set for HTTP responses. ``end`` is the offset of the next record, None if
-    unknown."""
+    """One record of a WARC file."""
 
     kind: str
+    """The value of ``WARC-Type``, for example ``response`` or ``warcinfo``."""
     page: Page | None
+    """The archived response; None for other kinds of records."""
     end: int | None
+    """Offset of the next record in the file. None if reading cannot start there, because several records
+    share a gzip member."""
 
 
 def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[Record]:
     """Yield the records of a file from the offset ``start`` on, which must be 0 or the ``end`` of a record.
 
-    Raises ``OSError``, and :class:`WarcFault` for damaged data. A file that is cut off raises it after all
-    complete records.
+    ``max_body`` is the maximum size of a body in bytes, before and after it is decompressed. Larger bodies
+    are skipped (:attr:`Page.body` is None).
+
+    Raises :class:`WarcFault` for damaged data; for an incomplete file, it is raised after all complete
+    records. Errors of the stream are passed on: ``OSError``, for example.
     """
     source = _Source(stream, start)
     while (headers := _head(source)) is not None:
@@ -73,7 +83,7 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         length = _length(headers)
         page = None
         if kind == "response" and headers.get("content-type", "").startswith("application/http"):
-            # A larger block cannot be used: its body is skipped without being kept in memory.
+            # A block that is larger contains a body above the limit. The rest is skipped, not kept in memory.
             block = source.read(min(length, max_body + MAX_HEADERS))
             source.skip(length - len(block))
             page = _page(headers, block, whole=length == len(block), max_body=max_body)
@@ -84,9 +94,9 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
 
 
 def next_member(stream: Stream, start: int) -> int | None:
-    """Return the offset of the next gzipped record at or after ``start``, None if there is none.
+    """Return the offset of the next gzipped record at or after ``start``, or None if there is none.
 
-    Used after a damaged record, to read the others of the file.
+    After a damaged record, the rest of the file can be read from there. Records of plain files are not found.
     """
     stream.seek(start)
     data = b""
@@ -94,13 +104,15 @@ def next_member(stream: Stream, start: int) -> int | None:
         piece = stream.read(_CHUNK)
         data += piece
         at = data.find(_MEMBER)
+        # Compressed data contain the three bytes of a member's start by chance, so each place is tried.
+        # Without enough bytes after it, the decision waits for the next piece.
         while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
             if _begins_record(data[at : at + _ENOUGH]):
                 return start + at
             at = data.find(_MEMBER, at + 1)
         if not piece:
             return None
-        # Keep the last bytes: a member may begin in them.
+        # The last bytes are kept, because a member may begin in them.
         passed = max(0, len(data) - _ENOUGH)
         start, data = start + passed, data[passed:]
 
@@ -113,7 +125,9 @@ def _begins_record(data: bytes) -> bool:
 
 
 class _Source:
-    """The decompressed bytes of a file, and the offsets at which gzip members end."""
+    """Reads the decompressed bytes of a file, and knows at which offsets gzip members end."""
+
+    # Data flow: _stream -> _input (as stored) -> _unpacker -> _buffer (decompressed, not yet returned).
 
     def __init__(self, stream: Stream, start: int) -> None:
         self._stream = stream
@@ -126,15 +140,21 @@ class _Source:
 
     @property
     def boundary(self) -> int | None:
-        """Offset of the next record in the file; None inside a gzip member."""
+        """Offset in the file of the next byte to return; None inside a gzip member.
+
+        This is the offset of the next record if it is asked for after :meth:`skip_blank`.
+        """
         if not self._packed:
+            # Plain data: bytes that were read but not returned yet lie before the position of the stream.
             return self._read - len(self._input) - len(self._buffer)
         between = self._unpacker is None and not self._buffer
         return self._read - len(self._input) if between else None
 
     def line(self) -> bytes:
-        """Return the next line with its line end, or the rest. Raises :class:`WarcFault` if it is too
-        long."""
+        """Return the next line with its line end, or the rest of the file if there is no further line end.
+
+        Raises :class:`WarcFault` if the line is too long.
+        """
         while (at := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > MAX_LINE:
                 raise WarcFault("a header line has no end")
@@ -145,7 +165,7 @@ class _Source:
         return line
 
     def read(self, size: int) -> bytes:
-        """Return ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
+        """Return exactly ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
         parts, left = [], size
         while left:
             if not self._buffer and not self._fill():
@@ -156,20 +176,26 @@ class _Source:
         return b"".join(parts)
 
     def skip(self, size: int) -> None:
-        """Skip ``size`` bytes."""
+        """Skip ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
         while size > 0:
             size -= len(self.read(min(size, _CHUNK)))
 
     def skip_blank(self) -> None:
         """Skip the line ends after a record, to the end of its gzip member."""
         while True:
+            # The standard has two line ends after a record. Some programs write more, or fewer.
             self._buffer = self._buffer.lstrip(b"\r\n")
+            # Reading stops with the member: otherwise the next one would be begun and its offset lost.
             member_ended = self._packed and self._unpacker is None
             if self._buffer or member_ended or not self._fill():
                 return
 
     def _fill(self) -> bool:
-        """Decompress a little more. Returns False at the end of the file."""
+        """Add data to the buffer. Returns False at the end of the file.
+
+        Also returns True without new data if a gzip member has ended. Raises :class:`WarcFault` if the file
+        ends within a member, or if the data are damaged.
+        """
         while True:
             if not self._input:
                 self._input = self._stream.read(_CHUNK)
@@ -190,11 +216,13 @@ class _Source:
             self._input = self._input.lstrip(b"\0")  # padding between members
             if not self._input:
                 return False
-            self._unpacker = zlib.decompressobj(wbits=31)
+            self._unpacker = zlib.decompressobj(wbits=31)  # 31: gzip header and checksum are required
         try:
             piece = self._unpacker.decompress(self._input, _CHUNK)
         except zlib.error as error:
             raise WarcFault(f"a record is damaged ({error})") from error
+        # Each call gives at most _CHUNK bytes, so a small input that unpacks to gigabytes stays small in
+        # memory.
         if self._unpacker.eof:
             self._input = self._unpacker.unused_data
             self._unpacker = None
@@ -205,8 +233,10 @@ class _Source:
 
 
 def _head(source: _Source) -> _Headers | None:
-    """Read the headers of the next record; None at the end."""
+    """Return the headers of the next record by lower-case name, or None at the end of the file."""
     blanks = 0
+    # Line ends can remain from the record before, if reading started after it. Their number has a limit,
+    # because a file of line ends alone would be read to its end.
     while (line := source.line()) in (b"\r\n", b"\n"):
         blanks += 1
         if blanks > MAX_LINE:
@@ -228,6 +258,7 @@ def _head(source: _Source) -> _Headers | None:
 
 
 def _headers(lines: list[bytes]) -> _Headers:
+    """Return header lines as name (lower case) and value. Lines without a colon are ignored."""
     found: _Headers = {}
     for line in lines:
         name, colon, value = line.decode("utf-8", "replace").partition(":")
@@ -237,16 +268,20 @@ def _headers(lines: list[bytes]) -> _Headers:
 
 
 def _length(headers: _Headers) -> int:
+    """Return the length of a record's block in bytes. Raises :class:`WarcFault` if it is not a number."""
     text = headers.get("content-length", "")
     if not text.isascii() or not text.isdecimal() or len(text) > 15:
-        raise WarcFault(f"a record has no length but {text[:40]!r}")
+        raise WarcFault(f"a record has no valid Content-Length: {text[:40]!r}")
     return int(text)
 
 
 def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Page | None:
-    """Return the response in a block, None if there is none."""
+    """Return the HTTP response in the block of a record, or None if the block is not one.
+
+    ``headers`` are those of the record. ``whole`` is False if only the beginning of the block was read.
+    """
     head, gap, body = block.partition(b"\r\n\r\n")
-    if not gap:
+    if not gap:  # some programs write bare line feeds
         head, gap, body = block.partition(b"\n\n")
     lines = head[:MAX_HEADERS].splitlines()
     words = lines[0].split(None, 2) if lines else []
@@ -254,21 +289,22 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
         return None
     told = _headers(lines[1:])
     kept = _body(told, body, max_body) if whole and len(body) <= max_body else None
+    # WARC 1.0 has the URI in angle brackets in its grammar, and some programs write them.
     url = headers.get("warc-target-uri", "").strip("<>")
     return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), told, kept)
 
 
 def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
-    """Return a body without its transfer and content encodings.
+    """Return a body without its transfer and content encodings, or None if it is larger than ``max_body``.
 
-    Some archives keep the header although the encoding was already removed; the body is then returned as it
-    is.
+    Some archives remove an encoding but keep its header. A body that cannot be decoded is therefore returned
+    as it is.
     """
     if "chunked" in headers.get("transfer-encoding", "").lower():
         joined = _unchunked(body)
         body = body if joined is None else joined
     if headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip", "deflate"):
-        # 47: gzip or zlib by its header. Bodies of "deflate" have the zlib format (RFC 9110, 8.4.1.2).
+        # wbits=47 accepts gzip. Bodies with "deflate" have the zlib format (RFC 9110, 8.4.1.2).
         unpacker = zlib.decompressobj(wbits=47 if body.startswith(_GZIP) else zlib.MAX_WBITS)
         try:
             unpacked = unpacker.decompress(body, max_body + 1)
@@ -279,7 +315,7 @@ def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
 
 
 def _unchunked(body: bytes) -> bytes | None:
-    """Return the joined chunks (RFC 9112, 7.1), None if the body is not chunked."""
+    """Return the joined chunks of a chunked body (RFC 9112, 7.1), or None if the body is not chunked."""
     parts: list[bytes] = []
     at = 0
     while True:
@@ -289,15 +325,17 @@ def _unchunked(body: bytes) -> bytes | None:
             size = int(digits, 16) if len(digits) <= 8 else -1
         except ValueError:
             return None
+        # int() accepts a sign, which is not allowed here. A chunk cannot be larger than the rest of the body.
         if size < 0 or digits[:1] in (b"+", b"-") or end + 2 + size > len(body):
             return None
         if size == 0:
             return b"".join(parts)
         parts.append(body[end + 2 : end + 2 + size])
-        at = end + 2 + size + 2
+        at = end + 2 + size + 2  # a line end precedes and follows the data of a chunk
 
 
 def _date(text: str) -> datetime | None:
+    """Return a date of the format ISO 8601 in UTC, or None if it is not valid."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Makes WARC records as bytes."""
+"""Builds WARC records as bytes (WARC 1.1, ISO 28500:2017)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from uuid import uuid4
 
 from newsbot import __version__
 
+# Names a revisit of a page for which the server answered 304 (ISO 28500:2017, 6.7.3).
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
-"""Request headers that are not written."""
+"""Request headers that are not written, because they contain passwords or sessions."""
 _REFRAMED = frozenset((b"transfer-encoding", b"content-length", b"connection"))
+"""Response headers that are not written, because the body is stored without chunks and in full."""
 _LEVEL = 4
+"""Compression level of zlib."""
 _LEVEL_PACKED = 1
 """Compression level for data that are already compressed."""
 
@@ -27,23 +30,30 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and its response, as sent except for the framing."""
+    """One HTTP request and its response, as they were sent, except for the transfer encoding."""
 
     url: str
     at: datetime
+    """Time of the request, with a time zone."""
     method: str
     asked: tuple[tuple[bytes, bytes], ...]
+    """Request headers as pairs of name and value."""
     status: int
     protocol: str
+    """For example ``HTTP/1.1``."""
     answered: tuple[tuple[bytes, bytes], ...]
+    """Response headers as pairs of name and value."""
     body: bytes
-    """The body as sent, not decompressed."""
+    """The response body with its content encoding (not decompressed)."""
     address: str = ""
-    """The server's IP address, if it is known."""
+    """IP address of the server; empty if unknown."""
 
 
 def packed_exchange(exchange: Exchange) -> bytes:
-    """Return the ``response`` record (``revisit`` for 304) and the ``request`` record, each gzipped."""
+    """Return the ``response`` record and the ``request`` record, each as its own gzip member.
+
+    A response with status 304 becomes a ``revisit`` record.
+    """
     answer_id, target = uuid4().urn, exchange.url
     answer = _answer_block(exchange)
     headers = {
@@ -73,7 +83,10 @@ def packed_exchange(exchange: Exchange) -> bytes:
 
 
 def packed_info(name: str, about: str) -> bytes:
-    """Return the gzipped ``warcinfo`` record, the first one of a file."""
+    """Return the gzipped ``warcinfo`` record, which must be the first record of a file.
+
+    ``name`` is the file's name, ``about`` are more lines of its text, each with CRLF at its end.
+    """
     text = (
         f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
         f"conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n{about}"
@@ -89,12 +102,19 @@ def packed_info(name: str, about: str) -> bytes:
 
 
 def packed(record: bytes, level: int = _LEVEL) -> bytes:
-    """Return a record as its own gzip member. It has no time, so that equal records are equal bytes."""
+    """Return a record as its own gzip member.
+
+    The member has no time of compression, so that equal records give equal bytes.
+    """
     return gzip.compress(record, level, mtime=0)
 
 
 def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return one record (section 4 of the standard). Length and digest of the block are added."""
+    """Return one uncompressed record with these headers and this block (ISO 28500:2017, section 4).
+
+    The headers ``Content-Length`` and ``WARC-Block-Digest`` are added.
+    """
+    # The standard has record ids in angle brackets. WARC-Target-URI has none since version 1.1.
     lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
         "WARC-Block-Digest": digest(block),
         "Content-Length": str(len(block)),
@@ -104,21 +124,23 @@ def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """Return the digest of a block or payload with its label."""
+    """Return the SHA-1 digest of a block or payload as WARC files give it: ``sha1:`` and base 32."""
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
 def warc_date(moment: datetime) -> str:
-    """Return a time in the format of WARC records."""
+    """Return a time in the format of WARC records: UTC, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _answer_block(exchange: Exchange) -> bytes:
+    """Return the response with its status line, headers and body."""
     try:
         phrase = HTTPStatus(exchange.status).phrase
     except ValueError:
         phrase = "Unknown"
     kept = [(name, value) for name, value in exchange.answered if name.lower() not in _REFRAMED]
+    # A 304 has no body. Content-Length would describe the page that it stands for (RFC 9110, 8.6).
     if exchange.body or exchange.status != HTTPStatus.NOT_MODIFIED:
         kept.append((b"Content-Length", str(len(exchange.body)).encode()))
     line = f"{_version(exchange)} {exchange.status} {phrase}".encode()
@@ -126,8 +148,10 @@ def _answer_block(exchange: Exchange) -> bytes:
 
 
 def _question_block(exchange: Exchange) -> bytes:
+    """Return the request with its request line and headers, but without passwords and cookies."""
     parts = urlsplit(exchange.url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    # The part before "@" is a user name and a password.
     host = parts.netloc.rpartition("@")[2].encode("ascii", "replace")
     kept = [(name, value) for name, value in exchange.asked if name.lower() not in SECRET_HEADERS]
     if not any(name.lower() == b"host" for name, _ in kept):
@@ -137,9 +161,10 @@ def _question_block(exchange: Exchange) -> bytes:
 
 
 def _version(exchange: Exchange) -> str:
-    """HTTP/2 is recorded as HTTP/1.1, because archives do not keep its frames."""
+    """Return the protocol version to record. HTTP/2 is recorded as HTTP/1.1, which readers can parse."""
     return exchange.protocol if exchange.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1"
 
 
 def _lines(headers: Headers) -> Iterable[bytes]:
+    """Yield header lines. Line ends in values become spaces, so that no value can add a header."""
     return (name + b": " + value.replace(b"\r", b" ").replace(b"\n", b" ") for name, value in headers)

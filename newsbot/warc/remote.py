@@ -1,6 +1,7 @@
-"""Reads WARC files over HTTP as streams, and the lists of Common Crawl's news set (CC-NEWS) that name them.
+"""Reads WARC files over HTTP as streams, and the monthly file lists of Common Crawl's news data (CC-NEWS).
 
-A broken connection is reopened at the same position (Range requests, RFC 9110, 14). Files are not stored.
+Files are not stored on disk. If a connection breaks, it is reopened at the same position with a Range request
+(RFC 9110, section 14).
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ from urllib.request import Request, urlopen
 from newsbot.errors import NewsbotError
 
 TRIES = 6
+"""Attempts for one read, the first one included."""
 FIRST_WAIT = 2.0
-"""Seconds to the second try; each further wait is twice as long."""
+"""Seconds before the second attempt. Each further wait is twice as long."""
 TIMEOUT = 60.0
+"""Seconds without data after which a connection counts as broken."""
 MAX_LIST = 32 * 2**20
-"""Bytes of an unpacked list; a month has some 500 files."""
+"""Maximum size of a decompressed list, in bytes. A month has about 500 files."""
 _STEP = 1 << 16
 _NAME = re.compile(r"crawl-data/CC-NEWS/[0-9]{4}/[0-9]{2}/[\w-][\w.-]*\.warc\.gz")
+"""Other paths in a list are ignored, so that a list cannot point to another place on the server."""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
 class RemoteFault(NewsbotError):
-    """A remote file cannot be read; ``str()`` says why. ``status``: of the answer, 0 if there was none."""
+    """A remote file cannot be read. ``str()`` gives the reason.
+
+    ``status`` is the HTTP status of the last response, or 0 if there was no response with an error status.
+    """
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
@@ -37,7 +44,11 @@ class RemoteFault(NewsbotError):
 
 
 class RemoteFile:
-    """A file behind an address, to be read once from some place on; ``say`` takes a line about each retry."""
+    """A file at an HTTP(S) URL, read as a stream from any position.
+
+    It has the interface of :class:`newsbot.warc.reader.Stream`. ``say`` is called with one line of text
+    before each retry. Nothing is requested before the first :meth:`read`.
+    """
 
     def __init__(self, url: str, user_agent: str, say: Callable[[str], None]) -> None:
         self.url = url
@@ -47,37 +58,40 @@ class RemoteFile:
         self._answer: HTTPResponse | None = None
 
     def seek(self, at: int) -> int:
-        """Continue at this place."""
+        """Set the position of the next :meth:`read`, in bytes from the start of the file. Returns it."""
         self.close()
         self._at = at
         return at
 
     def read(self, size: int) -> bytes:
-        """Return up to ``size`` bytes; an empty result is the end.
+        """Return up to ``size`` bytes; an empty result means the end of the file.
 
-        Raises :class:`RemoteFault` after some tries.
+        Blocks until there are data. Raises :class:`RemoteFault` if :data:`TRIES` attempts failed, with a
+        growing wait between them.
         """
         wait = FIRST_WAIT
         for left in reversed(range(TRIES)):
             try:
                 return self._read(size)
-            except (OSError, HTTPException) as error:
+            except (OSError, HTTPException) as error:  # HTTPError and URLError are OSErrors too
+                # The position is unchanged, so the next attempt opens a connection at the same byte.
                 self.close()
                 text, status = _reason(error), error.code if isinstance(error, HTTPError) else 0
             if not left:
                 break
-            self._say(f"{self.url}: {text} at byte {self._at:,}; tried again in {wait:g} s")
+            self._say(f"{self.url}: {text} at byte {self._at:,}; retrying in {wait:g} s")
             time.sleep(wait)
             wait *= 2
-        raise RemoteFault(f"{text}; tried {TRIES} times", status)
+        raise RemoteFault(f"{text}; gave up after {TRIES} attempts", status)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection, if one is open. A later :meth:`read` opens a new one."""
         if self._answer is not None:
             self._answer.close()
             self._answer = None
 
     def _read(self, size: int) -> bytes:
+        """Make one attempt to read. Raises ``OSError`` or ``HTTPException``."""
         if self._size is not None and self._at >= self._size:
             return b""
         if self._answer is None:
@@ -85,51 +99,64 @@ class RemoteFile:
             if self._answer is None:
                 return b""
         data = self._answer.read(size)
+        # If the server closes the connection early, http.client returns no data and does not raise. Only the
+        # expected size shows that this is not the end of the file.
         if not data and self._size is not None:
-            raise ConnectionError(f"the answer ended {self._size - self._at:,} bytes too early")
+            raise ConnectionError(f"the response ended {self._size - self._at:,} bytes too early")
         self._at += len(data)
         return data
 
     def _opened(self) -> HTTPResponse | None:
-        """Ask for the rest of the file; None: there is no more."""
+        """Request the file from the current position on. Returns None if the position is at or after the end.
+
+        Raises ``OSError`` for network errors, error statuses, and responses that do not continue the file at
+        the current position.
+        """
         headers = {"User-Agent": self._user_agent} | ({"Range": f"bytes={self._at}-"} if self._at else {})
         try:
             request = Request(self.url, headers=headers)  # noqa: S310  # the setting allows http and https
             answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310
         except HTTPError as error:
             error.close()
-            if error.code == 416:  # behind the end
+            if error.code == 416:  # Range Not Satisfiable: the position is not before the end
                 return None
             raise
+        # A response with status 206 (Partial Content) must begin where the request asked it to. A proxy may
+        # send another part from its cache.
         part = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if answer.status == 206 and (part is None or int(part[1]) != self._at):
             answer.close()
-            raise ConnectionError("the server sent another part than it was asked for")
+            raise ConnectionError("the server sent a different part of the file than requested")
+        # Content-Range gives the size of the whole file; Content-Length of a 206 would give only the part.
         length = answer.headers.get("Content-Length", "")
         size = int(part[2]) if part else int(length) if length.isdecimal() else None
+        # The file may be replaced between two attempts. Parts of two different files must not be joined.
         if self._size is not None and size != self._size:
             answer.close()
-            raise ConnectionError("the file has another size than before")
+            raise ConnectionError("the size of the file has changed")
         self._size = size
-        if answer.status != 206:
+        if answer.status != 206:  # the server ignores Range and sends the whole file
             self._pass_over(answer)
         return answer
 
     def _pass_over(self, answer: HTTPResponse) -> None:
-        """Read up to where we stood, if the server knows no ranges."""
+        """Read and drop the data before the current position, for servers without support for Range."""
         left = self._at
         while left:
             data = answer.read(min(left, _STEP))
             if not data:
                 answer.close()
-                raise ConnectionError("the answer ended too early")
+                raise ConnectionError("the response ended too early")
             left -= len(data)
 
 
 def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None]) -> list[str]:
-    """Return the addresses of the files of a month (``2026-11``), in their order.
+    """Return the URLs of the WARC files of one month, in the order of the list and without duplicates.
 
-    Raises :class:`RemoteFault` if the list cannot be had, is damaged, or names no file.
+    ``base`` is the URL of a copy of the data set, for example ``https://data.commoncrawl.org/``; ``month``
+    has the form ``2026-11``. ``say`` is called with one line of text before each retry.
+
+    Raises :class:`RemoteFault` if the list cannot be read, is damaged or too large, or contains no file.
     """
     root = base.rstrip("/") + "/"
     url = f"{root}crawl-data/CC-NEWS/{month.replace('-', '/')}/warc.paths.gz"
@@ -138,22 +165,26 @@ def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None
     with closing(RemoteFile(url, user_agent, say)) as file:
         try:
             while (piece := file.read(_STEP)) and len(text) <= MAX_LIST and not unpacker.eof:
+                # The bound keeps a small file that unpacks to gigabytes out of memory. One byte more than
+                # allowed shows the check below that the list is too large.
                 text += unpacker.decompress(piece, MAX_LIST + 1)
-        except RemoteFault as fault:
+        except RemoteFault as fault:  # its text does not name the URL
             raise RemoteFault(f"{url}: {fault}", fault.status) from fault
         except zlib.error as error:
-            raise RemoteFault(f"{url}: is not a list of files ({error})") from error
+            raise RemoteFault(f"{url}: not a gzipped list of files ({error})") from error
     if not unpacker.eof or len(text) > MAX_LIST:
-        raise RemoteFault(f"{url}: the list is cut off or larger than {MAX_LIST // 2**20} MiB")
+        raise RemoteFault(f"{url}: the list is incomplete or larger than {MAX_LIST // 2**20} MiB")
     lines = text.decode("ascii", "replace").split()
     names = list(dict.fromkeys(line for line in lines if _NAME.fullmatch(line)))
     if not names:
-        raise RemoteFault(f"{url}: names no file of CC-NEWS")
+        raise RemoteFault(f"{url}: the list contains no file of CC-NEWS")
     return [root + name for name in names]
 
 
 def _reason(error: Exception) -> str:
+    """Return the reason of an error in a few words, for a message."""
     if isinstance(error, HTTPError):
-        return f"the server answers {error.code}"
+        return f"the server responded with status {error.code}"
+    # URLError wraps the real error in ``reason``, which may also be a text.
     cause: Any = error.reason if isinstance(error, URLError) else error
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
