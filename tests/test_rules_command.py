@@ -129,7 +129,7 @@ def test_no_rules_at_all(run: Any, tmp_path: Path) -> None:
         answer = run(*words, rules=tmp_path / "nowhere")
         assert answer.code == 1
         assert answer.err == (
-            "nowhere: there is no such rules folder; set NEWSBOT_RULES to the folder with your rule files\n"
+            "nowhere: there is no rules folder here; set NEWSBOT_RULES to the folder with your rule files\n"
         )
 
 

@@ -16,16 +16,16 @@ HINTS = [
     ("article: https://example.org/news", 2, "article", "never matches: patterns see path and query only"),
     ("article: ^/новости/", 2, "article", "never matches: URLs are percent-encoded"),
     ("deny: ['^/x', '/']", 2, "deny", "denies the whole site"),
-    ("article: /news/*.html", 2, "article", "/* is any number of slashes"),
-    ("article: .*", 2, "article", "calls every page article"),
-    ("article: ^/a\nsection: ^/a", 3, "section", "'^/a' is given on line 2 already"),
+    ("article: /news/*.html", 2, "article", "/* means any number of slashes"),
+    ("article: .*", 2, "article", "marks every page as article"),
+    ("article: ^/a\nsection: ^/a", 3, "section", "'^/a' is already given on line 2"),
     ("feeds: https://example.org/login", 2, "feeds", "is denied by ^/login"),
-    ("feeds: https://example.org/a\nsitemaps: https://example.org/a", 3, "sitemaps", "is given as feed too"),
+    ("feeds: https://example.org/a\nsitemaps: https://example.org/a", 3, "sitemaps", "is also given as feed"),
     ("feeds: [https://example.org/a, https://example.org/a]", 2, "feeds", "the same URL is given twice"),
     ("interval: {feed: 5s}", 2, "interval", "feed: below one minute"),
     ("interval: {feed: 7h}", 2, "interval", "later than 12 hours"),
     ("delay: 0.5", 2, "delay", "0.5 s is less than one second"),
-    ("follow: []", 2, "follow", "nothing but the seeds is read"),
+    ("follow: []", 2, "follow", "only the seeds are fetched"),
 ]
 
 
@@ -68,7 +68,7 @@ def test_www_is_rarely_meant(tmp_path: Path) -> None:
 
 def test_sources_for_every_site_are_rarely_meant(tmp_path: Path) -> None:
     (hint,) = hints_of(tmp_path, "", "delay: 2\nfeeds: https://example.org/rss\n")
-    assert hint.startswith("_defaults.yaml:2: feeds: is read for every site")
+    assert hint.startswith("_defaults.yaml:2: feeds: applies to every site")
 
 
 def test_a_broken_rule_gets_problems_not_hints(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_broken_rule_gets_problems_not_hints(tmp_path: Path) -> None:
         (r"^news/", "write ^/news/"),
         (r"^/\\d+", "means a backslash"),
         (r"^/a - ^/b", "write each pattern on a line of its own"),
-        (r"^/news/\d+#comments", "what follows a #"),
+        (r"^/news/\d+#comments", "address after #"),
         (r"^/ok/\d+", ""),
         (r"^/a[ +]b", ""),
         (r"^/a ?b|^/c d", ""),

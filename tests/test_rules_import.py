@@ -57,7 +57,7 @@ def test_what_cannot_be_carried_over_is_told_with_its_line() -> None:
     told = dict(import_ftr("example.com.txt", FTR.encode()).left_out)
     assert set(told) == {5, 12, 13, 16, 17}
     assert "works on text" in told[5]
-    assert told[12] == "single_page_link: newsbot has no such thing"
+    assert told[12] == "single_page_link: not supported by newsbot"
     assert "bad XPath" in told[16]
     assert told[17] == "not understood: nonsense"
 
@@ -112,9 +112,9 @@ def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> N
     answer = place.run("rules", "import", "ftr", str(folder))
     assert answer.code == 0, answer.err
     assert "1 rule written" in answer.out
-    assert "1 kept as already there" in answer.out
-    assert "example.com.txt:12: single_page_link: newsbot has no such thing" in answer.err
-    assert "empty.test.txt: nothing in it could be carried over" in answer.err
+    assert "1 skipped because they exist" in answer.out
+    assert "example.com.txt:12: single_page_link: not supported by newsbot" in answer.err
+    assert "empty.test.txt: nothing in it could be imported" in answer.err
     assert (place.rules / "example.org.yaml").read_text() == before
     assert read_files([place.rules / "example.com.yaml"]).problems == []
 
@@ -157,7 +157,7 @@ def test_feeds_of_opml_become_rules_of_their_sites() -> None:
 
 
 def test_an_opml_file_without_feeds_is_told_to_be_one() -> None:
-    with pytest.raises(ValueError, match="names no feed"):
+    with pytest.raises(ValueError, match="contains no feed"):
         read_opml(b"<opml><body><outline text='News'/></body></opml>")
 
 
@@ -172,7 +172,7 @@ def test_folders_of_opml_become_tags(tmp_path: Path) -> None:
     into = tmp_path / "into"
     answer = Place(tmp_path).run("rules", "import", "opml", str(file), "--into", str(into))
     assert "3 rules written" in answer.out
-    assert "4 things carried over, 0 left out" in answer.out
+    assert "4 items imported, 0 left out" in answer.out
     tags = {rule.domain: rule.tags for rule in load_rules(into)}
     assert tags == {
         "a.example": ("world-local-news", "наука"),
@@ -184,7 +184,7 @@ def test_folders_of_opml_become_tags(tmp_path: Path) -> None:
 def test_a_folder_without_site_files_is_told_in_one_line(tmp_path: Path) -> None:
     answer = Place(tmp_path).run("rules", "import", "ftr", str(tmp_path))
     assert answer.code == 2
-    assert answer.err == f"scrapy rules: {tmp_path}: holds no site file (example.org.txt)\n"
+    assert answer.err == f"scrapy rules: {tmp_path}: contains no site file (example.org.txt)\n"
 
 
 def test_a_tag_is_a_short_lower_case_word() -> None:
@@ -217,10 +217,10 @@ def test_the_file_of_the_very_domain_comes_before_those_of_its_subdomains(tmp_pa
     answer = place.run("rules", "import", "ftr", str(folder))
     assert "of-site.example" in (place.rules / "site.example.yaml").read_text()
     assert (place.rules / "b.example.yaml").exists()
-    told = [line for line in answer.err.splitlines() if "left out, site.example.txt has the rule" in line]
+    told = [line for line in answer.err.splitlines() if "left out, site.example.txt gives the rule" in line]
     assert [line.partition(":")[0] for line in told] == ["www.site.example.txt", ".site.example.txt"]
     assert "2 rules written" in answer.out
-    assert "0 kept as already there" in answer.out
+    assert "0 skipped because they exist" in answer.out
 
 
 def test_site_lists_of_news_please_are_read() -> None:

@@ -118,7 +118,7 @@ def test_what_was_learned_survives_json():
     ],
 )  # fmt: skip
 def test_what_is_no_learned_rule_is_refused(plain: dict[str, object]):
-    with pytest.raises(ValueError, match="what was learned"):
+    with pytest.raises(ValueError, match="the learned rule"):
         learned_from(plain)
 
 

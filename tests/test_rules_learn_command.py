@@ -76,7 +76,7 @@ def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:
     before = file.read_text()
     answer = place.run("rules", "learn", "fresh.example", "--write")
     assert answer.code == 2
-    assert f"{file}:3: has 'article'" in answer.err
+    assert f"{file}:3: already has 'article'" in answer.err
     assert file.read_text() == before
 
 

@@ -55,7 +55,7 @@ PROBLEMS = [
     ("feeds: example.org/rss", 2, "feeds", "did you mean 'https://example.org/rss'?"),
     ("feeds: ftp://example.org/rss", 2, "feeds", "not an absolute http(s) URL"),
     ("feeds: /rss", 2, "feeds", "write for example https://example.org/rss.xml"),
-    ("sitemaps: 'https://example.org/a b'", 2, "sitemaps", "has a blank in it"),
+    ("sitemaps: 'https://example.org/a b'", 2, "sitemaps", "contains a space"),
     ("drop_query: [a=b]", 2, "drop_query", "not a query key"),
     ("drop_query: ['*a']", 2, "drop_query", "not a query key"),
     ("max_depth: -1", 2, "max_depth", "a whole number from 0 to 100, not '-1'"),
@@ -147,7 +147,7 @@ DOMAINS = [
     ("", 1, "the file is empty; the shortest rule is one line: 'domain: example.org'"),
     ("# nothing yet\n", 1, "the file is empty"),
     ("delay: 1", 1, "domain: is missing"),
-    ("\n\ndomain: example.com", 3, "domain: 'example.com' does not fit the file name 'example.org.yaml'"),
+    ("\n\ndomain: example.com", 3, "domain: 'example.com' does not match the file name 'example.org.yaml'"),
     (
         "domain: https://example.org/",
         1,
@@ -183,14 +183,14 @@ def test_all_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
         "a.org.yaml:3",
         "b.org.yaml:2",
     ]
-    assert "domain: the defaults hold for every site" in found[0]
+    assert "domain: the defaults apply to every site" in found[0]
 
 
 def test_two_rules_for_one_domain(tmp_path: Path) -> None:
     for name in ("правда.рф.yaml", "xn--80aafi6cg.xn--p1ai.yaml"):
         (tmp_path / name).write_text("\ndomain: правда.рф\n", encoding="utf-8")
     (found,) = problems_of(tmp_path)
-    assert found.startswith("правда.рф.yaml:2: domain: 'xn--80aafi6cg.xn--p1ai' has a rule already: ")
+    assert found.startswith("правда.рф.yaml:2: domain: 'xn--80aafi6cg.xn--p1ai' already has a rule: ")
     assert "xn--80aafi6cg.xn--p1ai.yaml:2" in found
 
 
@@ -271,7 +271,7 @@ def test_a_single_file_has_the_defaults_of_the_first_folder_that_has_some(tmp_pa
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("interval:\n\tfeed: 5m\n", "example.org.yaml:3: bad YAML: a tab; indent with blanks"),
+        ("interval:\n\tfeed: 5m\n", "example.org.yaml:3: bad YAML: a tab; indent with spaces"),
         (
             "article: '^/a\nsection: ^/b\n",
             "example.org.yaml:2: bad YAML: the quote that begins here is not closed",

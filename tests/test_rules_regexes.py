@@ -35,7 +35,7 @@ REFUSED = [
     (r"[^/]{1000}[^/]{1000}", "too large"),
     (r"(", "missing )"),
     (r"[b-a]", "invalid character class range: b-a"),
-    ("\ud800", "half a character"),
+    ("\ud800", "half of a surrogate pair"),
     ("a" * (MAX_LENGTH + 1), "at most 1000"),
     ("", "empty pattern"),
 ]

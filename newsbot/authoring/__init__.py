@@ -1,11 +1,11 @@
-"""Writes rules for people: learned from URLs, made from a live site, imported from other projects.
+"""Creates rule files: learned from URLs, from a live site, or from site lists of other projects.
 
 Files in reading order:
 
-* ``writing``: writes rule files, never over what a person wrote
+* ``writing``: writes rule files and never overwrites existing ones
 * ``learn``: ``scrapy rules learn``
-* ``selector_proposals``: selectors proposed from some pages of a site
+* ``selector_proposals``: proposes selectors from a few pages of a site
 * ``new``: ``scrapy rules new``
-* ``cases``: saved pages with the fields expected of them, for ``scrapy rules test``
+* ``cases``: saved pages with their expected fields, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
 """

@@ -1,7 +1,7 @@
-"""Saved pages of sites with their expected fields: ``<domain>/<case>/`` with page, item and meta.
+"""Saved pages of sites with their expected fields, which test the rules (``scrapy rules test``).
 
-``page.html`` is the response body, ``meta.json`` has ``url`` and ``fetched_at``, and ``expected.json`` has
-the fields that are compared.
+A case is a folder ``<domain>/<case>/``. ``page.html`` is the response body, ``meta.json`` has ``url`` and
+``fetched_at``, and ``expected.json`` has the fields to compare.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
     "image", "canonical_url",
 )  # fmt: skip
-"""Fields in the expectations of a new case."""
+"""Fields that are written into ``expected.json`` of a new case."""
 MAX_PAGE = 20 * 2**20
+"""Bytes of a page that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field of one case whose value differs."""
+    """One field of a case whose value is not the expected one."""
 
     field: str
     expected: Any
@@ -46,11 +47,15 @@ class Case:
     folder: Path
 
     def check(self, rule: Rule) -> list[Difference]:
-        """Read the page by the rule, compare each field. Raises :class:`ArgumentError` for broken files."""
+        """Read the page with the rule, and return the fields that differ from the expected ones.
+
+        Raises :class:`ArgumentError` for missing or damaged files.
+        """
         meta, expected = self._json("meta.json"), self._json("expected.json")
         try:
             with (self.folder / "page.html").open("rb") as stream:
                 body = stream.read(MAX_PAGE)
+            # With the time of the download, so that the result is the same on any later day.
             got = read_page(
                 body, str(meta["url"]), rule=rule, now=from_iso(meta.get("fetched_at")), vouched=True
             ).to_dict()
@@ -78,7 +83,10 @@ class Case:
 
 
 def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
-    """Yield the cases of a folder, or of some domains. Raises :class:`ArgumentError` if a domain has none."""
+    """Yield the cases in a folder, only those of ``domains`` if there are any.
+
+    Raises :class:`ArgumentError` if the folder or a domain has no cases.
+    """
     for domain in domains:
         if not (folder / domain).is_dir():
             raise ArgumentError(
@@ -97,8 +105,10 @@ def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
 
 
 def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) -> Path:
-    """Save a page with the fields that ``rule`` reads from it alone, without its feed; return the folder
-    ``place``.
+    """Save a page as a case in the folder ``place``, and return this folder.
+
+    The expected fields are those that ``rule`` reads from the page alone, without its feed. ``sample`` has
+    ``url`` and ``fetched_at``. Raises ``OSError``, and :class:`NotAnArticle` if the rule finds no article.
     """
     place.mkdir(parents=True, exist_ok=True)
     item = read_page(
@@ -115,10 +125,11 @@ def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) 
 
 
 _SHOWN = 200
+"""Characters of a value in the table."""
 
 
 def test_rules(call: Call) -> int:
-    """Compare each field of each case; exit code 1 if one differs."""
+    """Run ``scrapy rules test``: compare each field of each case. The exit code is 1 if one differs."""
     folder = call.options.fixtures or _beside(call)
     rules = open_rules(call.settings)
     rows: list[dict[str, Any]] = []
@@ -139,6 +150,7 @@ def test_rules(call: Call) -> int:
 
 
 def _beside(call: Call) -> Path:
+    """Return the default folder of cases: ``tests/sites`` in the folder that contains the rules folder."""
     folder = rules_folder(call.settings)
     if not isinstance(folder, Path):
         raise ArgumentError(

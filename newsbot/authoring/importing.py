@@ -25,9 +25,13 @@ from newsbot.urls import canonicalize, host_key, site_of
 
 MAX_LIST_BYTES = 20 * 2**20
 MAX_SITES = 20_000
+"""Domains of one list."""
 MAX_FEEDS = 100
+"""Feeds, and seeds, of one domain."""
 MAX_TAGS = 8
+"""Tags of one domain."""
 MAX_TAG = 40
+"""Characters of a tag."""
 _NO_TAG = re.compile(r"\W+")
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
 _COMMA = re.compile(r",(\s*[}\]])")
@@ -37,13 +41,16 @@ _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Sites:
-    """Sites with the data that a list has for each."""
+    """The sites of a list, by domain."""
 
     feeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Domain -> feeds."""
+    """Domain -> URLs of feeds."""
     seeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Domain -> URLs of start pages."""
     tags: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Domain -> tags."""
     left_out: list[str] = field(default_factory=list)
+    """URLs that could not be imported, each with the reason."""
 
     @property
     def domains(self) -> list[str]:
@@ -51,7 +58,7 @@ class Sites:
         return sorted({*self.feeds, *self.seeds})
 
     def as_yaml(self, domain: str) -> str:
-        """Return the rule file of a domain."""
+        """Return the content of the rule file for a domain."""
         lines = [f"domain: {domain}"]
         for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
             if urls:
@@ -62,7 +69,10 @@ class Sites:
 
 
 def read_opml(data: bytes) -> Sites:
-    """Read the feeds of an OPML file (http://opml.org/spec2.opml). Raises ``ValueError`` if it is none."""
+    """Return the feeds of an OPML file (http://opml.org/spec2.opml). Folders become tags.
+
+    Raises ``ValueError`` if the file is not OPML or contains no feed.
+    """
     sites = Sites()
     try:
         root = fromstring(_bounded(data))
@@ -78,12 +88,12 @@ def read_opml(data: bytes) -> Sites:
             if domain is not None and tags:
                 sites.tags[domain] = list(dict.fromkeys([*sites.tags[domain], *tags]))[:MAX_TAGS]
     if not sites.feeds and not sites.left_out:
-        raise ValueError("names no feed: no outline has an xmlUrl")
+        raise ValueError("contains no feed: no outline has an xmlUrl")
     return sites
 
 
 def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
-    """Yield all elements, each with the names of the folders that it is in, as tags."""
+    """Yield all elements in the order of the file, each with the names of its folders as tags."""
     waiting: list[tuple[Element, tuple[str, ...]]] = [(root, ())]
     while waiting:
         element, tags = waiting.pop()
@@ -95,10 +105,10 @@ def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
 
 
 def read_news_please(data: bytes) -> Sites:
-    """Read a ``sitelist.hjson`` of news-please: ``base_urls``, each with a ``url`` or several.
+    """Return the sites of a ``sitelist.hjson`` of news-please: a list ``base_urls`` of entries with ``url``.
 
-    Raises ``ValueError`` if it is not one. Of HJSON's syntax, comments, keys without quotes, missing commas
-    and superfluous commas are supported.
+    ``url`` may be a list. Of the syntax of HJSON (https://hjson.github.io), comments, keys without quotes,
+    and missing or superfluous commas are supported. Raises ``ValueError`` for anything else.
     """
     text = _COMMA.sub(r"\1", _COMMENT.sub("", _bounded(data).decode("utf-8-sig", "replace")))
     try:
@@ -122,7 +132,8 @@ def _bounded(data: bytes) -> bytes:
 
 
 def _with_quoted_keys(text: str) -> str:
-    """Convert HJSON to JSON: quote the keys, and insert commas at line ends."""
+    """Convert HJSON to JSON: add quotes to keys, and missing commas at line ends."""
+    # (?!//): in a text without quotes, "https:" is not a key. "el" are the ends of true, false and null.
     text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
     return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
 
@@ -136,7 +147,7 @@ def _of_feed(scheme: re.Match[str]) -> str:
 
 
 def _host_of(home_page: str | None) -> str | None:
-    """Return the host of a home page; None if it has none, because the feed may still be valid."""
+    """Return the host of a home page, or None if it is not valid: the feed may be valid nevertheless."""
     for address in (home_page or "", f"http://{(home_page or '').strip()}"):
         with suppress(ValueError):
             if "." in (host := host_key(address)):
@@ -147,7 +158,10 @@ def _host_of(home_page: str | None) -> str | None:
 def _add(
     sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None
 ) -> str | None:
-    """Add a URL; return its domain, or None if it was left out."""
+    """Add a URL and return its domain. Returns None if it is left out, with the reason in ``left_out``.
+
+    The domain is that of the home page if it is known, because feeds are often on the host of a service.
+    """
     try:
         address = str(url).strip()
         canonicalize(address)
@@ -165,11 +179,13 @@ def _add(
 
 
 MAX_FILES = 20_000
+"""Files of a folder that are read."""
 _SHOWN = 30
+"""Problems and rows that are printed."""
 
 
 def from_ftr(call: Call) -> int:
-    """Import site files of ftr-site-config: a file, or a folder of them."""
+    """Run ``scrapy rules import ftr``: import one site file of ftr-site-config, or a folder of them."""
     path: Path = call.options.path
     made: list[tuple[str, str]] = []
     kept: Counter[str] = Counter()
@@ -184,9 +200,11 @@ def from_ftr(call: Call) -> int:
             continue
         told += [(file.name, line, reason) for line, reason in found.left_out]
         if found.is_empty:
-            told.append((file.name, 0, "nothing in it could be carried over"))
+            told.append((file.name, 0, "nothing in it could be imported"))
+        # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first one
+        # wins.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
-            told.append((file.name, 0, f"left out, {first} has the rule of {found.domain}"))
+            told.append((file.name, 0, f"left out, {first} gives the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
             kept[file.name] = found.kept
@@ -194,12 +212,12 @@ def from_ftr(call: Call) -> int:
 
 
 def from_opml(call: Call) -> int:
-    """Import the feeds of an OPML file as short rules."""
+    """Run ``scrapy rules import opml``: import the feeds of an OPML file as short rules."""
     return _from_list(call, read_opml)
 
 
 def from_news_please(call: Call) -> int:
-    """Import a site list of news-please as short rules."""
+    """Run ``scrapy rules import news-please``: import a site list of news-please as short rules."""
     return _from_list(call, read_news_please)
 
 
@@ -230,12 +248,12 @@ def _ftr_files(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
     if not files:
-        raise ArgumentError(f"{path}: holds no site file (example.org.txt)")
+        raise ArgumentError(f"{path}: contains no site file (example.org.txt)")
     yield from files[:MAX_FILES]
 
 
 def _exactness(file: Path) -> tuple[str, int]:
-    """Let ``example.org.txt`` come before ``www.example.org.txt`` and ``.example.org.txt`` (subdomains)."""
+    """Return a sort key: ``example.org.txt`` is before ``www.example.org.txt`` and ``.example.org.txt``."""
     name = file.name.lstrip(".").removeprefix("www.")
     return name, len(file.name) - len(name) + file.name.startswith(".") * len("www.")
 
@@ -243,9 +261,10 @@ def _exactness(file: Path) -> tuple[str, int]:
 def _write(
     call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]], taken: Counter[str]
 ) -> int:
-    """Write the rules; existing ones are not changed.
+    """Write the rules and print what was imported. Existing rule files are not changed.
 
-    ``told`` lists what was left out, by file and line. ``taken`` counts the imported items of each file.
+    ``made`` has pairs of a domain and the content of its rule file. ``told`` has what was left out, as file,
+    line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
     written: list[str] = []
@@ -276,7 +295,7 @@ def _write(
         columns = (Column("file", wide=True), Column("kept", "right"), Column("left out", "right"))
         call.table(columns, ((file, taken[file], count) for file, count in lost.most_common(_SHOWN)))
     call.text(
-        f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} kept as already there; "
-        f"{counted(sum(taken.values()), 'thing')} carried over, {len(told)} left out"
+        f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} skipped because they exist; "
+        f"{counted(sum(taken.values()), 'item')} imported, {len(told)} left out"
     )
     return 0

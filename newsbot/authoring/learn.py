@@ -1,5 +1,6 @@
-"""``scrapy rules learn``: makes a rule from URLs of a site, and measures it on links that it was not learned
-from.
+"""``scrapy rules learn``: learns the URL patterns of a site, and measures their quality.
+
+The quality is measured on links that were not used for learning.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 
 MAX_PAGES = 5000
-"""Page records that are read."""
+"""Page records of a site that are read."""
 FOLDS = 5
+"""Parts of the cross-validation."""
 _DECLARED = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 Labelled = list[tuple[str, bool]]
@@ -34,19 +36,21 @@ Labelled = list[tuple[str, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Precision and recall on held-out links; None if nothing was selected, or there was nothing to find."""
+    """Precision and recall, from 0 to 1, on links that were not used for learning."""
 
     precision: float | None
+    """Share of articles among the links that the rule selects. None if it selects none."""
     recall: float | None
+    """Share of selected links among the articles. None if there are no articles."""
 
     def plain(self) -> dict[str, float | None]:
-        """Return it for ``--json``."""
+        """Return the score as a JSON-able value."""
         return {"precision": self.precision, "recall": self.recall}
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The learned rule of a site, and its quality."""
+    """The learned rule of a site and its quality."""
 
     rule: LearnedRule
     whole: Score
@@ -55,7 +59,7 @@ class Learned:
     """The score of the patterns alone, as in a rule file."""
 
     def plain(self) -> dict[str, Any]:
-        """Return it for ``--json``."""
+        """Return the rule and its quality as a JSON-able value."""
         return {
             "articles": self.rule.articles,
             "others": self.rule.others,
@@ -69,19 +73,23 @@ class Learned:
 
 
 def examples_of(storage: Storage, domain: str) -> Labelled:
-    """Return the labelled URLs of a site: from the links of earlier crawls and from fetched pages."""
+    """Return the known URLs of a site, each with True if it is an article.
+
+    They are from the links that earlier crawls found, and from the pages that they fetched.
+    """
     examples, _ = kept(storage.notes, domain)
     labels = dict(examples.labelled())
     for number, page in enumerate(storage.pages.iter(source=domain, kind=Kind.ARTICLE)):
         if number >= MAX_PAGES:
             break
         label = _label(page)
-        if label is not None:
+        if label is not None:  # a fetched page overrides the label of a link
             labels[canonicalize(page.url)] = label
     return list(labels.items())
 
 
 def _label(page: PageRecord) -> bool | None:
+    """Return whether a page is an article, or None if this is not known."""
     if page.last(EventKind.NOT_AN_ARTICLE) is not None:
         return False
     if page.last(EventKind.STORED) is not None:
@@ -91,7 +99,10 @@ def _label(page: PageRecord) -> bool | None:
 
 
 def judge_learning(labelled: Labelled) -> Learned:
-    """Learn from all URLs, and measure the quality by five-fold cross-validation."""
+    """Learn from all URLs, and measure the quality by five-fold cross-validation.
+
+    The rule is learned five times from four fifths of the URLs, and each time tested on the rest.
+    """
     shuffled = sorted(labelled)
     random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)
     verdicts: list[tuple[bool, bool, bool]] = []
@@ -120,7 +131,7 @@ def _score(verdicts: Sequence[tuple[bool, bool]]) -> Score:
 
 
 def as_lines(learned: Learned) -> list[str]:
-    """Return the ``article`` key of a rule file, each pattern with its evidence."""
+    """Return the ``article`` key as lines of a rule file, each pattern with its evidence in a comment."""
     lines = ["article:"]
     for one in learned.rule.patterns:
         evidence = f"{counted(one.articles, 'known article')}, {counted(one.others, 'other page')}"
@@ -130,12 +141,12 @@ def as_lines(learned: Learned) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Return text as a YAML scalar in single quotes, in which a backslash stays one."""
+    """Return a text as a YAML scalar in single quotes. A backslash has no special meaning there."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def learn_site(call: Call) -> int:
-    """Print what was learned of a site's article addresses, or write it into the site's rule file."""
+    """Run ``scrapy rules learn``: print the learned patterns of a site, or add them to its rule file."""
     path = rule_path(rules_folder(call.settings), call.options.domain)
     rule = open_rules(call.settings).for_url(f"https://{path.stem}/")
     with stored(call.settings) as storage:

@@ -1,4 +1,4 @@
-"""``scrapy rules new``: makes a rule from the live site, by a small crawl into a folder of its own."""
+"""``scrapy rules new``: creates a rule from a small crawl of the live site, into a temporary data folder."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 ARTICLES, SECONDS = 30, 300
-"""Defaults of the command."""
+"""Default limits of the crawl: articles, and seconds."""
 STDERR = 2
-"""The file descriptor for the crawl's own output: stdout is for the rule."""
+"""The file descriptor to which the output of the crawl goes, because stdout is for the rule."""
 _MAX_SECTIONS = 10
+"""Sections in a rule."""
 _MAX_DELAY = 30.0
+"""Seconds. A longer Crawl-delay of robots.txt is written as this."""
 _KEYS = ((Kind.FEED, "feeds"), (Kind.SITEMAP, "sitemaps"), (Kind.SECTION, "sections"))
 
 
@@ -46,32 +48,41 @@ class Seen:
     """The results of a small crawl of a site."""
 
     articles: int = 0
+    """Number of stored articles."""
     language: str | None = None
+    """Language of most articles."""
     sources: list[SourceRecord] = field(default_factory=list)
     learned: Learned | None = None
+    """None if there were too few links."""
     delay: float | None = None
+    """Crawl-delay of robots.txt in seconds, if there is one."""
     samples: list[Sample] = field(default_factory=list)
+    """Saved pages and what was read from them."""
     metas: list[dict[str, Any]] = field(default_factory=list)
+    """The JSON files of the samples, in the same order."""
     fault: str | None = None
-    """The last one, if there was any."""
+    """The last fault of the site, if there was one."""
 
 
 def new(call: Call) -> int:
-    """Crawl a few articles of a site and write its rule and one saved page."""
+    """Run ``scrapy rules new``: crawl a few articles of a site, write its rule and one saved page.
+
+    Raises :class:`ArgumentError` if the rule exists, and :class:`DataUnavailable` if no article was found.
+    """
     folder = rules_folder(call.settings)
     path = rule_path(folder, call.options.domain)
     if path.exists() and not call.options.print_only:
-        raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would say")
+        raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would contain")
     domain = path.stem
     most = counted(call.options.articles, "article")
-    call.note(f"{domain}: a small crawl beside your data, up to {most}, {call.options.seconds} s")
+    call.note(f"{domain}: a small crawl apart from your data, up to {most}, {call.options.seconds} s")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
         code = _crawl(Path(place), domain, path.parent / DEFAULTS, call)
         seen = _look(Path(place), domain)
         if not seen.articles:
             raise DataUnavailable(
                 f"{domain}: no article was found ({_why_none(seen, code)}); "
-                f"look closer with: scrapy crawl news -a url=https://{domain}/ -L DEBUG"
+                f"for details run: scrapy crawl news -a url=https://{domain}/ -L DEBUG"
             )
         text = as_rule(domain, seen)
         case = None
@@ -84,13 +95,13 @@ def new(call: Call) -> int:
         return 0
     call.text(text, whole=True)
     if case is not None:
-        call.note(f"written to {path}; a saved page to test it by: {case}")
+        call.note(f"written to {path}; a saved page to test it with: {case}")
         call.note(f"try it: scrapy rules test {domain}; scrapy crawl news -a sites={domain}")
     return 0
 
 
 def _found(seen: Seen) -> dict[str, Any]:
-    """Return for ``--json`` what a person needs to judge the rule: the sources, and some of the articles."""
+    """Return the sources and some of the articles for ``--json``, so that a person can judge the rule."""
     sources = [{"kind": one.kind.value, "url": one.url, "new_links": one.new_links} for one in seen.sources]
     names = ("url", "title", "published_at")
     samples = [{name: item.get(name) for name in names} for _, item in seen.samples]
@@ -98,7 +109,7 @@ def _found(seen: Seen) -> dict[str, Any]:
 
 
 def as_rule(domain: str, seen: Seen) -> str:
-    """Return the rule file, with comments that say where each line came from."""
+    """Return the content of the rule file, with comments on the origin of its lines."""
     lines = [f"# made from {counted(seen.articles, 'article')} of the live site", f"domain: {domain}"]
     if seen.language:
         lines.append(f"language: {quoted(seen.language)}  # of most articles")
@@ -122,8 +133,8 @@ def as_rule(domain: str, seen: Seen) -> str:
     proposed = propose(seen.samples)
     if proposed:
         lines += [
-            f"# These hold on {counted(len(seen.samples), 'page')}. The generic method reads them without;",
-            "# take the marks off if a field comes out wrong.",
+            f"# These selectors match on {counted(len(seen.samples), 'page')}. The generic method does not need",
+            "# them: uncomment a selector only if its field is wrong.",
             "# extract:",
             *(f"#   {name}: {quoted(selector)}" for name, selector in proposed.items()),
         ]
@@ -133,10 +144,11 @@ def as_rule(domain: str, seen: Seen) -> str:
 def _why_none(seen: Seen, code: int) -> str:
     if code:
         return f"the crawl ended with exit code {code}"
-    return f"last fault: {seen.fault}" if seen.fault else "no page of it looked like one"
+    return f"last fault: {seen.fault}" if seen.fault else "no page looked like an article"
 
 
 def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
+    """Crawl the site in another process, with all data in the folder ``place``. Returns the exit code."""
     rules = place / "rules"
     rules.mkdir()
     (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n", encoding="utf-8")
@@ -144,7 +156,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
         shutil.copy(defaults, rules / DEFAULTS)
     environment = {**os.environ, "NEWSBOT_DATA": str(place / "data"), "NEWSBOT_RULES": str(rules)}
     for name in ("REDIS_URL", "MONGO_URI"):
-        environment.pop(name, None)  # what is tried out stays here
+        environment.pop(name, None)  # the trial must not write into the shared data
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
         *("-a", f"max_articles={call.options.articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
@@ -155,6 +167,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
 
 
 def _look(place: Path, domain: str) -> Seen:
+    """Return the results of the crawl whose data are in the folder ``place``."""
     seen = Seen()
     if not (place / "data" / "newsbot.db").exists():
         return seen
@@ -183,7 +196,7 @@ def _look(place: Path, domain: str) -> Seen:
 
 
 def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
-    """Return feeds and sitemaps with links, and sections that led to new ones."""
+    """Return the feeds and sitemaps that contain links, and the sections that gave new links."""
     found = [one for one in storage.sources.all(domain) if one.polls and not one.failures]
     names = {one.url: fingerprint(canonicalize(one.url)) for one in found}
     pages = storage.pages.get(list(names.values()))
@@ -197,7 +210,7 @@ def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
 
 
 def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
-    """Save the first page that the new rule can read; None if there is none."""
+    """Save the first page that the new rule can read, and return its folder; None if it can read none."""
     (rule,) = read_files([path], path.parent).rules
     for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
         try:

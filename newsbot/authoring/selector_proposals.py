@@ -1,4 +1,4 @@
-"""Proposes selectors for a site from some of its pages: elements at the same place on each of them."""
+"""Proposes CSS selectors for a site that select the title or the text on each of some pages."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction.page.parse import parse_html
 
 Sample = tuple[bytes, dict[str, Any]]
-"""A page and the item that was read from it."""
+"""The body of a page, and the item that was read from it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
+"""Classes and ids that may be the same on other pages. Names with digits are often generated for one page."""
 _FIRST = 50
+"""Characters at the start of a paragraph that are compared."""
 _ENOUGH = 0.8
-"""Least share of an article's paragraphs that its element must contain."""
+"""Share of an article's paragraphs that an element must contain."""
 _MAX_ELEMENTS = 3000
+"""Elements of a page that are examined."""
 
 
 def propose(samples: Sequence[Sample]) -> dict[str, str]:
-    """Return CSS selectors for title and text that are valid on all pages. One page is not enough
-    evidence.
+    """Return CSS selectors for ``title`` and ``text`` that work on all pages, if there are any.
+
+    At least two pages are needed: a selector from a single page may work on this page only.
     """
     trees = []
     for page, item in samples:
@@ -45,18 +49,21 @@ def propose(samples: Sequence[Sample]) -> dict[str, str]:
 
 
 def _of_title(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    """Yield selectors for the headings whose text is the title."""
     for element in tree.iter("h1", "h2"):
         if _plain(element) == _squeeze(item["title"]):
             yield from _names(element)
 
 
 def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    """Yield selectors for the elements that contain the article's text and little else."""
     holders = [element for element in _elements(tree) if _covers(element, item)]
     for element in reversed(holders):  # the innermost first
         yield from _names(element)
 
 
 def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -> bool:
+    """Return whether a selector finds exactly one element of a page, and it is the right one."""
     try:
         found = CSSSelector(selector, translator="html")(tree)
     except etree.XPathError:
@@ -67,6 +74,10 @@ def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -
 
 
 def _covers(element: HtmlElement, item: dict[str, Any]) -> bool:
+    """Return whether an element contains most paragraphs of the article and not much more.
+
+    The beginnings of paragraphs are compared, because extraction may have removed parts of them.
+    """
     text = _plain(element)
     starts = [_squeeze(part)[:_FIRST] for part in item["text"].splitlines() if part.strip()]
     held = sum(start in text for start in starts)
@@ -85,6 +96,7 @@ def _elements(tree: HtmlElement) -> list[HtmlElement]:
 
 
 def _names(element: HtmlElement) -> Iterator[str]:
+    """Yield selectors that match an element, the most stable ones first."""
     tag = str(element.tag)
     for name in (element.get("class") or "").split()[:6]:
         if _NAME.fullmatch(name):

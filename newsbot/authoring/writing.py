@@ -1,4 +1,4 @@
-"""Writes rule files: never over a person's file, and never a file that cannot be read back."""
+"""Writes rule files. Existing files are not overwritten, and only valid rules are written."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from newsbot.rules.ruleset import ascii_domain
 
 
 def rule_path(folder: Path | Traversable, domain: str) -> Path:
-    """Return the path of a domain's rule. Raises :class:`ArgumentError` for a bad domain or a missing
-    folder.
+    """Return the path of the rule file for a domain.
+
+    Raises :class:`ArgumentError` if the domain is not valid, or if the rules are inside the package.
     """
     try:
         name = ascii_domain(domain)
@@ -24,8 +25,10 @@ def rule_path(folder: Path | Traversable, domain: str) -> Path:
 
 
 def write_new(path: Path, text: str, *, replace: bool = False) -> None:
-    """Write a rule file. Raises :class:`ArgumentError` if it exists already, RulesError if it is not
-    valid.
+    """Write a rule file.
+
+    Raises :class:`RulesError` if ``text`` is not a valid rule, and :class:`ArgumentError` if the file exists
+    (without ``replace``) or cannot be written.
     """
     if path.exists() and not replace:
         raise ArgumentError(f"{path} exists; edit it, or move it away first")
@@ -35,6 +38,8 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
         raise RulesError(problems)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A crawl may reload the rules at any moment. With the rename it never sees a half-written file, and
+        # it ignores files whose name begins with a dot.
         beside = path.with_name(f".{path.name}.new")
         beside.write_bytes(data)
         beside.replace(path)
@@ -43,7 +48,11 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
 
 
 def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
-    """Add a key to a rule file, or create the file. Raises :class:`ArgumentError` if the key exists."""
+    """Add a key to a rule file; the file is created if it does not exist.
+
+    ``lines`` are the lines of the key and its value. Raises :class:`ArgumentError` if the file already has
+    the key, and :class:`RulesError` if the file is not valid.
+    """
     if not path.exists():
         write_new(path, "\n".join([f"domain: {domain}", *lines]) + "\n")
         return
@@ -52,5 +61,5 @@ def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
     if file.problems:
         raise RulesError(file.problems)
     if key in file.lines:
-        raise ArgumentError(f"{path}:{file.lines[key]}: has {key!r}; take over by hand what you want")
+        raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy by hand what you want")
     write_new(path, text.rstrip("\n") + "\n" + "\n".join(lines) + "\n", replace=True)

@@ -1,25 +1,26 @@
-"""The rules of sites, as data: ``rules/<domain>.yaml``.
+"""Reads and applies the rules of sites, which are YAML files: ``rules/<domain>.yaml``.
 
-``load_rules(folder)`` returns the :class:`RuleSet`, ``RuleSet.for_url(url)`` the :class:`Rule` of a page, and
-``classify(rule, url)`` what the rule says about the URL. docs/rules.md explains how to write a rule.
+``load_rules(folder)`` returns a :class:`RuleSet`. ``RuleSet.for_url(url)`` returns the :class:`Rule` of a
+page. ``classify(rule, url)`` returns the kind of page that the rule gives for a URL. docs/rules.md explains
+how to write a rule.
 
 Rules in files, in reading order:
 
 * ``schema``: the rule of one site
-* ``ruleset``: all rules, and which one applies to a URL
-* ``match``: what a rule says about a URL
+* ``ruleset``: finds the rule that applies to a URL
+* ``match``: matches a URL against a rule
 * ``load``: loads a folder and reports all problems at once; ``reload`` does so while a crawl runs
-* ``yamlfile``, ``keys``, ``values``, ``selectors``, ``regexes``: read one file: lines, keys, values
-* ``hints``: warnings about rules that are probably mistakes
-* ``show``: rules in readable form
-* ``import_ftr``: site files of ftr-site-config as rules
+* ``yamlfile``, ``keys``, ``values``, ``selectors``, ``regexes``: read the YAML, keys and values of one file
+* ``hints``: warns about values that are probably mistakes
+* ``show``: shows rules in readable form
+* ``import_ftr``: converts site files of ftr-site-config to rules
 
 Forms of URLs:
 
-* ``shape``: how likely a URL is an article's, by the URL alone
-* ``sessions``: query keys that carry a session id
-* ``learn``: learns the forms of a site's article URLs, from ``examples``, ``traits`` and ``trees``
-* ``induce``: readable regular expressions from example URLs
+* ``shape``: estimates by a URL alone how likely its page is an article
+* ``sessions``: finds query keys that contain a session id
+* ``learn``: learns the forms of a site's article URLs, with ``examples``, ``traits`` and ``trees``
+* ``induce``: makes readable regular expressions from example URLs
 """
 
 from newsbot.rules.load import load_rules

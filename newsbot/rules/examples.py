@@ -24,7 +24,9 @@ GROWTH = 1.25
 WINDOW = 20
 """Fetched pages of a pattern that are considered."""
 MIN_FETCHED = 8
+"""Fetched pages of a pattern that are needed before it can be removed."""
 MAX_GIVEN_UP = 20
+"""Removed patterns that are kept for a site."""
 MAX_PLAIN = 28_000
 """Characters of the examples of one label that are kept."""
 RETIRED_BELOW = 0.3
@@ -38,6 +40,7 @@ class Examples:
     articles: dict[str, bool] = field(default_factory=dict)
     """URL -> True if it was fetched and was an article."""
     others: dict[str, bool] = field(default_factory=dict)
+    """URL -> True if it was fetched and was not an article."""
     seen: int = 0
     """Examples added since this object was created."""
     learned_at: int = 0
@@ -49,12 +52,15 @@ class Examples:
     of articles.
     """
     _revived: set[str] = field(default_factory=set)
-    """Removed patterns that were learned again since."""
+    """Removed patterns that were learned again. An older list of another worker must not remove them."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
+    """Pattern -> for the last fetched pages that it matched, whether each was an article."""
 
     def heard(self, url: str, *, article: bool) -> None:
-        """Add a URL with the label that the place of its link gives: a feed lists articles, a menu
-        does not.
+        """Add a URL that was not fetched, with the label that the place of its link suggests.
+
+        Links of feeds are labelled as articles, links of menus are not. A label from a fetched page is not
+        changed.
         """
         if len(url) > MAX_URL or url in self.articles or self.others.get(url):
             return
@@ -65,8 +71,9 @@ class Examples:
             self._put(self.articles, url, fetched=False)
 
     def fetched(self, url: str, *, article: bool, rule: LearnedRule | None = None) -> str | None:
-        """Record whether a fetched page was an article; return the pattern of ``rule`` that is removed
-        because of it, or None.
+        """Record whether a fetched page was an article.
+
+        Returns the pattern of ``rule`` that is removed because too few of its pages are articles, or None.
         """
         if len(url) > MAX_URL:
             return None
@@ -75,13 +82,13 @@ class Examples:
         return self._weigh(url, article, rule) if rule is not None else None
 
     def wants_learning(self) -> bool:
-        """Return whether there are enough new examples to learn (again)."""
+        """Return whether there are enough new examples to learn for the first time, or again."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
 
     def learn(self) -> LearnedRule:
-        """Learn from all examples."""
+        """Return the rule that is learned from all examples."""
         self.learned_at, self.due = self.seen, False
         rule = learn(self.labelled())
         kept = {pattern.text for pattern in rule.patterns}
@@ -96,8 +103,10 @@ class Examples:
         yield from ((url, False) for url in self.others)
 
     def plain(self) -> dict[str, Any]:
-        """Return the examples as a JSON-able value. If the URLs are very long, only the last ones are kept,
-        so that the value fits into a note.
+        """Return the examples as a JSON-able value, which :meth:`merge` reads.
+
+        If the URLs are very long, only the last ones are included, so that the value fits into one note of
+        the storage.
         """
         return {
             "articles": _last(self.articles),
@@ -106,10 +115,10 @@ class Examples:
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
-        """Add the :meth:`plain` value of another worker or an earlier crawl; existing entries win.
+        """Add the :meth:`plain` value of another worker or of an earlier crawl. Existing entries win.
 
-        Patterns that either side has removed are removed in the result. Raises ``ValueError`` for anything
-        else.
+        Patterns that either side has removed are removed in the result. Raises ``ValueError`` if the value
+        does not have the expected form; nothing is changed then.
         """
         try:
             told = [
@@ -134,12 +143,15 @@ class Examples:
 
     def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
         self.seen += url not in home
+        # Removed and added again: the order of the dict is the order of use, so the oldest URL is dropped
+        # first.
         known = home.pop(url, False)
         home[url] = known or fetched
         if len(home) > MAX_KEPT:
             del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
 
     def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
+        """Count the outcome for the first pattern that matches. Returns the pattern if it is removed."""
         path = _path(url)
         for pattern in rule.patterns:
             if re.search(pattern.text, path, re.ASCII) is None:
@@ -153,7 +165,7 @@ class Examples:
         return None
 
     def _forget(self, pattern: str) -> None:
-        """Remove a pattern: URLs that it matched are no longer examples of articles."""
+        """Remove a pattern, and the examples of articles that it matches: they would teach it again."""
         for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
             del self.articles[url]
         self._outcomes.pop(pattern, None)
@@ -165,15 +177,18 @@ class Examples:
 
 
 def _path(url: str) -> str:
-    return url[url.find("/", 8) :] or "/"
+    return url[url.find("/", 8) :] or "/"  # 8: after "https://"
 
 
 def _last(home: Mapping[str, bool]) -> list[list[Any]]:
-    """Return the last URLs that fit into :data:`MAX_PLAIN` characters, fetched ones first."""
+    """Return URLs that fit into :data:`MAX_PLAIN` characters: fetched ones first, then the newest.
+
+    Each item is ``[URL, fetched]``. The order is that of ``home``.
+    """
     room, chosen = MAX_PLAIN, set()
     for wanted in (True, False):
         for url in [url for url, fetched in home.items() if fetched is wanted][::-1]:
-            room -= len(url) + 10
+            room -= len(url) + 10  # with quotes, brackets and the flag in JSON
             if room >= 0:
                 chosen.add(url)
     return [[url, fetched] for url, fetched in home.items() if url in chosen]

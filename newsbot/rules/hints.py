@@ -15,7 +15,9 @@ from newsbot.rules.schema import Pattern, Rule
 from newsbot.urls import canonicalize
 
 MAX_SAMPLES = 24
+"""Sample texts of a pattern."""
 _SMALL = 4
+"""A character class with at most this many characters gives a sample for each of them."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
 _TOKEN = re.compile(
@@ -28,7 +30,10 @@ _TOKEN = re.compile(
 
 
 def samples(pattern: str) -> list[str]:
-    """Return paths that a valid pattern matches, one for each alternative if they are easy to find."""
+    """Return paths that a valid pattern matches, if possible one for each of its alternatives.
+
+    The result is empty for patterns that are too complex.
+    """
     texts = _Sampler(pattern).alternatives()
     paths = [text if text.startswith("/") else "/" + text for text in texts]
     regex = compile_pattern(pattern)
@@ -36,7 +41,11 @@ def samples(pattern: str) -> list[str]:
 
 
 class _Sampler:
-    """Reads a pattern from left to right. If it misreads a part, the sample does not match and is dropped."""
+    """Reads a pattern from left to right and builds texts that it matches.
+
+    It knows the common syntax only. If it misreads a part, the sample does not match and :func:`samples`
+    drops it.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._tokens = list(_TOKEN.finditer(pattern))
@@ -57,6 +66,7 @@ class _Sampler:
             elif token["open"]:
                 parts.append(self.alternatives())
             elif token["repeat"]:
+                # A repeat applies to the last part only. "*" and "?" are left out: zero is allowed.
                 least = int(token["least"] or token["repeat"] == "+")
                 parts[-1:] = [[text * least for text in texts] if least else [""] for texts in parts[-1:]]
             elif token["character"]:
@@ -80,7 +90,9 @@ def _characters(text: str) -> list[str]:
 
 
 MAX_FEED_INTERVAL = 6 * 3600.0
+"""Seconds. Above this there is a hint that articles may be found late."""
 MIN_INTERVAL = 60.0
+"""Seconds. Below this there is a hint that sites may block the crawler."""
 _URL_KEYS = {
     "seeds": Kind.SECTION,
     "feeds": Kind.FEED,
@@ -91,7 +103,10 @@ _PATTERN_KEYS = ("article", "section", "deny")
 
 
 def find_hints(loaded: Loaded) -> list[Problem]:
-    """Return one hint for each suspicious thing, in the order of the files."""
+    """Return one hint for each value that is probably a mistake, in the order of the files.
+
+    Files with problems are skipped, because they have no rule.
+    """
     hints = [*_defaults_hints(loaded.defaults), *_pattern_hints(loaded.defaults)]
     for file in loaded.files:
         rule = loaded.rules.get(file.values.get("domain", ""))
@@ -113,7 +128,7 @@ def _hint(file: RuleFile, key: str, text: str, line: int | None = None) -> Probl
 def _defaults_hints(file: RuleFile) -> Iterator[Problem]:
     for key in _URL_KEYS:
         if key in file.lines:
-            yield _hint(file, key, "is read for every site that names none itself; is that meant?")
+            yield _hint(file, key, "applies to every site whose own file does not give it; is this intended?")
 
 
 def _domain_hints(file: RuleFile) -> Iterator[Problem]:
@@ -128,23 +143,24 @@ def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
         for pattern in file.values.get(key, ()):
             text = _doubt(key, pattern) or _never(pattern.text, file)
             if text is None and pattern.text in seen:
-                text = f"{pattern.text!r} is given on line {seen[pattern.text].line} already"
+                text = f"{pattern.text!r} is already given on line {seen[pattern.text].line}"
             if text is not None:
                 yield _hint(file, key, text, pattern.line)
             seen.setdefault(pattern.text, pattern)
 
 
 def _doubt(key: str, pattern: Pattern) -> str | None:
-    """Return what is suspicious in one pattern."""
+    """Return why a pattern is probably a mistake, or None."""
     if "://" in pattern.text:
         return f"{pattern.text!r} never matches: patterns see path and query only, without https://host"
     if not pattern.text.isascii():
         return f"{pattern.text!r} never matches: URLs are percent-encoded; write %D0%9D for Н and so on"
     if "/*" in pattern.text:
-        return f"{pattern.text!r}: /* is any number of slashes; write /[^/]+ for one part of a path"
+        return f"{pattern.text!r}: /* means any number of slashes; write /[^/]+ for one part of a path"
+    # A pattern that matches the front page and an arbitrary page probably matches every page.
     regex = compile_pattern(pattern.text)
     if regex.search("/") and regex.search("/any/page?of=it"):
-        effect = "denies the whole site" if key == "deny" else f"calls every page {key}"
+        effect = "denies the whole site" if key == "deny" else f"marks every page as {key}"
         return f"{pattern.text!r} {effect}"
     return None
 
@@ -172,8 +188,8 @@ def _never(text: str, file: RuleFile) -> str | None:
 
 
 _NOT_IN_ADDRESSES = {
-    " ": "addresses have no blanks; write each pattern on a line of its own, after '- '",
-    "#": "patterns do not see what follows a # in an address",
+    " ": "addresses contain no spaces; write each pattern on a line of its own, after '- '",
+    "#": "patterns do not see the part of an address after #",
 }
 
 
@@ -183,9 +199,9 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
         for url in urls:
             match = classify(rule, canonicalize(url, rule.drop_query))
             if match.denied:
-                yield _hint(file, key, f"{url} is denied by {match.pattern}; it is never read")
+                yield _hint(file, key, f"{url} is denied by {match.pattern}; it is never fetched")
             elif match.kind is not kind:
-                yield _hint(file, key, f"{url} is given as {match.kind} too; that is what it is taken for")
+                yield _hint(file, key, f"{url} is also given as {match.kind} and is treated as that")
         if len(set(urls)) < len(urls):
             yield _hint(file, key, "the same URL is given twice")
 
@@ -193,9 +209,10 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
 def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, patterns in (("article", rule.article), ("section", rule.section)):
         for pattern in patterns:
+            # All samples must be denied: a pattern may be meant for the alternatives that remain.
             verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.text)]
             if pattern.file == file.file and verdicts and all(verdict.denied for verdict in verdicts):
-                text = f"what {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"
+                text = f"each URL that {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"
                 yield _hint(file, key, text, pattern.line)
 
 
@@ -213,4 +230,4 @@ def _pace_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     if "delay" in file.lines and rule.delay < 1:
         yield _hint(file, "delay", f"{rule.delay:g} s is less than one second; sites may block this")
     if "follow" in file.values and not rule.follow:
-        yield _hint(file, "follow", "is empty: nothing but the seeds is read")
+        yield _hint(file, "follow", "is empty: only the seeds are fetched")

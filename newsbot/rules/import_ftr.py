@@ -1,8 +1,9 @@
 """Imports site files of the public ftr-site-config collection (Full-Text RSS) as rules.
 
-There is one file per site with one ``key: value`` per line
-(https://help.fivefilters.org/full-text-rss/site-patterns.html). XPath alternatives, parts to strip, next
-pages and test pages are imported. Lines that newsbot does not support are reported one by one.
+The collection has one file per site, with one ``key: value`` per line
+(https://help.fivefilters.org/full-text-rss/site-patterns.html). The XPath alternatives of fields, the parts
+to strip, the links to next pages, and the test pages are imported. Each line that newsbot does not support is
+reported.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from newsbot.rules.selectors import PREFIX, read_selector
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2000
 MAX_ALTERNATIVES = 40
+"""Selectors of one field, and parts to remove."""
 _FIELDS = {
     "title": "title",
     "body": "text",
@@ -28,7 +30,7 @@ _FIELDS = {
 }
 _STRIPS = ("strip", "strip_id_or_class", "strip_image_src")
 _NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains", "test_url", "wrap_in")
-"""Options and tests of Full-Text RSS itself: nothing is lost without them."""
+"""Options and tests of Full-Text RSS itself. Rules do not need them, so they are ignored without a report."""
 _LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
 _FUNCTION = re.compile(r"[a-z-]{1,40}\(")
 _FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
@@ -43,7 +45,7 @@ class Imported:
     remove: list[str] = field(default_factory=list)
     test_urls: list[str] = field(default_factory=list)
     left_out: list[tuple[int, str]] = field(default_factory=list)
-    """Line and reason of everything that could not be imported."""
+    """Line number (0 for the whole file) and reason for everything that could not be imported."""
 
     @property
     def kept(self) -> int:
@@ -56,7 +58,7 @@ class Imported:
         return not self.kept
 
     def as_yaml(self) -> str:
-        """Return the rule file."""
+        """Return the content of the rule file. Test pages are comments in it."""
         lines = [f"# from ftr-site-config, {self.domain}.txt", f"domain: {self.domain}"]
         lines += [f"# test page: {url}" for url in self.test_urls[:3]]
         if self.extract:
@@ -72,7 +74,11 @@ class Imported:
 
 
 def domain_of(name: str) -> str:
-    """Return the domain in a file name. Raises ``ValueError`` if the name does not contain one."""
+    """Return the domain for a file name such as ``example.org.txt`` or ``.example.org.txt``.
+
+    Raises ``ValueError`` if the name does not have this form.
+    """
+    # A leading dot means that the file applies to subdomains too. Rules of newsbot always do.
     stem = name.removesuffix(".txt").lstrip(".").removeprefix("www.")
     if not name.endswith(".txt") or "." not in stem:
         raise ValueError(f"{name!r} is not a site file; its name should be for example example.org.txt")
@@ -80,9 +86,9 @@ def domain_of(name: str) -> str:
 
 
 def import_ftr(name: str, data: bytes) -> Imported:
-    """Read one site file.
+    """Convert one site file, given its name and content.
 
-    Raises ``ValueError`` if its name is not that of a site. Faults inside the file are in the result.
+    Raises ``ValueError`` if the name does not contain a domain. Faults inside the file are in the result.
     """
     result = Imported(domain_of(name))
     if len(data) > MAX_BYTES:
@@ -99,12 +105,13 @@ def import_ftr(name: str, data: bytes) -> Imported:
 
 
 def _take(result: Imported, number: int, text: str) -> None:
+    """Add one line of a site file to the result."""
     parts = _LINE.fullmatch(text)
     if parts is None:
         result.left_out.append((number, f"not understood: {text[:80]}"))
         return
     if Reader.NON_PRINTABLE.search(text):
-        result.left_out.append((number, f"{parts[1]}: a character that no rule file may hold"))
+        result.left_out.append((number, f"{parts[1]}: contains a character that rule files must not contain"))
         return
     key, value = parts[1], parts[2].strip()
     try:
@@ -115,16 +122,19 @@ def _take(result: Imported, number: int, text: str) -> None:
         elif key in _STRIPS:
             _add(result.remove, _selector(_strip(key, value)))
         elif key not in _NEEDLESS:
-            result.left_out.append((number, f"{key}: newsbot has no such thing"))
+            result.left_out.append((number, f"{key}: not supported by newsbot"))
     except ValueError as error:
         result.left_out.append((number, f"{key}: {error}"))
+    # ``extract`` is a defaultdict: a failed line may have created an empty list.
     if key in _FIELDS and not result.extract[_FIELDS[key]]:
         del result.extract[_FIELDS[key]]
 
 
 def _strip(key: str, value: str) -> str:
+    """Return the XPath of a part to remove. Raises ``ValueError`` if the value is not valid."""
     if key == "strip":
         return value
+    # The name becomes a literal in an XPath, and XPath 1.0 cannot escape quotes in a literal.
     plain = value.strip("'\" ")
     if not plain or "'" in plain:
         raise ValueError(f"{value!r} is not a name")
@@ -134,16 +144,18 @@ def _strip(key: str, value: str) -> str:
 
 
 def _selector(xpath: str) -> str:
-    """Convert an XPath to the form of rule files. Raises ``ValueError`` if it does not select a part of a
-    page.
+    """Convert an XPath to the form of rule files.
+
+    Raises ``ValueError`` if it does not select a part of a page, or is too slow for :func:`read_selector`.
     """
+    # Functions around a path only clean its text, which newsbot does anyway. Others compute a text.
     if _FUNCTION.match(xpath):
         inner = re.fullmatch(r"(?:normalize-space|string)\(\s*(//[^()]*)\)", xpath)
         if inner is None:
-            raise ValueError(f"{xpath[:80]!r} works on text, a selector must name a part of the page")
+            raise ValueError(f"{xpath[:80]!r} works on text; a selector must select a part of the page")
         xpath = inner[1]
     if " " not in xpath and not xpath.startswith(("/", "(", ".")):
-        raise ValueError(f"{xpath[:80]!r} is not a path from the top of the page")
+        raise ValueError(f"{xpath[:80]!r} is not an absolute path")
     return read_selector(PREFIX + xpath).text
 
 

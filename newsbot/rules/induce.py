@@ -1,8 +1,8 @@
 """Makes readable regular expressions from example URLs.
 
-Article URLs are grouped by form: number of segments, their kinds, extension. Each group gives several
-expressions, from strict to lenient. The most lenient one that matches few other pages is kept. All
-expressions are anchored.
+Article URLs are grouped by their form: the number of segments, the kinds of the segments, and the extension.
+For each group several expressions are built, from strict to lenient. The most lenient one that matches few
+other pages is kept. All expressions are anchored to the beginning of the path.
 """
 
 from __future__ import annotations
@@ -16,23 +16,28 @@ from newsbot.rules.regexes import PatternSet, compile_pattern
 from newsbot.rules.traits import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
-"""Articles that a pattern needs: a single unusual URL does not make a pattern."""
+"""Articles that a pattern must match. A single unusual URL does not give a pattern."""
 MIN_PRECISION = 0.8
+"""Least share of articles among the known pages that a pattern matches."""
 _TOLERATED = 0.03
 """The precision that may be lost for a more lenient pattern."""
 MAX_PATTERNS = 12
+"""Patterns of one site."""
 _MAX_NAMES = 6
 """Names of a segment that are listed as alternatives: ``(?:news|sport)``."""
 _MIN_EACH = 2
+"""Examples that each of these names needs."""
 _MAX_FORMS = 60
+"""Groups that are tried, the largest first."""
 _SHOWN = 3
+"""Articles that are kept as examples of a pattern."""
 _SLUGS = ("slug", "mixed", "code", "word")
 _END = r"(?:\?|$)"
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedPattern:
-    """An expression over path and query, with its evidence."""
+    """A regular expression for path and query of a URL, and the number of known pages that it matches."""
 
     text: str
     articles: int
@@ -67,11 +72,11 @@ class _Example:
 def induce(
     articles: Sequence[str], others: Sequence[str], doubtful: Sequence[str] = ()
 ) -> list[LearnedPattern]:
-    """Return patterns for article URLs (canonical URLs), the one with most articles first.
+    """Return patterns for the canonical URLs of articles; the pattern that matches most articles comes first.
 
-    Each pattern matches at least MIN_EXAMPLES articles that no better pattern matches. Its precision is at
-    least MIN_PRECISION, counted with one more failure than there was. ``doubtful`` pages, whose labels are
-    probably wrong, are counted in the evidence but never exclude a pattern.
+    Each pattern matches at least MIN_EXAMPLES articles that the patterns before it do not match. Its
+    precision is at least MIN_PRECISION, counted with one more failure than there was. ``doubtful`` are pages
+    with a label that is probably wrong: they are counted in the evidence but never exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
     known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])
@@ -84,7 +89,7 @@ def induce(
 
 
 def path_of(url: str) -> str:
-    """Return path and query, the part of a URL that patterns are searched in."""
+    """Return path and query of a URL. Patterns are searched in this part."""
     at = url.find("/", 8)
     return url[at:] if at > 0 else "/"
 
@@ -95,6 +100,10 @@ def _example(url: str) -> _Example:
 
 
 def _groups(examples: list[_Example]) -> Iterator[list[_Example]]:
+    """Yield groups of examples with the same form, large groups first.
+
+    Each example is in two groups: by the kinds of all segments, and by the kind of the last one only.
+    """
     groups: dict[tuple[object, ...], list[_Example]] = defaultdict(list)
     for one in examples:
         kinds = tuple(_coarse(segment) for segment in one.segments)
@@ -110,14 +119,14 @@ def _coarse(segment: str) -> str:
 
 
 def _item_key(query: str) -> str | None:
-    """Return the key of a query if only one key has a number as value: it may identify the page."""
+    """Return the key of a query if it is the only one and its value is a number: it may identify the page."""
     parts = [part.partition("=") for part in query.split("&")] if query else []
     keys = [key for key, _, value in parts if value.isdecimal()]
     return keys[0] if len(keys) == 1 and len(parts) == 1 else None
 
 
 def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
-    """Return the most lenient expression of a group whose precision is high enough."""
+    """Return the most lenient expression of a group that is precise enough, or None."""
     best: LearnedPattern | None = None
     best_share = 0.0
     for text in _expressions(group):
@@ -127,6 +136,7 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
             continue
         hits = _matched(text, known.good)
         wrong = len(_matched(text, known.bad))
+        # A few matches may all be right by chance, so one more failure is assumed for the bound.
         share = len(hits) / max(1, len(hits) + wrong)
         if len(hits) < MIN_EXAMPLES or len(hits) / (len(hits) + wrong + 1) < _needed(wrong):
             continue
@@ -143,12 +153,15 @@ def _matched(text: str, paths: Iterable[str]) -> list[str]:
 
 
 def _needed(wrong: int) -> float:
+    """Return the least precision. Without wrong matches, MIN_EXAMPLES articles are enough."""
     return MIN_PRECISION if wrong else MIN_EXAMPLES / (MIN_EXAMPLES + 1)
 
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
-    """Return a small set of patterns that matches most articles; greedy: the pattern that adds most comes
-    first.
+    """Return a small set of patterns that matches most articles.
+
+    The choice is greedy: each next pattern is the one that matches most of the remaining articles. This gives
+    a good cover quickly; the smallest set would need a search through all combinations.
     """
     matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()
@@ -165,6 +178,7 @@ def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPatte
 
 def _expressions(group: list[_Example]) -> Iterator[str]:
     """Yield expressions for a group, from strict to lenient."""
+    # Column n has segment n of each example.
     columns = list(zip(*(one.segments for one in group), strict=True))
     key = _item_key(group[0].query)
     last = key is None
@@ -207,13 +221,17 @@ def _number(values: Sequence[str]) -> str | None:
 
 
 def _digits(least: int) -> str:
-    """Return an expression for numbers; for long ones it requires five digits, which is specific enough."""
+    """Return an expression for numbers with at least this many digits.
+
+    For long numbers it requires five digits only: this is specific enough, and later ids may be shorter.
+    """
     return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
 
 
 def _headed_number(values: Sequence[str]) -> str | None:
-    """Return an expression for ``article123``, ``id_123``, ``!123``: all values have the same prefix before
-    the number.
+    """Return an expression for values with a common prefix before a number, else None.
+
+    Examples: ``article123``, ``id_123``, ``!123``.
     """
     head = _shared_head(values).rstrip("0123456789")
     if head and all(value[len(head) :].isdecimal() for value in values):
@@ -222,7 +240,10 @@ def _headed_number(values: Sequence[str]) -> str | None:
 
 
 def _last(values: Sequence[str], *, strict: bool) -> str:
-    """Return an expression for the last segment: number, letters and number, words and number, words."""
+    """Return an expression for the last segment.
+
+    In this order: a number, letters and a number, words and a number, words. If nothing fits, any text.
+    """
     if number := _number(values) or _headed_number(values):
         return number
     tail = _tail_digits(values)
@@ -240,6 +261,7 @@ def _last(values: Sequence[str], *, strict: bool) -> str:
 
 
 def _shared_head(values: Sequence[str]) -> str:
+    # The first and the last value in alphabetical order differ most, so the others share their prefix.
     first, last = min(values), max(values)
     at = next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))
     return first[:at]
@@ -254,7 +276,7 @@ def _id_head(values: Sequence[str]) -> str:
 
 
 def _tail_digits(values: Sequence[str]) -> int:
-    """Return how many digits all values end with, at least; 0 if fewer than 4."""
+    """Return the least number of digits at the end of the values, or 0 if it is below 4."""
     found = [re.search(r"\d+$", value) for value in values]
     length = min((len(one[0]) if one else 0) for one in found)
     return length if length >= 4 else 0

@@ -1,4 +1,4 @@
-"""The keys of rule files: the type of each and its reader. docs/rules.md describes every key."""
+"""The keys of rule files and their readers. docs/rules.md describes every key."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Recrawl, 
 from newsbot.rules.values import Place, Reader, entries, many
 
 MAX_DELAY = 3600.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,9 @@ class Key:
     """One key of a rule file."""
 
     read: Reader[Any]
+    """Converts the YAML node of the value."""
     adds: bool = False
-    """If True, the rule's value is added to the one of ``_defaults.yaml``; else it replaces it."""
+    """If True, the rule's value is added to that of ``_defaults.yaml``. Otherwise it replaces it."""
 
 
 def _interval(node: yaml.Node, place: Place) -> dict[Kind, float] | None:
@@ -86,7 +88,7 @@ def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...] | None:
         }
         if "valid_from" not in given:
             place.fault(
-                item, "a layout needs valid_from: the day from which it holds, for example 2024-05-31"
+                item, "a layout needs valid_from: the day from which it applies, for example 2024-05-31"
             )
         elif given["valid_from"] is not None and given["valid_from"] in {
             layout.valid_from for layout in found

@@ -1,9 +1,9 @@
 """Learns the forms of a site's article URLs from labelled URLs.
 
-Labels need no human work: links of feeds and news sitemaps and fetched articles count as articles; links of
-menus and fetched pages of other kinds count as others. Trees over the form of the URL
-(:mod:`newsbot.rules.trees`) correct the global prior (:mod:`newsbot.rules.shape`). URLs that both labels and
-trees call articles become regular expressions (:mod:`newsbot.rules.induce`).
+The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
+Links of menus and fetched pages of other kinds are labelled as others. Decision trees over the form of the
+URL (:mod:`newsbot.rules.trees`) correct the global prior (:mod:`newsbot.rules.shape`). URLs that are articles
+by both their label and the trees become regular expressions (:mod:`newsbot.rules.induce`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from newsbot.urls import canonicalize
 MAX_EXAMPLES = 2000
 """URLs of each label that are used; if there are more, a sample is drawn."""
 TRUST = 2.5
+"""Log-odds of the prior at which a label that contradicts it counts half (see ``trees.boost``)."""
 LEANING = 0.5
-"""Log-odds added to every verdict: a missed article is worse than a page fetched in vain."""
+"""Log-odds added to every result, because a missed article is worse than a needless fetch."""
 BOUND = 4.0
 """Limit of the prior's log-odds, so that observations of a site can correct them."""
 FORMAT = 1
+"""Version of the stored form. Increase it if :meth:`LearnedRule.plain` changes."""
 
 Prior = Callable[[str], float]
+"""Returns log-odds for a canonical URL."""
 
 lately = OddsTable()
-"""A cache of log-odds that the rules of all sites gave recently."""
+"""A cache of recent log-odds, shared by the rules of all sites."""
 _numbers = count()
 
 
@@ -43,11 +46,12 @@ class LearnedRule:
     trees: tuple[Node, ...] = ()
     patterns: tuple[LearnedPattern, ...] = ()
     articles: int = 0
-    """Examples of articles that it was learned from."""
+    """Examples of articles from which it was learned."""
     others: int = 0
+    """Examples of other pages."""
     prior: Prior = log_odds
     _number: int = field(default_factory=_numbers.__next__, compare=False, repr=False)
-    """A number that is unique among the rules of the process."""
+    """A number that is unique in the process. It separates the rules of different sites in the cache."""
 
     def is_article(self, url: str) -> bool:
         """Return whether a URL looks like an article of this site; False if it is not a URL."""
@@ -75,7 +79,7 @@ class LearnedRule:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return the rule as a JSON-able value."""
+        """Return the rule without its prior as a JSON-able value, which :func:`learned_from` reads."""
         return {
             "format": FORMAT,
             "trees": [tree.plain() for tree in self.trees],
@@ -86,12 +90,13 @@ class LearnedRule:
 
 
 def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
-    """Return the rule from the result of :meth:`LearnedRule.plain`. Raises ``ValueError`` for
-    anything else.
+    """Return the rule for a value that :meth:`LearnedRule.plain` returned.
+
+    Raises ``ValueError`` if the value is damaged or has another :data:`FORMAT`.
     """
     try:
         if plain["format"] != FORMAT:
-            raise ValueError("what was learned is of another version of newsbot")
+            raise ValueError("the learned rule was written by another version of newsbot")
         return LearnedRule(
             trees=tuple(from_plain(tree) for tree in plain["trees"]),
             patterns=tuple(
@@ -102,14 +107,14 @@ def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
             others=int(plain["others"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError("what was learned cannot be read") from error
+        raise ValueError("the learned rule cannot be read") from error
 
 
 def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> LearnedRule:
-    """Learn from URLs and whether each is an article. Never raises, whatever the URLs are.
+    """Return the rule that is learned from pairs of a URL and whether it is an article.
 
     A URL with both labels counts as an article, because menus link to articles too. Invalid URLs are ignored.
-    ``prior`` gives the log-odds of a canonical URL without knowledge of the site.
+    ``prior`` returns the log-odds of a canonical URL without knowledge of the site.
     """
     known: dict[str, bool] = {}
     for url, label in labelled:
@@ -129,6 +134,8 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
     rule = LearnedRule(
         trees=tuple(boost(names, labels, first, TRUST)), articles=len(good), others=len(bad), prior=prior
     )
+    # Labels are sometimes wrong. An article that the trees reject gives no pattern. An "other" that the trees
+    # accept may be an article, so it does not exclude a pattern.
     likely = [url for url in good if rule.log_odds(url) >= 0.0]
     doubtful = {url for url in bad if rule.log_odds(url) >= LEANING}
     return LearnedRule(
@@ -141,6 +148,6 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
 
 
 def _sample(urls: list[str]) -> list[str]:
-    """Return at most MAX_EXAMPLES URLs, evenly spaced; the result is always the same."""
+    """Return at most MAX_EXAMPLES URLs. The choice looks random, but is the same for the same URLs."""
     keys = {url: hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest() for url in urls}
     return sorted(urls, key=keys.__getitem__)[:MAX_EXAMPLES]

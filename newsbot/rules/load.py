@@ -1,4 +1,4 @@
-"""Loads the rules folder: all files, with all problems reported at once."""
+"""Loads all files of a rules folder, and reports all their problems at once."""
 
 from __future__ import annotations
 
@@ -28,21 +28,28 @@ INTERVALS: dict[Kind, float] = {
     Kind.ARTICLE: 3600.0,
     Kind.OTHER: 604800.0,
 }
-"""Default intervals in seconds, used if neither the rule nor ``_defaults.yaml`` gives one."""
+"""Seconds between two visits, used if neither the rule nor ``_defaults.yaml`` gives them."""
 
 
 @dataclass(slots=True)
 class RuleFile:
-    """The content of one file, as far as it could be read; ``lines`` gives the line of each key."""
+    """The content of one rule file, as far as it could be read."""
 
     file: str
+    """Name of the file in messages."""
     values: dict[str, Any] = field(default_factory=dict)
+    """Values by key. Keys with a faulty value are missing."""
     lines: dict[str, int] = field(default_factory=dict)
+    """Line of each key, from 1."""
     problems: list[Problem] = field(default_factory=list)
 
 
 def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> RuleFile:
-    """Read one file; its problems are in the result. ``file`` is the name to show."""
+    """Read the content of one file. Problems are in the result.
+
+    ``file`` is the name of the file in messages. ``is_defaults``: the file is ``_defaults.yaml``, which may
+    be empty and has no domain.
+    """
     result = RuleFile(file)
     place = Place(file, "", result.problems)
     try:
@@ -57,7 +64,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
         return result
     for name, key_node, value_node in entries(root, place, KEYS):
         if is_defaults and name == "domain":
-            place.at(name).fault(key_node, "the defaults hold for every site; delete this line")
+            place.at(name).fault(key_node, "the defaults apply to every site; delete this line")
             continue
         result.lines[name] = line_of(key_node)
         value = KEYS[name].read(value_node, place.at(name))
@@ -69,7 +76,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 
 
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
-    """Return the rule of a file without problems, completed by the defaults."""
+    """Return the rule of a file that has no problems, with missing values from the defaults."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
@@ -94,7 +101,10 @@ def _add(own: Any, below: Any) -> Any:
 
 
 def _layouts(own: RuleFile, defaults: RuleFile) -> tuple[Layout, ...]:
-    """Return the layouts, newest first, then the top of the file; the defaults apply to each."""
+    """Return the layouts, newest first. The last one is the top of the file, without ``valid_from``.
+
+    ``extract`` and ``remove`` of the defaults are added to each layout.
+    """
     below_extract = defaults.values.get("extract", {})
     below_remove = defaults.values.get("remove", ())
     found = [*own.values.get("layouts", defaults.values.get("layouts", ()))]
@@ -129,7 +139,7 @@ class Loaded:
 
 
 def load_rules(folder: FilePlace) -> RuleSet:
-    """Return the rules of a folder. Raises :class:`RulesError` with all problems of all files."""
+    """Return the rules of a folder. Raises :class:`RulesError` with all problems of all files, if any."""
     loaded = read_folder(folder)
     if loaded.problems:
         raise RulesError(loaded.problems)
@@ -137,10 +147,10 @@ def load_rules(folder: FilePlace) -> RuleSet:
 
 
 def read_folder(folder: FilePlace) -> Loaded:
-    """Read all rule files of a folder; problems are recorded, not raised."""
+    """Read all rule files of a folder. Problems are in the result, nothing is raised."""
     try:
         if not folder.is_dir():
-            return _no_rules(folder, "there is no such rules folder")
+            return _no_rules(folder, "there is no rules folder here")
         children = sorted(folder.iterdir(), key=lambda child: child.name)
     except OSError as error:
         return _no_rules(folder, f"the rules folder cannot be read ({error.strerror})")
@@ -149,7 +159,7 @@ def read_folder(folder: FilePlace) -> Loaded:
     yaml_files = [child for child in visible if child.name.lower().endswith((".yml", ".yaml"))]
     strays = [child for child in yaml_files if not child.name.endswith(".yaml")]
     if not rule_files and not strays:
-        return _no_rules(folder, "the rules folder holds no rule file (<domain>.yaml)")
+        return _no_rules(folder, "the rules folder contains no rule file (<domain>.yaml)")
     loaded = read_files(rule_files)
     loaded.problems += [
         Problem(shown(stray), 0, "", "rule files end in .yaml in lower case; rename this one")
@@ -159,18 +169,19 @@ def read_folder(folder: FilePlace) -> Loaded:
 
 
 def shipped_folder() -> FilePlace:
-    """Return the folder of the rules that are shipped with newsbot: the project's, else the package's
-    copy.
+    """Return the folder of the rules that are shipped with newsbot.
+
+    In a checkout this is ``rules/`` of the project, in an installed package its copy in the package.
     """
     project = Path(__file__).resolve().parents[2]
     return project / "rules" if (project / "scrapy.cfg").exists() else files("newsbot") / "site_rules"
 
 
 def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
-    """Read rule files.
+    """Read rule files. Problems are in the result, nothing is raised.
 
-    The defaults are the defaults file among ``paths``, else the one of the first folder that has one. The
-    shipped folder is searched after ``folders``.
+    The defaults are read from ``_defaults.yaml`` if it is among ``paths``. Otherwise they are read from the
+    first folder that contains this file: ``folders`` in their order, then the shipped folder.
     """
     by_name = list(paths)
     places = [folder / DEFAULTS for folder in (*folders, shipped_folder())]
@@ -195,7 +206,7 @@ def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
 
 
 def shown(path: FilePlace) -> str:
-    """Return a path for messages: relative to the working folder if it is inside."""
+    """Return a path for messages: relative if it is inside the working folder, else as it is."""
     return str(path).removeprefix(f"{Path.cwd()}{os.sep}")
 
 
@@ -209,7 +220,7 @@ def _is_visible(path: FilePlace) -> bool:
 
 
 _USUAL_BYTES = 8192
-"""Read first: Python reserves as much memory as it is asked to read."""
+"""Bytes of the first read. Python allocates as much memory as a read asks for, and most files are small."""
 
 
 def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
@@ -228,12 +239,13 @@ def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
 def _check_name(name: str, file: RuleFile) -> None:
     domain = file.values.get("domain")
     stem = name.removesuffix(".yaml")
+    # The name may have the domain in Unicode or in ASCII form.
     try:
         same = domain == stem or domain == ascii_domain(stem)
     except ValueError:
         same = False
     if domain is not None and not same:
-        text = f"{domain!r} does not fit the file name {name!r}; rename the file to {domain + '.yaml'!r}"
+        text = f"{domain!r} does not match the file name {name!r}; rename the file to {domain + '.yaml'!r}"
         file.problems.append(Problem(file.file, file.lines["domain"], "domain", text))
 
 
@@ -245,5 +257,5 @@ def _check_unique(files: Iterable[RuleFile]) -> None:
             continue
         other = first.setdefault(domain, file)
         if other is not file:
-            text = f"{domain!r} has a rule already: {other.file}:{other.lines['domain']}; keep one of them"
+            text = f"{domain!r} already has a rule: {other.file}:{other.lines['domain']}; keep one of them"
             file.problems.append(Problem(file.file, file.lines["domain"], "domain", text))

@@ -1,6 +1,7 @@
-"""Matches a URL against a rule. This runs for every link, some hundred times per page.
+"""Matches a URL against a rule.
 
-All patterns of a rule are searched at once; the first one that matches decides.
+This code runs for every link, several hundred times per page. So all patterns of a rule are searched at once.
+If several match, the first one decides.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from newsbot.rules.schema import Pattern, Rule
 from newsbot.urls import canonicalize
 
 MAX_SEARCHED = 2048
-"""Characters of path and query that are searched."""
+"""Characters of path and query that are searched. The rest of a longer URL is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The verdict; ``pattern`` is the deciding one, or None for URLs that the rule lists itself."""
+    """The result for a URL."""
 
     kind: Kind | None
+    """The kind of page, or None if the rule does not give one."""
     denied: bool = False
+    """True if the URL must not be fetched."""
     pattern: Pattern | None = None
+    """The pattern that decided, or None if none matched or the rule lists the URL."""
 
 
 _NOTHING = Match(None)
@@ -30,13 +34,14 @@ _GIVEN = {kind: Match(kind) for kind in Kind}
 
 
 def classify(rule: Rule, url: str) -> Match:
-    """Return the verdict of the rule on a canonical URL.
+    """Match a canonical URL against the rule.
 
-    ``deny`` comes first, then the URLs that the rule lists (seeds count as sections), then the article
-    patterns, then the section patterns. ``kind`` is None if nothing matches.
+    The first match decides. The order is: deny patterns, URLs that the rule lists (seeds count as sections),
+    article patterns, section patterns.
     """
     slash = url.find("/", 8)
     text = url[slash : slash + MAX_SEARCHED] if slash > 0 else "/"
+    # Index in deny + article + section, so one number gives both the list and the pattern.
     first = rule.patterns.first(text)
     if first is not None and first < len(rule.deny):
         return Match(None, denied=True, pattern=rule.deny[first])
@@ -51,6 +56,7 @@ def classify(rule: Rule, url: str) -> Match:
     return Match(Kind.SECTION, pattern=rule.section[place - len(rule.article)])
 
 
+# The arguments are the parts of the rule, because a rule with its mappings is not hashable.
 @lru_cache(maxsize=4096)
 def _given(
     feeds: tuple[str, ...],
@@ -72,5 +78,5 @@ def _given(
 
 
 def _bare(url: str) -> str:
-    """Return a URL without scheme and ``www.``, which do not distinguish pages."""
+    """Return a URL without scheme and ``www.``, because sites link to a page in all these forms."""
     return url.partition("://")[2].removeprefix("www.")

@@ -1,7 +1,8 @@
-"""Regular expressions of rule files: RE2 checks and searches them, in time linear in the URL.
+"""Compiles and searches the regular expressions of rule files with RE2.
 
-RE2 has no look-around and no back-references, because these cannot be matched in linear time. All patterns of
-a rule form one automaton: a search costs 1 to 2 µs per URL, however many patterns there are.
+RE2 (https://github.com/google/re2/wiki/Syntax) matches in time linear in the length of the URL. Therefore it
+has no look-around and no back-references. All patterns of a rule form one automaton: a search takes 1 to 2 µs
+per URL, for any number of patterns.
 """
 
 from __future__ import annotations
@@ -18,26 +19,28 @@ MAX_LENGTH: Final = 1000
 _PATTERN_MEMORY: Final = 256 * 1024
 """Bytes that RE2 may use for one pattern; patterns that need more are refused."""
 _SET_MEMORY: Final = 2 * 2**20
-"""Bytes that RE2 may use for the patterns of a rule, besides ``_INSTRUCTION_MEMORY`` per instruction. When
-they are used up, RE2 drops cached states. It fails only if a single search step does not fit.
+"""Bytes that RE2 may use for the patterns of a rule, in addition to ``_INSTRUCTION_MEMORY`` per instruction.
+
+When they are used up, RE2 drops cached states. A search fails only if a single step does not fit.
 """
 _INSTRUCTION_MEMORY: Final = 256
+"""Bytes for each instruction of the compiled patterns."""
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
-"""Repeat counts that Python accepts and RE2 reads as literal text."""
+"""Repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
 _REMEDIES: Final = {
     "(?=": "look-ahead is not supported; write out what may follow",
     "(?!": "look-ahead is not supported; put what must not match into a deny pattern",
-    "(?<=": "look-behind is not supported; write out what stands before",
+    "(?<=": "look-behind is not supported; write out what comes before",
     "(?<!": "look-behind is not supported; put what must not match into a deny pattern",
     "(?>": "atomic groups are not supported and not needed; write (?:…)",
     "(?(": "conditional groups are not supported; write one pattern for each case",
     "(?P": "back-references are not supported; write the parts out",
     "(?#": "comments are not supported; put them into a line that begins with #",
-    "(?x": "the flag x is not supported; write the pattern without blanks and comments",
+    "(?x": "the flag x is not supported; write the pattern without spaces and comments",
     "\\Z": "write $ for the end of the address",
     "\\u": "URLs are percent-encoded; write %D0%9D for Н and so on",
 }
-"""The replacement for each construct that RE2 refuses, by the beginning of the part in RE2's message."""
+"""What to write instead of constructs that RE2 refuses, by the beginning of the part in RE2's message."""
 
 
 class Regex(Protocol):
@@ -45,17 +48,23 @@ class Regex(Protocol):
 
     pattern: str
     programsize: int
+    """Number of RE2 instructions."""
 
     def search(self, text: str) -> object | None:
         """Return a match anywhere in ``text``, or None."""
 
 
 def compile_pattern(text: str) -> Regex:
-    """Return the compiled expression. Raises ``ValueError`` with the fault and what to write instead."""
+    """Return the compiled expression.
+
+    Raises ``ValueError`` if it is not valid; the message gives the fault and, if known, what to write
+    instead.
+    """
     if not text:
         raise ValueError("an empty pattern matches every URL; write for example ^/news/\\d+")
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the pattern has {len(text)} characters; at most {MAX_LENGTH} are allowed")
+    # RE2 would accept such a pattern, but it would never match what the author wants.
     if (count := _READ_AS_TEXT.search(text)) is not None:
         raise ValueError(f"bad pattern {text!r}: {count[0]} is not a repeat count; write for example {{0,5}}")
     try:
@@ -63,11 +72,11 @@ def compile_pattern(text: str) -> Regex:
     except re2.error as error:
         raise ValueError(f"bad pattern {text!r}: {_explain(error)}") from error
     except UnicodeEncodeError as error:
-        raise ValueError(f"bad pattern {text!r}: it holds half a character") from error
+        raise ValueError(f"bad pattern {text!r}: it contains half of a surrogate pair") from error
 
 
 def _explain(error: re2.error) -> str:
-    """Return RE2's message about a pattern, and what to write instead."""
+    """Return RE2's message about a pattern, with advice what to write instead."""
     said = error.args[0]
     message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     kind, _, part = message.partition(": ")
@@ -84,7 +93,7 @@ def _explain(error: re2.error) -> str:
 
 
 class PatternSet:
-    """Expressions that are searched together; each must compile (:func:`compile_pattern`)."""
+    """Expressions that are searched together. Each must be valid for :func:`compile_pattern`."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = tuple(texts)
@@ -96,12 +105,14 @@ class PatternSet:
             if not self._texts:
                 return None
             self._set = self._compiled()
+        # URLs are ASCII. A stray half of a surrogate pair must not stop a crawl.
         found = self._set.Match(text.encode("utf-8", "surrogatepass"))
         return min(found) if found else None
 
     def _compiled(self) -> re2.Set:
-        """Return the automaton of all expressions. It is built at the first search, because most rules are
-        never searched.
+        """Build the automaton of all expressions.
+
+        This happens at the first search, because most of the loaded rules are never searched.
         """
         size = sum(compile_pattern(text).programsize for text in self._texts)
         patterns = re2.Set.SearchSet(_options(_SET_MEMORY + _INSTRUCTION_MEMORY * size))
@@ -113,13 +124,13 @@ class PatternSet:
 
 @lru_cache(1024)
 def pattern_set(texts: tuple[str, ...]) -> PatternSet:
-    """Return the set of expressions; rules with equal expressions share it."""
+    """Return the set of these expressions. Rules with equal expressions share it."""
     return PatternSet(texts)
 
 
 def _options(memory: int) -> re2.Options:
     options = re2.Options()
     options.max_mem = memory
-    options.never_capture = True
-    options.log_errors = False
+    options.never_capture = True  # only the fact of a match is used, and this is faster
+    options.log_errors = False  # RE2 would write them to stderr
     return options

@@ -13,24 +13,29 @@ from newsbot.rules import RuleSet, load_rules
 logger = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int, int], ...]
-"""Name, modification time and size of each file."""
+"""Name, modification time in nanoseconds, and size in bytes of each file."""
 
 
 class RulesWatch:
-    """Checks the rules folder on each call; rules inside a package never change."""
+    """Checks on each call whether the files of a rules folder have changed.
+
+    A folder inside a package (a ``Traversable`` that is not a ``Path``) is not checked, because it never
+    changes.
+    """
 
     def __init__(self, folder: Path | Traversable) -> None:
         self._folder = folder if isinstance(folder, Path) else None
         self._seen = self._look()
 
     def changed(self) -> RuleSet | None:
-        """Return the rules if files changed since the last call and all are valid; else None.
+        """Return the new rules if files have changed since the last call and all are valid, else None.
 
-        Problems are logged once for each change, one line per problem, and the old rules stay in use.
+        If there are problems, each is logged in one line, once per change. The caller keeps the old rules.
         """
         now = self._look()
         if now == self._seen or self._folder is None or not now:
             return None
+        # Noted before loading, so that faulty files are reported once and not at each call.
         self._seen = now
         try:
             rules = load_rules(self._folder)
@@ -43,8 +48,8 @@ class RulesWatch:
         return rules
 
     def _look(self) -> Signature:
-        """Return the state of the folder. It is empty if the folder cannot be read, as during a
-        deployment.
+        """Return the state of the files. It is empty if the folder cannot be read, for example while a
+        deployment replaces it.
         """
         if self._folder is None:
             return ()
@@ -60,7 +65,7 @@ class RulesWatch:
 
 
 class PresentRules:
-    """The current rules, for all threads; they are read on first use."""
+    """The current rules, for use by several threads. They are loaded on first use."""
 
     def __init__(self, folder: Path | Traversable) -> None:
         self._folder = folder
@@ -69,8 +74,10 @@ class PresentRules:
         self._lock = threading.Lock()
 
     def get(self) -> RuleSet:
-        """Return the current rules. Raises :class:`newsbot.errors.RulesError` if the first ones have
-        problems.
+        """Return the current rules, reloaded if files have changed.
+
+        Raises :class:`newsbot.errors.RulesError` if the first load fails. Later faults are logged, and the
+        last valid rules are returned.
         """
         with self._lock:
             changed = self._watch.changed() if self._rules is not None else load_rules(self._folder)

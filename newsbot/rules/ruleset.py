@@ -1,4 +1,4 @@
-"""All rules of a crawl, and which of them applies to a URL."""
+"""Holds all rules of a crawl, and finds the one that applies to a URL."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import host_key, site_of
 
 _HOSTS = 65_536
-"""Hosts whose rule is cached; a crawl that follows links meets many hosts without a rule."""
+"""Hosts whose rule is cached. A crawl that follows links finds many hosts without a rule."""
 
 
 class RuleSet:
-    """The rules by domain, in the order of their file names."""
+    """The rules by domain, in the order of their file names.
+
+    ``dropped`` gives query keys to remove from URLs, by domain, in addition to those of the rules.
+    """
 
     def __init__(
         self,
@@ -30,7 +33,7 @@ class RuleSet:
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return the rules with more query keys to drop, by domain; this includes sites without a rule."""
+        """Return a copy of the rules with more query keys to drop, by domain. Sites need not have a rule."""
         return RuleSet(self._given, self.defaults, keys)
 
     def _with_dropped(self, rule: Rule) -> Rule:
@@ -66,9 +69,10 @@ class RuleSet:
         return isinstance(domain, str) and self.get(domain) is not None
 
     def _find(self, host: str) -> Rule:
+        # Without the port. IPv6 addresses are in brackets and contain colons.
         name = host if host.startswith("[") else host.partition(":")[0]
         labels = name.split(".")
-        for start in range(len(labels)):
+        for start in range(len(labels)):  # a.b.example.org, b.example.org, example.org, org
             rule = self._rules.get(".".join(labels[start:]))
             if rule is not None:
                 return rule

@@ -1,4 +1,4 @@
-"""The rule of one site, as data. :mod:`newsbot.rules.load` loads and checks the files."""
+"""The types for the rule of one site. :mod:`newsbot.rules.load` creates them from files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
         Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
-"""The recrawl policies that each kind of page allows; the first is the default."""
+"""The recrawl policies that each kind of page allows. The first one is the default."""
 
 RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
 """Ages of articles in seconds at which they are fetched again by default."""
@@ -49,11 +49,13 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression that is searched in the path and query of a URL; it is not anchored."""
+    """A regular expression that is searched anywhere in the path and query of a URL."""
 
     text: str
     file: str
+    """File in which it is written."""
     line: int
+    """Line in this file, from 1."""
 
     def __str__(self) -> str:
         return f"{self.text} ({self.file}:{self.line})"
@@ -61,19 +63,25 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One alternative for a field: CSS or XPath as written, and the XPath that runs.
+    """One alternative for a field: a CSS selector or an XPath.
 
     An XPath that ends in ``@attribute`` or ``text()``, or a CSS selector with ``::attr(x)`` or ``::text``,
-    gives strings. Others give elements.
+    selects strings. Others select elements.
     """
 
     text: str
+    """The selector as it is written in the file."""
     xpath: str
+    """The equivalent XPath, which is executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How to read pages of a site from ``valid_from`` on (by publication date, else by today's date)."""
+    """The selectors for pages of a site from the day ``valid_from`` on.
+
+    This day is compared with the publication date of the page, or with today if the date is unknown. None:
+    there is no earlier layout.
+    """
 
     valid_from: date | None = None
     extract: Mapping[str, tuple[Selector, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -82,7 +90,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The rule of one site; ``domain`` covers its subdomains unless they have rules of their own."""
+    """The rule of one site. It applies to ``domain`` and to its subdomains without rules of their own.
+
+    docs/rules.md describes the keys.
+    """
 
     domain: str
     file: str = "(built in)"
@@ -96,26 +107,29 @@ class Rule:
     drop_query: tuple[str, ...] = ()
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Seconds before a page of that kind is fetched again; ``_defaults.yaml`` has a value for every kind."""
+    """Seconds before a page of that kind is fetched again. Loaded rules have a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
     """How the next visit of a page of that kind is scheduled."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds after the discovery of an article at which it is fetched again, for ``ladder``."""
     head: tuple[Kind, ...] = ()
-    """Kinds of pages that are requested by HEAD first if they are known."""
+    """Kinds of pages that are first requested with HEAD if they were fetched before."""
     delay: float = 1.0
+    """Seconds between two requests to a host."""
     concurrency: int = 1
+    """Requests to a host at the same time."""
     tls: TLS = "verify"
     """How an invalid certificate is handled."""
     render: bool | None = None
-    """Whether pages are read after their scripts have run; None: as NEWSBOT_RENDER says."""
+    """Whether a browser loads the pages and runs their scripts. None: the setting NEWSBOT_RENDER decides."""
     language: str | None = None
     timezone: str | None = None
     layouts: tuple[Layout, ...] = ()
-    """Newest ``valid_from`` first; ``extract`` and ``remove`` at the top of the file are the last one."""
+    """Newest ``valid_from`` first. The last one has ``extract`` and ``remove`` of the top of the file."""
     learn: bool | None = None
+    """Whether the forms of article URLs are learned. None: only if the rule has no article patterns."""
     follow: tuple[Follow, ...] | None = None
-    """None: all links that the site offers."""
+    """Kinds of links to follow. None: all that the site offers."""
     tags: tuple[str, ...] = ()
     """Collections that contain the site: short lower-case words."""
     notes: str = ""
@@ -124,6 +138,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         texts = tuple(pattern.text for pattern in (*self.deny, *self.article, *self.section))
+        # The usual way to set a field of a frozen dataclass after __init__.
         object.__setattr__(self, "patterns", pattern_set(texts))
 
     @property

@@ -1,10 +1,10 @@
-"""Reads the selectors of rule files: CSS or ``xpath:``; both become one XPath.
+"""Reads the selectors of rule files, which are CSS or begin with ``xpath:``, and converts both to XPath.
 
-lxml cannot stop a slow XPath. So a selector is refused if its work can grow faster than the square of the
-page: in one path and its predicates, at most one step may go to siblings, to all attributes or, in a
-predicate, to descendants or ancestors. A comparison counts as one path, because each node of one side is
-compared with each node of the other. For selectors with such a step, ``newsbot.extraction.selectors`` limits
-the page.
+lxml cannot interrupt a slow XPath. So a selector is refused if its time can grow faster than the square of
+the size of the page. In one path and its predicates, at most one step may go to siblings, to all attributes
+or, in a predicate, to descendants or ancestors. The two sides of a comparison count as one path, because each
+node of one side is compared with each node of the other. For selectors with such a step,
+``newsbot.extraction.selectors`` limits the size of the page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from newsbot.rules.schema import Selector
 
 PREFIX = "xpath:"
 MAX_LENGTH = 1000
+"""Characters of a selector."""
 _REMEMBERED = 65_536
-"""Selectors that are cached. Imported rules repeat them, and a change of one rule reads all rules again."""
+"""Selectors that are cached: imported rules repeat them, and a change in one rule file reloads all files."""
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
 _PLAIN = re.compile(r"//(?:\w+|\*)(?:\[[^][/:]*\])*")
-"""The common form, ``//div[@class='x']``: it gives elements, and its work is linear in the page."""
+"""The most common form, for example ``//div[@class='x']``. It selects elements, in linear time."""
 _WHOLE_PAGE = re.compile(r"(?:preceding|following)\s*::")
 _FROM_THE_TOP = re.compile(r"(?:[\[(,|=<>+-]|[\w)\].*']\s*\*|[\w)\].*']\s+(?:and|or|div|mod))\s*/")
+"""An absolute path after an operator, a comma, or the beginning of a bracket."""
 _UP = r"(?:\.\.|parent\s*::\s*[\w*()]+)"
 _PART = re.compile(
     r"(?P<open>\[)|(?P<close>\])|(?P<sibling>-sibling\s*::)"
@@ -38,15 +40,16 @@ _PART = re.compile(
 
 @lru_cache(_REMEMBERED)
 def read_selector(text: str) -> Selector:
-    """Return the selector. CSS may end in ``::text`` or ``::attr(name)``, as in Scrapy.
+    """Return the selector for a text. CSS may end in ``::text`` or ``::attr(name)``, as in Scrapy.
 
-    Raises ``ValueError`` with a description of the fault.
+    Raises ``ValueError`` if it is not valid, is too slow, or selects no part of a page.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the selector has {len(text)} characters; at most {MAX_LENGTH} are allowed")
     if not text.strip() or text.strip() == PREFIX:
         raise ValueError("the selector is empty; write for example 'h1.title' or 'xpath://h1'")
     xpath = text.removeprefix(PREFIX).strip() if text.startswith(PREFIX) else _from_css(text)
+    # Without the texts in quotes, rules have few different forms, so the two checks below are mostly cached.
     form = _LITERAL.sub("''", xpath)
     try:
         found = _result_of(form if xpath.isprintable() else xpath)
@@ -60,17 +63,21 @@ def read_selector(text: str) -> Selector:
 
 @lru_cache(_REMEMBERED)
 def _result_of(xpath: str) -> type:
-    """Return the type of what an XPath gives. Texts in quotes change neither this nor whether it is valid, so
-    that rules with the same form share the answer. Raises ``etree.XPathError``.
+    """Return the type of the result of an XPath. Raises ``etree.XPathError`` if it is not valid.
+
+    It is computed without the texts in quotes, which have no influence on this, so that rules with the same
+    form share the result.
     """
+    # A trial run shows the type, for example float for count(//p).
     compiled = etree.XPath(xpath)
     return list if _PLAIN.fullmatch(xpath) else type(compiled(_PAGE))
 
 
 @lru_cache(_REMEMBERED)
 def _check_cost(plain: str) -> None:
-    """Raise ``ValueError`` if the work of an XPath may grow faster than the square of the page. ``plain`` has
-    no texts in quotes.
+    """Raise ``ValueError`` if the time of an XPath may grow faster than the square of the size of the page.
+
+    ``plain`` is the XPath without texts in quotes.
     """
     tops = (plain[: found.end()] for found in _FROM_THE_TOP.finditer(plain))
     if _WHOLE_PAGE.search(plain) or any(before.count("[") > before.count("]") for before in tops):
@@ -79,7 +86,9 @@ def _check_cost(plain: str) -> None:
             "element, which takes too long; use preceding-sibling::, following-sibling:: or .//"
         )
     outer: list[int] = []
-    """The steps of the enclosing paths, one number per open predicate."""
+    """The number of expensive steps in the path before each open predicate."""
+    # One pass from left to right. A predicate begins with the steps of the path that it belongs to, because
+    # it runs for each node of this path.
     steps = 0
     for part in _PART.finditer(plain):
         if part["open"]:

@@ -1,9 +1,9 @@
-"""Finds query keys that carry a session id: URLs that differ only in their values are one page.
+"""Finds query keys that contain a session id. URLs that differ only in the value of such a key are one page.
 
-Common names of such keys are removed from every URL (:mod:`newsbot.urls`). Other keys are detected: fetched
-articles have the same text under two values of the key, at several URLs of the site, and no article differs.
-Without this, a site that writes a new id into all of its links would have all of its articles fetched again
-on each visit.
+Keys with common names are removed from every URL (:mod:`newsbot.urls`). Other keys are detected by the texts
+of fetched articles: at several URLs of the site the text is the same under two values of the key, and at no
+URL it differs. Without this, if a site writes a new id into all of its links, all of its articles would be
+fetched again at each visit.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import re
 from dataclasses import dataclass, field
 
 ENOUGH = 3
-"""URLs with different texts, each of which must have been fetched under two values of the key."""
+"""Articles with different texts that are needed, each fetched under two values of the key."""
 MAX_KEYS = 20
 """Keys of a site that are checked."""
 MAX_FORMS = 500
 """URLs without the key that are stored for each key."""
 _MAX_PAIRS = 8
+"""Keys of a URL that are checked."""
 _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
-"""Random characters. Words and numbers of pages and articles are never taken for a session id."""
+"""Random characters. Words and the numbers of pages and articles do not match."""
 
 
 @dataclass(slots=True)
@@ -27,17 +28,18 @@ class SessionKeys:
     """What is known about one site's query keys."""
 
     idle: set[str] = field(default_factory=set)
-    """Keys that no page depends on."""
+    """Keys that have no influence on the page."""
     _telling: set[str] = field(default_factory=set)
-    """Keys that pages do depend on."""
+    """Keys that have an influence. They are not checked again."""
     _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    """Key -> URL without it -> the value it had, and the text of the page."""
+    """Key -> URL without the key -> the value of the key and the hash of the text at the first fetch."""
     _same: dict[str, set[str]] = field(default_factory=dict)
-    """Key -> texts that were found under two values."""
+    """Key -> hashes of texts that were found under two values."""
 
     def saw(self, url: str, text: str) -> str | None:
-        """Record an article's URL and the hash of its text; return a key that is now known to be idle, or
-        None.
+        """Record the URL of a fetched article and the hash of its text.
+
+        Returns a key that is now known to be idle (see :attr:`idle`), or None.
         """
         page, _, query = url.partition("?")
         pairs = query.split("&") if query else []

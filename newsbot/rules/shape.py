@@ -1,7 +1,8 @@
-"""Estimates by a URL alone how likely it is an article's.
+"""Estimates how likely a page is an article, by its URL alone.
 
-Each feature of the path adds to the log-odds; the logistic function of the sum is the prior. This module does
-not know any site. The forms of a site's URLs belong to its rule and to what is learned from the site.
+The model is a logistic regression: each feature of the URL adds its weight to the log-odds. It has no
+knowledge of single sites. The forms of a site's URLs are in its rule, or are learned
+(:mod:`newsbot.rules.learn`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from array import array
 from functools import lru_cache
 
 PLACES = 1 << 16
+"""Default number of entries of an :class:`OddsTable`."""
 
 
 _TAG_BITS = 40
@@ -25,41 +27,44 @@ _STEPS = 1000
 
 
 _MIDDLE = 1 << 23
+"""Added to each number, so that negative ones are stored as positive ones and an empty word is no number."""
 
 
 _LARGEST = (_MIDDLE - 1) / _STEPS
 
 
 class OddsTable:
-    """A fixed-size cache of numbers by hash.
+    """A cache of numbers by hash, with a fixed size. A new entry replaces the one at the same place.
 
     Each entry is one machine word: 40 bits of the hash, and the number in thousandths in 24 bits. Threads may
-    share a table because a word is read and written as a whole. Together with the bits that choose the place,
-    the probability that two URLs are confused is at most 2^-55 per lookup; a link would then get the odds of
-    another link.
+    share a table, because a word is read and written as a whole. The place is chosen by further bits of the
+    hash. Therefore the probability that a lookup returns the number of another URL is at most 2^-55.
     """
 
     def __init__(self, places: int = PLACES) -> None:
-        """``places``: a power of two."""
+        """``places`` is the number of entries, a power of two. Each needs 8 bytes."""
         self._mask = places - 1
         self._shift = self._mask.bit_length()
         self._words = array("Q", bytes(8 * places))
 
     def get(self, mark: int) -> float | None:
-        """Return the number for a hash (of Python's ``hash``), or None if it is not in the table."""
+        """Return the number for a hash (a result of Python's ``hash``), or None if it is not in the table."""
         word = self._words[mark & self._mask]
         if not word or (word >> 24) != (mark >> self._shift) & _TAGS:
             return None
         return ((word & 0xFFFFFF) - _MIDDLE) / _STEPS
 
     def put(self, mark: int, odds: float) -> float:
-        """Store a number; return it as :meth:`get` will, rounded to a thousandth."""
+        """Store a number. Returns it as :meth:`get` will return it, rounded to a thousandth.
+
+        So a URL has exactly the same odds at its first and at later lookups.
+        """
         number = round(max(-_LARGEST, min(_LARGEST, odds)) * _STEPS)
         self._words[mark & self._mask] = ((mark >> self._shift) & _TAGS) << 24 | (number + _MIDDLE)
         return number / _STEPS
 
     def __len__(self) -> int:
-        """Return how many places there are."""
+        """Return the number of places, used or not."""
         return len(self._words)
 
     def clear(self) -> None:
@@ -80,12 +85,12 @@ LISTS = _words(
     "search section sections shows staff stats subject subjects suche tag tags team teams teg tegi tema",
     "temy thema theme themen themenspeziale themes topic topics user users word",
 )
-"""Pages that list others: topics, people, archives, search."""
+"""Names of segments in URLs of pages that list others: topics, people, archives, search."""
 RUBRICS = _words(
     "categories category kategori kategoria kategorie categoria categorie rubric rubrics rubrik rubrika",
     "rubriki rubrique rubriques section sections seccion sezione sektion ressort temy thema",
 )
-"""Lists that the menus of home pages use as the site's sections."""
+"""Those of :data:`LISTS` that the menus of home pages use for the site's sections."""
 UTILITIES = _words(
     "abo abonelik abonnement abos about about-us account advertise advertising agb amp anzeigen app apps",
     "auth bookmarks calendar careers cart cgi-bin checkout comment comments community community-standards",
@@ -101,7 +106,7 @@ UTILITIES = _words(
     "terms-and-conditions terms-of-use tv uber-uns ueber-uns user-account vacancies vakansii",
     "veranstaltungen weather werbung wetter widget wp-admin wp-login.php",
 )
-"""Pages about the site itself: accounts, legal notes, services, games."""
+"""Names of segments in URLs of service pages: accounts, legal notes, newsletters, games."""
 ARTICLES = _words(
     "article articles articolo articulo artikel artikkel artikkeli beitrag doc feature features noticia",
     "noticias novosti nyheter post posts stati statya stories story",
@@ -111,24 +116,25 @@ MEDIA = _words(
     "audio bilder bildergalerie foto fotos galerie galleries gallery infographics media mediathek",
     "multimedia photo photogallery photos slideshow video videos",
 )
-"""Folders of films, pictures and sound, with little text."""
+"""Folders that contain films, pictures and sound. Such pages have little text."""
 ITEM_KEYS = _words(
     "aid article_id articleid artid doc id idxno item n news_id newsid nid no p sid storyid",
 )
-"""Query keys whose number identifies one page."""
+"""Query keys whose value, if it is a number, identifies one page."""
 LIST_KEYS = _words(
     "category filter offset order page pg q query s search sort start tag text type",
 )
-"""Query keys that page through, search or filter."""
+"""Query keys of lists: their page, filter, order or search text."""
 HOUSE_WORDS = _words(
     "abo abonnement abonnieren agb cookie cookies coupons datenschutz datenschutzerklaerung",
     "datenschutzerklarung datenschutzhinweise gutschein gutscheine impressum kontakt kreuzwortraetsel",
     "login newsletter newsletters podcasts privacy rss subscribe sudoku",
 )
-"""Words in a slug that mark a page about the site itself."""
+"""Words in a slug that mark a service page, not an article."""
 
 
 _MAX_LOOKED_AT = 512
+"""Characters of path and query that are read."""
 _MAX_KEYS = 20
 
 
@@ -155,11 +161,11 @@ lately = OddsTable()
 """A cache of recent results of :func:`log_odds`."""
 
 _LIST_ID = re.compile(r"(?:s|t|c|r|cat|tag|th|topic|section|rubric|rubrik)[-_]\d{2,}", re.IGNORECASE)
-"""The last segment of a section's address on some sites: ``/europa/s-12322``."""
+"""The last segment of a section's URL on some sites: ``/europa/s-12322``."""
 
 _BIAS = -1.5
 WEIGHTS = {
-    # The slug: a headline, a number, a code, or few words at some depth.
+    # The slug: a headline, a number, a code, or a few words. Depth is the number of segments.
     "6 words": 3.3,
     "5 words": 2.6,
     "4 words": 1.9,
@@ -198,11 +204,11 @@ WEIGHTS = {
     "query names item": 2.0,
     "query lists": -2.0,
 }
-"""Log-odds, set by hand after a regression over links of 29 sites; see ``benchmarks/ranking.py``."""
+"""Log-odds by feature, set by hand after a regression over links of 29 sites (``benchmarks/ranking.py``)."""
 
 
 CLEARLY_NONE = -5.0
-"""Log-odds below which a URL is not an article on any site: searches, lists, logins."""
+"""Log-odds below which a URL is not an article on any site, for example a search, a list or a login."""
 
 
 def prior(url: str) -> float:
@@ -211,7 +217,7 @@ def prior(url: str) -> float:
 
 
 def log_odds(url: str) -> float:
-    """Return the sum of the weights of all :func:`features`."""
+    """Return the log-odds that the page of an http(s) URL is an article. Results are cached."""
     mark = hash(url)
     odds = lately.get(mark)
     if odds is None:
@@ -220,29 +226,30 @@ def log_odds(url: str) -> float:
 
 
 def is_list_id(path: str) -> bool:
-    """True for a section, by its last segment: ``s-12322``."""
+    """Return whether the last segment of a path is the number of a section, such as ``s-12322``."""
     return _LIST_ID.fullmatch(path.rstrip("/").rpartition("/")[2]) is not None
 
 
 def is_front_page(url: str) -> bool:
-    """True for the front page of a host, with or without a query that does not identify a page."""
+    """Return whether a URL is the front page of a host. A query that does not identify a page is ignored."""
     path, _, query = url[8:].partition("/")[2].partition("?")
     return not path and (not query or _of_query(query) != ["query names item"])
 
 
 def probability(odds: float) -> float:
-    """Return the probability for log-odds."""
+    """Return the probability for log-odds (the logistic function), without overflow."""
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
 def features(url: str) -> list[str]:
-    """Return the features of an http(s) URL: keys of :data:`WEIGHTS`."""
+    """Return the features of an http(s) URL, which are keys of :data:`WEIGHTS`."""
     at = url.find("/", 8)
     host = url[url.find("//") + 2 : at if at > 0 else None]
     path, _, query = url[at : at + _MAX_LOOKED_AT].partition("?") if at > 0 else ("/", "", "")
     found = ["utility host"] if host.partition(".")[0].lower() in UTILITIES else []
     segments = [segment for segment in path.lower().split("/") if segment]
     asked = _of_query(query) if query else []
+    # /index.php?id=123: the path has no information, the number in the query has all.
     if asked == ["query names item"] and len(segments) < 2:
         return [*found, *asked]
     if not segments:
@@ -251,9 +258,11 @@ def features(url: str) -> list[str]:
     if plain != segments[-1]:
         found.append("suffix")
     segments[-1] = plain
+    # Some sites put the headline before a last segment with a number: /news/some-long-headline/12345.
     tail = segments[-2:]
     digits = _DIGIT.search(path) is not None
     if digits and len(path) > _UUID_LENGTH:
+        # A UUID would count as several words. It is replaced by one code.
         tail = [_UUID.sub("0a0a0a0a0", segment) for segment in tail]
     words = max(map(_words_in, tail))
     if digits:
@@ -264,6 +273,7 @@ def features(url: str) -> list[str]:
 
 
 def _of_date(path: str, segments: list[str]) -> list[str]:
+    """Return the feature of a date in the path. A path that ends with the date is an archive page."""
     day = _DATE.search(path) is not None
     if not day and _MONTH.search(path) is None:
         return []
@@ -273,7 +283,7 @@ def _of_date(path: str, segments: list[str]) -> list[str]:
 
 
 def _of_slug(tail: list[str], words: int, depth: int, *, digits: bool) -> list[str]:
-    """Return the features of the last two segments: words, a number, a code."""
+    """Return the features of the last two segments: their words, a number, or a code."""
     if is_list_id(tail[-1]):
         return ["list"]
     number = digits and (any(map(_NUMBER.search, tail)) or any(map(_NUMBERED.match, tail)))
@@ -287,10 +297,12 @@ def _of_slug(tail: list[str], words: int, depth: int, *, digits: bool) -> list[s
 
 
 def _is_code(part: str) -> bool:
+    """Return whether a part mixes letters and digits like a random id, for example ``a1b2c3d4e``."""
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
-@lru_cache(maxsize=1024)  # for the names of sections: the last segment of an address is there once
+# The cache serves the names of sections. The last segment of an article's URL occurs once.
+@lru_cache(maxsize=1024)
 def _words_in(segment: str) -> int:
     if "%" in segment:
         segment = _ESCAPED.sub(_stand_in, segment)
@@ -312,6 +324,7 @@ def _of_names(segments: list[str], words: int) -> list[str]:
         if last in listed:
             found.append(name)
         elif not listed.isdisjoint(above):
+            # /tags/some-long-headline-with-words may be an article, /tags/politics is not.
             found.append(name if words < 4 else above_name)
     if "utility" not in found and not HOUSE_WORDS.isdisjoint(_BREAKS.split(last)):
         found.append("utility in slug")

@@ -1,4 +1,4 @@
-"""Shows rules in readable form: which one applies, its values, and where they are written."""
+"""Shows rules in readable form: the rule that applies, its values, and where they are written."""
 
 from __future__ import annotations
 
@@ -18,15 +18,20 @@ _BUILT_IN = "(built in)"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One effective value of a rule; ``where`` is ``file:line``, or says that the value is built in."""
+    """One effective value of a rule."""
 
     key: str
     value: Any
+    """JSON-able."""
     where: str
+    """``file:line`` of each place that contributes, or ``(built in)``."""
 
 
 def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
-    """Return the verdict of the rules on a URL, JSON-able. Raises ``ValueError`` if it is not a URL."""
+    """Return the result of the rules for a URL as a JSON-able value.
+
+    Raises ``ValueError`` if it is not an absolute http(s) URL.
+    """
     rule = loaded.rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
@@ -42,7 +47,7 @@ def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
 
 
 def effective(loaded: Loaded, rule: Rule) -> list[Value]:
-    """Return every effective value of a rule, defaults included, with its origin."""
+    """Return all effective values of a rule, including defaults, with their origin."""
     own = next(
         (file for file in loaded.files if file.values.get("domain") == rule.domain), RuleFile(_BUILT_IN)
     )
@@ -83,7 +88,7 @@ def plain(value: Any) -> Any:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as they are written in a rule: ``10m``, ``6h``, ``90s``."""
+    """Return seconds in the form of rule files: ``10m``, ``6h``, ``90s``."""
     for size, unit in _UNITS:
         if seconds and seconds % size == 0:
             return f"{int(seconds // size)}{unit}"
@@ -93,6 +98,7 @@ def duration(seconds: float) -> str:
 def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
     keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
     found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
+    # The defaults contribute if the rule does not give the key, or if the values of both are joined.
     adds = any(KEYS[name].adds for name in keys)
     if not found or adds:
         found += [f"{defaults.file}:{defaults.lines[name]}" for name in keys if name in defaults.lines]

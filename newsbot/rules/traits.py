@@ -1,8 +1,8 @@
-"""Boolean features of a URL: its segments, numbers, dates, slugs, ids, keys.
+"""Computes boolean features (traits) of a URL: its segments, numbers, dates, slugs, ids, query keys.
 
-Each trait is a short name: ``1=news`` (the first segment is *news*), ``last:number``, ``last words>=3``,
-``ext=html``, ``?id``. The trees learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy
-rules learn`` prints them.
+Each trait has a short name. For example, ``1=news`` means that the first segment is *news*, ``last:number``
+that the last segment is a number; others are ``last words>=3``, ``ext=html``, ``?id``. The trees that are
+learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy rules learn`` prints them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import re
 from functools import lru_cache
 
 MAX_LOOKED_AT = 512
+"""Characters of a URL without its scheme that are read."""
 _MAX_SEGMENT = 40
-"""Characters of a segment that counts as a name; longer ones are slugs."""
+"""Maximum number of characters of a segment that becomes a trait with its name. Longer ones are slugs."""
 _FRONT = 3
+"""Segments from the start of the path that have traits of their own."""
 _MAX_KEYS = 8
 _WORDS = (2, 3, 4, 5, 6)
 _DEPTHS = tuple(f"depth>={depth}" for depth in range(7))
@@ -26,8 +28,9 @@ _PREFIX = re.compile(r"[^\d\-_/]{1,6}(?=\d)")
 
 
 def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
-    """Return host, segments without extension, extension, whether the path ends with a slash, and the
-    query.
+    """Return the parts of a URL: host without ``www.``, segments, extension, final slash, query.
+
+    The extension is removed from the last segment. The fourth part is True if the path ends with a slash.
     """
     host, _, rest = url[url.find("//") + 2 :][:MAX_LOOKED_AT].partition("/")
     path, _, query = rest.partition("?")
@@ -39,9 +42,14 @@ def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
     return host.removeprefix("www."), segments, extension, path.endswith("/"), query
 
 
-@lru_cache(maxsize=1024)  # for the names of folders: slugs come once, and their odds are remembered
+# The cache serves the names of folders. Slugs occur once, and the odds of their URLs are cached elsewhere.
+@lru_cache(maxsize=1024)
 def kind_of(segment: str) -> str:
-    """Return year, day (one or two digits), small, number, word, code, slug, mixed or other."""
+    """Return the kind of a segment: year, day, small, number, word, code, slug, mixed or other.
+
+    The kinds of numbers are: year (1900 to 2099), day (one or two digits), small (up to four), number. A
+    mixed segment has a number and at most one word.
+    """
     if segment.isdecimal():
         return _kind_of_number(segment)
     if "%" in segment:
@@ -90,7 +98,7 @@ def traits(url: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the traits of the segments before the last one; a site has few such paths."""
+    """Return the traits of the segments before the last one. A site has few such paths."""
     found = list(_DEPTHS[1 : len(segments) + 1])
     for place, segment in enumerate(segments[:_FRONT], 1):
         if len(segment) <= _MAX_SEGMENT:

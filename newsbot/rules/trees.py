@@ -1,8 +1,9 @@
-"""Decision trees that correct a first guess: gradient boosting of the logistic loss with a few shallow trees.
+"""Learns a few shallow decision trees that correct a first guess (gradient boosting of the logistic loss).
 
-T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016): leaves and gains are computed
-from first and second derivatives, and shrunk by :data:`SHRINKAGE`. The first guess is the global prior. A
-site with few links stays near it; a site with many links can differ from it.
+The values of leaves and the gains of splits follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting
+System" (KDD 2016), equations 5 and 7: they are computed from first and second derivatives, and
+:data:`SHRINKAGE` is the regularization (lambda). The first guess is the global prior. With few examples the
+result stays near it; with many examples it can differ.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ from dataclasses import dataclass
 from typing import Any
 
 ROUNDS = 8
+"""Maximum number of trees."""
 RATE = 0.5
+"""Factor for the value of each tree (learning rate)."""
 MAX_DEPTH = 4
 MIN_LEAF = 2
+"""Examples that each side of a split needs."""
 SHRINKAGE = 0.5
 MIN_GAIN = 0.5
+"""Least reduction of the loss by a split, without the factor 1/2 of the paper."""
 _FLAT = 1e-3
-"""Added to second derivatives, so that confident guesses can still be corrected."""
+"""Added to second derivatives, which are almost 0 for confident guesses, so that these can be corrected."""
 
 Names = frozenset[str]
+"""The traits of one URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A test (``trait``) with two branches, or a leaf with its log-odds."""
+    """A test for a trait with two branches, or a leaf with its log-odds. Leaves have no ``trait``."""
 
     odds: float = 0.0
     trait: str | None = None
@@ -42,7 +48,7 @@ class Node:
         return node.odds
 
     def leaves(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
-        """Yield each leaf as the answers that lead to it, and its log-odds."""
+        """Yield for each leaf the conditions that lead to it, and its log-odds."""
         if self.trait is None or self.yes is None or self.no is None:
             yield above, self.odds
             return
@@ -50,19 +56,19 @@ class Node:
         yield from self.no.leaves((*above, "not " + self.trait))
 
     def plain(self) -> Any:
-        """Return the tree as a JSON-able value: a number, or ``[trait, yes, no]``."""
+        """Return the tree as a JSON-able value: a number for a leaf, else ``[trait, yes, no]``."""
         if self.trait is None or self.yes is None or self.no is None:
             return round(self.odds, 4)
         return [self.trait, self.yes.plain(), self.no.plain()]
 
 
 def from_plain(value: Any, depth: int = MAX_DEPTH) -> Node:
-    """Return the tree from the result of :meth:`Node.plain`. Raises ``ValueError`` for anything else."""
+    """Return the tree for a value of :meth:`Node.plain`. Raises ``ValueError`` for other values."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return Node(odds=float(value))
     if depth > 0 and isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
         return Node(0.0, value[0], from_plain(value[1], depth - 1), from_plain(value[2], depth - 1))
-    raise ValueError("what was learned cannot be read")
+    raise ValueError("the learned rule cannot be read")
 
 
 def boost(
@@ -72,10 +78,11 @@ def boost(
     trust: float,
     rounds: int = ROUNDS,
 ) -> list[Node]:
-    """Return trees whose sum, times RATE, is added to the first guess (log-odds of each URL).
+    """Return trees that correct the first guess: their sum, times RATE, is to be added to it.
 
-    The more the first guess contradicts a label, the less the label counts: half at log-odds of ``trust``.
-    Automatic labels are sometimes wrong.
+    ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
+    log-odds of the first guess. Automatic labels are sometimes wrong. So a label counts less the more the
+    first guess contradicts it: half if the guess has log-odds of ``trust`` for the other label.
     """
     weights = [
         1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))
@@ -96,6 +103,7 @@ def boost(
 def _derivatives(
     odds: Sequence[float], labels: Sequence[bool], weights: Sequence[float]
 ) -> tuple[list[float], list[float]]:
+    """Return the first and the second derivatives of the weighted loss by the log-odds of each URL."""
     slopes, bends = [], []
     for one, label, weight in zip(odds, labels, weights, strict=True):
         chance = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, one))))
@@ -107,6 +115,7 @@ def _derivatives(
 def _grow(
     members: list[int], names: Sequence[Names], slopes: Sequence[float], bends: Sequence[float], depth: int
 ) -> Node:
+    """Return the best tree for these members (indexes of URLs), with at most ``depth`` tests to a leaf."""
     slope, bend = sum(slopes[one] for one in members), sum(bends[one] for one in members)
     trait = _best(members, names, slopes, bends, (slope, bend)) if depth else None
     if trait is None:
@@ -128,7 +137,10 @@ def _best(
     bends: Sequence[float],
     whole: tuple[float, float],
 ) -> str | None:
-    """Return the trait that splits the members best; None if the gain of all is too small."""
+    """Return the trait that splits the members best, or None if no split gains MIN_GAIN.
+
+    ``whole`` has the sums of the first and second derivatives over all members.
+    """
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0])
     for one in members:
         for trait in names[one]:
@@ -142,6 +154,7 @@ def _best(
     for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
         if number < MIN_LEAF or len(members) - number < MIN_LEAF:
             continue
+        # Only the sums of the members with the trait were collected. Those without it have the rest.
         rest = slope - part
         gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
         if gained > gain + 1e-9:

@@ -1,4 +1,4 @@
-"""Readers of single values of a rule file: a YAML node in; a value out, or a problem recorded."""
+"""Reads single values of rule files: each reader converts a YAML node, or records a problem."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ from newsbot.urls import canonicalize, meant
 T = TypeVar("T")
 
 MAX_TEXT = 10_000
+"""Characters of a text."""
 MAX_DURATION = 3660 * 86400.0
+"""Seconds."""
 _TAGS = {
     "tag:yaml.org,2002:bool": "a truth value (true, false)",
     "tag:yaml.org,2002:int": "a number",
     "tag:yaml.org,2002:float": "a number",
     "tag:yaml.org,2002:null": "nothing",
     "tag:yaml.org,2002:timestamp": "a date",
-    "tag:yaml.org,2002:merge": "a merge mark",
-    "tag:yaml.org,2002:value": "a mark of YAML",
+    "tag:yaml.org,2002:merge": "a merge key (<<)",
+    "tag:yaml.org,2002:value": "a default key (=)",
 }
+"""Names for messages, by the YAML tag of a value without quotes."""
 _STR = "tag:yaml.org,2002:str"
 _FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
@@ -45,18 +48,18 @@ _QUERY_KEY = re.compile(r"[^\s=&#?]+")
 
 @dataclass(slots=True)
 class Place:
-    """The position of a value, and the list that receives its problems."""
+    """The file and the key of a value, and the list to which its problems are added."""
 
     file: str
     key: str
     problems: list[Problem]
 
     def fault(self, node: yaml.Node, text: str) -> None:
-        """Record a problem of ``node``."""
+        """Record a problem with the line of ``node``."""
         self.problems.append(Problem(self.file, line_of(node), self.key, text))
 
     def at(self, key: str) -> Place:
-        """Return the place of a key below this one."""
+        """Return the place of a key inside this one, for example ``interval.feed``."""
         return Place(self.file, f"{self.key}.{key}" if self.key else key, self.problems)
 
 
@@ -74,8 +77,10 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 def entries(
     node: yaml.Node, place: Place, allowed: Iterable[str], what: str = "key"
 ) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """Yield name, key node and value node of a mapping; unknown and repeated keys are recorded as
-    problems.
+    """Yield the name, key node and value node of each entry of a mapping.
+
+    Unknown and repeated keys are skipped and recorded as problems. ``what`` is the word for a key in
+    messages.
     """
     words = list(allowed)
     if not isinstance(node, yaml.MappingNode):
@@ -98,7 +103,10 @@ def entries(
 
 
 def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
-    """Return a reader of a list; a single value counts as a list of one."""
+    """Return a reader of a list of values. A single value counts as a list with one item.
+
+    Faulty items are left out; their problems are recorded.
+    """
 
     def reader(node: yaml.Node, place: Place) -> tuple[T, ...] | None:
         if isinstance(node, yaml.MappingNode):
@@ -112,7 +120,7 @@ def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def text(node: yaml.Node, place: Place) -> str | None:
-    """Read a text."""
+    """Read a text. Values that YAML converts, such as ``no`` or ``1.20``, must be in quotes."""
     if not isinstance(node, yaml.ScalarNode):
         place.fault(node, f"must be a text, not {_kind_of(node)}")
         return None
@@ -129,7 +137,7 @@ def text(node: yaml.Node, place: Place) -> str | None:
 
 
 def _checked(check: Callable[[str], T]) -> Reader[T]:
-    """Return a reader of a text that ``check`` converts; ``check`` raises ``ValueError`` for a bad text."""
+    """Return a reader of a text that ``check`` converts. ``check`` raises ``ValueError`` if it is invalid."""
 
     def reader(node: yaml.Node, place: Place) -> T | None:
         value = text(node, place)
@@ -145,7 +153,7 @@ def _checked(check: Callable[[str], T]) -> Reader[T]:
 
 
 def pattern(node: yaml.Node, place: Place) -> Pattern | None:
-    """Read a URL pattern."""
+    """Read a URL pattern (a regular expression for RE2)."""
     value = text(node, place)
     if value is None:
         return None
@@ -174,7 +182,7 @@ def _url(value: str) -> str:
     if value.count("://") > 1 and re.search(r"[\s,]+https?://", value):
         raise ValueError(f"{value!r} is more than one address; write each on a line of its own, after '- '")
     if value != value.strip() or " " in value:
-        raise ValueError(f"{value!r} has a blank in it; write %20 or take it out")
+        raise ValueError(f"{value!r} contains a space; write %20 or remove it")
     return value
 
 
@@ -206,7 +214,7 @@ def _timezone(value: str) -> str:
         near = get_close_matches(value, zones, n=1) or [
             city for city in like if city[:1] == value[:1].lower()
         ]
-        # MSK is similar to MST, which is another part of the world
+        # The names of abbreviations are no help: MSK (Moscow) is similar to MST, which is in North America.
         near = [] if value.lower() in HOURS else near
         hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
         raise ValueError(
@@ -223,7 +231,7 @@ def _timezones() -> tuple[str, ...]:
 def _query_key(value: str) -> str:
     if _QUERY_KEY.fullmatch(value) is None or "*" in value[:-1]:
         raise ValueError(
-            f"{value!r} is not a query key; write for example from, or ref_* for all that begin so"
+            f"{value!r} is not a query key; write for example from, or ref_* for all keys with this prefix"
         )
     return value
 
@@ -231,7 +239,7 @@ def _query_key(value: str) -> str:
 def _tag(value: str) -> str:
     if _TAG.fullmatch(value) is None or value != value.lower():
         raise ValueError(
-            f"{value!r} is not a tag; write a word of at most 40 small letters, digits and hyphens: regional"
+            f"{value!r} is not a tag; use at most 40 lower-case letters, digits and hyphens: regional"
         )
     return value
 
@@ -250,7 +258,7 @@ selector: Reader[Selector] = _checked(_selector)
 
 
 def word(allowed: Iterable[str]) -> Reader[str]:
-    """Return a reader of one of the allowed words."""
+    """Return a reader of a text that must be one of the allowed words."""
     words = list(allowed)
 
     def check(value: str) -> str:
@@ -262,7 +270,7 @@ def word(allowed: Iterable[str]) -> Reader[str]:
 
 
 def whole(low: int, high: int) -> Reader[int]:
-    """Return a reader of a whole number between two bounds."""
+    """Return a reader of a whole number from ``low`` to ``high``."""
 
     def reader(node: yaml.Node, place: Place) -> int | None:
         value = _plain(node)
@@ -275,7 +283,10 @@ def whole(low: int, high: int) -> Reader[int]:
 
 
 def duration(high: float = MAX_DURATION) -> Reader[float]:
-    """Return a reader of a duration, in seconds."""
+    """Return a reader of a duration such as ``30s``, ``5m`` or ``1d``. The value is in seconds.
+
+    ``high`` is the maximum in seconds.
+    """
 
     def reader(node: yaml.Node, place: Place) -> float | None:
         value = _plain(node)
@@ -298,7 +309,7 @@ def duration(high: float = MAX_DURATION) -> Reader[float]:
 
 
 def boolean(node: yaml.Node, place: Place) -> bool | None:
-    """Read true or false."""
+    """Read a boolean in one of the forms of YAML 1.1."""
     if node.tag == "tag:yaml.org,2002:bool":
         return node.value.lower() in ("true", "yes", "on")
     place.fault(node, f"must be true or false, not {_shown(node)}")
@@ -306,7 +317,7 @@ def boolean(node: yaml.Node, place: Place) -> bool | None:
 
 
 def day(node: yaml.Node, place: Place) -> date | None:
-    """Read a day."""
+    """Read a date such as ``2024-05-31``."""
     try:
         return date.fromisoformat(_plain(node) or "")
     except ValueError:

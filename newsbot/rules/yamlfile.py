@@ -1,6 +1,6 @@
-"""Reads YAML as nodes, so that every fault has its line; bounded, and without aliases.
+"""Reads YAML as nodes, so that the line of every fault is known. Size and depth have limits.
 
-Aliases are refused: nine lines of them can make a billion values, and rules do not need them.
+Aliases are refused, because nine lines with aliases can expand to a billion values. Rules do not need them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import yaml
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 8
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser needs a tenth of the time of PyYAML's own."""
+"""The parser of libyaml if it is installed. It needs a tenth of the time of PyYAML's own."""
 _resolve: Any = yaml.resolver.Resolver().resolve
 _TEXT = yaml.resolver.Resolver.DEFAULT_SCALAR_TAG
 _QUOTED = re.compile(r"\s*(?:-\s+|[\w-]+:\s+)+\[?\s*(['\"])")
@@ -21,7 +21,7 @@ _QUOTED = re.compile(r"\s*(?:-\s+|[\w-]+:\s+)+\[?\s*(['\"])")
 
 
 class YamlFault(ValueError):
-    """The file is not YAML that newsbot reads; ``line`` counts from 1."""
+    """The file is not valid YAML, or uses a feature that is not allowed. ``line`` counts from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class YamlFault(ValueError):
 
 
 def read_tree(data: bytes) -> yaml.Node | None:
-    """Return the root node of the only document, None if there is none. Raises :class:`YamlFault`."""
+    """Return the root node of the document, or None if the file is empty. Raises :class:`YamlFault`."""
     if len(data) > MAX_BYTES:
         raise YamlFault(1, f"the file is too large; at most {MAX_BYTES // 1024} kB are allowed")
     try:
@@ -44,7 +44,7 @@ def read_tree(data: bytes) -> yaml.Node | None:
 
 
 def _read_slowly(text: str) -> yaml.Node | None:
-    """Read a document with PyYAML's own parser, whose error messages are better."""
+    """Read a faulty document again with PyYAML's own parser, because its error messages are better."""
     try:
         return _compose(yaml.SafeLoader(text))
     except yaml.reader.ReaderError as error:
@@ -52,9 +52,10 @@ def _read_slowly(text: str) -> yaml.Node | None:
         raise YamlFault(line, f"a character that YAML does not allow (code {error.character})") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        if error.context == "while scanning a simple key":  # the line where it begins has no colon
+        if error.context == "while scanning a simple key":  # the line where the key begins has no colon
             mark = error.context_mark
         line = mark.line + 1 if mark else 1
+        # PyYAML reports an open quote or bracket far below, where the text stops to make sense.
         if (quote := _open_quote(text, line)) is not None:
             raise YamlFault(quote, "bad YAML: the quote that begins here is not closed") from error
         if "flow" in (error.context or "") and error.context_mark is not None:
@@ -64,7 +65,10 @@ def _read_slowly(text: str) -> yaml.Node | None:
 
 
 def _compose(parser: Any) -> yaml.Node | None:
-    """Return the root node from the events of a parser. Raises :class:`YamlFault` or ``yaml.YAMLError``."""
+    """Return the root node for the events of a parser. Raises :class:`YamlFault` or ``yaml.YAMLError``.
+
+    PyYAML's composer is not used, because it is recursive and accepts aliases and any depth.
+    """
     outer: list[Any] = []
     parts: list[list[yaml.Node]] = [[]]
     """The nodes of each open collection; for a mapping, keys and values alternate."""
@@ -75,6 +79,7 @@ def _compose(parser: Any) -> yaml.Node | None:
             text = "aliases and anchors (& and *) are not allowed; write the value out, in single quotes"
             raise YamlFault(begin.line + 1, f"bad YAML: {text}")
         if isinstance(event, yaml.ScalarEvent):
+            # As PyYAML's composer does: a value without tag and quotes gets the tag that its text suggests.
             tag = event.tag
             if tag is None or tag == "!":
                 plain = event.implicit[0]
@@ -93,7 +98,7 @@ def _compose(parser: Any) -> yaml.Node | None:
             is_list = isinstance(node, yaml.SequenceNode)
             node.value = found if is_list else list(zip(found[::2], found[1::2], strict=True))
         elif isinstance(event, yaml.DocumentStartEvent) and parts[0]:
-            text = "a second document begins here; one file holds one rule"
+            text = "a second document begins here; one file contains one rule"
             raise YamlFault(begin.line + 1, f"bad YAML: {text}")
     return parts[0][0] if parts[0] else None
 
@@ -104,7 +109,7 @@ def line_of(node: yaml.Node) -> int:
 
 
 def _open_quote(text: str, line: int) -> int | None:
-    """Return the line, up to ``line``, whose value begins with a quote that the line does not close."""
+    """Return the first line up to ``line`` on which a quote at the start of a value is not closed."""
     for number, content in enumerate(text.splitlines()[:line], start=1):
         value = _QUOTED.match(content)
         if value is not None and content.count(value[1]) % 2:
@@ -113,15 +118,16 @@ def _open_quote(text: str, line: int) -> int | None:
 
 
 def _readable(error: yaml.MarkedYAMLError) -> str:
+    """Return the message of the parser with advice for frequent mistakes."""
     problem = error.problem or "cannot be read"
     if "could not find expected ':'" in problem:
         problem = "no colon after the first word; write name: value"
     elif "'\\t' that cannot start" in problem:
-        problem = "a tab; indent with blanks"
+        problem = "a tab; indent with spaces"
     elif "cannot start any token" in problem:
         problem += "; put the value in single quotes"
     elif "mapping values are not allowed" in problem:
-        problem += "; put a value that has a colon and a blank in single quotes"
+        problem += "; put a value that contains a colon and a space in single quotes"
     elif (error.context or "") in ("while scanning an alias", "while scanning an anchor"):
         problem = "put a value that begins with * or & in single quotes"
     elif "unknown escape character" in problem:
