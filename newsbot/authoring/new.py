@@ -133,8 +133,8 @@ def as_rule(domain: str, seen: Seen) -> str:
     proposed = propose(seen.samples)
     if proposed:
         lines += [
-            f"# These selectors match on {counted(len(seen.samples), 'page')}. The generic method does not need",
-            "# them: uncomment a selector only if its field is wrong.",
+            f"# These selectors match on {counted(len(seen.samples), 'page')}. The generic method does not",
+            "# need them: uncomment a selector only if its field is wrong.",
             "# extract:",
             *(f"#   {name}: {quoted(selector)}" for name, selector in proposed.items()),
         ]
