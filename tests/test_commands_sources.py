@@ -129,7 +129,7 @@ def test_an_unknown_site(place: Place) -> None:
     answer = place.run("sources", "exampel.org")
     assert answer.code == 2
     assert answer.err == (
-        "scrapy sources: 'exampel.org' is not a site of the rules or the data (did you mean 'example.org'?)\n"
+        "scrapy sources: 'exampel.org' is not a site in the rules or the data (did you mean 'example.org'?)\n"
     )
 
 

@@ -227,11 +227,11 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
     told = place.run("why", ARTICLE, **settings).out
     for part in (
         "found in      feed of https://example.org/rss.xml",
-        f"kept out      {ARTICLE} was taken out on",
+        f"kept out      {ARTICLE} was removed on",
         "letter of 5 May",
         "scrapy remove --allow",
         "example.org: 7.5 s between requests, 1 at once",
-        "host rests    until",
+        "host pauses   until",
         "robots.txt    forbade it on",
         "linked from   https://example.org/",
         "reserved      noai (meta)",
@@ -278,10 +278,13 @@ def test_a_home_page_read_by_http_and_links_that_are_not_followed(tmp_path: Path
         storage.pages.save([page(home, kind=Kind.SECTION, state="done", http_status=200, last_fetched=NOW)])
         storage.sources.save([SourceRecord(url=FEED, source="example.org", kind=Kind.FEED, polls=1)])
     told = place.run("why", "https://example.org/").out
-    assert "asked for at  http://example.org/\n" in told
-    assert "not from article pages: the site has a feed or sitemap" in place.run("why", ARTICLE).out
+    assert "requested as  http://example.org/\n" in told
+    assert (
+        "links on article pages are not followed: the site has a feed or sitemap"
+        in place.run("why", ARTICLE).out
+    )
     (place.rules / "example.org.yaml").write_text("domain: example.org\nfollow: sitemaps\narticle: ^/news/\n")
-    assert "if it stands in: sitemaps (follow of the rule)" in place.run("why", ARTICLE).out
+    assert "if it is in: sitemaps (follow: in the rule)" in place.run("why", ARTICLE).out
 
 
 def test_an_attempt_that_failed_is_no_reason_after_a_later_download(tmp_path: Path) -> None:
@@ -305,5 +308,5 @@ def test_a_queued_link_that_was_left_says_why_and_what_helps(place: Place) -> No
     with place.storage() as storage:
         storage.pages.save([page(url, state="done", history=left)])
     said = place.run("why", url).out
-    assert "not fetched   pages whose addresses have this form were not articles" in said
+    assert "not fetched   pages with URLs of this form were not articles" in said
     assert "scrapy add URL" in said

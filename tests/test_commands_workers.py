@@ -72,7 +72,7 @@ def test_two_workers_share_the_work_and_one_that_is_killed_is_started_again(site
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert sorted(world.urls()) == sorted(f"{HOST}/story/{number}" for number in range(ARTICLES))
-    assert re.search(r"worker [12]: was killed \(SIGKILL\); it is started again in 1 s", said)
+    assert re.search(r"worker [12]: was killed \(SIGKILL\); restarting it in 1 s", said)
     assert (
         0 < int(re.findall(r"(\d+) new articles", said)[0]) <= ARTICLES
     )  # the last second of a killed worker is not counted

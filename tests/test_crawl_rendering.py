@@ -108,7 +108,7 @@ def test_auto_leaves_a_site_alone_where_it_does_not_help(tmp_path, site):
     _, again = crawl(tmp_path, site, "-a", "now=yes", rule="concurrency: 1\n", NEWSBOT_RENDER="auto")
     assert again.stat("render/pages") == 0
     told = why(world, f"{SITE}/2026/story-8")
-    assert "remedy        its text seems to be made by scripts; render: true in the rule" in told
+    assert "remedy        scripts seem to produce its text; render: true in the rule" in told
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_front_page_without_links_is_known_to_be_made_by_scripts(tmp_path, sit
     world = World(tmp_path, site)
     done = world.crawl("-a", f"url={home}", "-s", "NEWSBOT_ALLOW_PRIVATE=1")
     assert "scripts 1" in done.err
-    assert "remedy        its text seems to be made by scripts; render: true in the rule" in why(world, home)
+    assert "remedy        scripts seem to produce its text; render: true in the rule" in why(world, home)
 
 
 def test_apis_of_other_origins_are_read_and_files_are_not(tmp_path, site):

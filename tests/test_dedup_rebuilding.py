@@ -140,7 +140,7 @@ def test_nothing_is_emptied_while_a_crawl_is_at_work(place: Place) -> None:
         assert frontier.lease(owner_name(time.time()), 1, horizon=time.time() + 1, ttl=60)
     answer = place.run("articles", "reindex", "--anew")
     assert answer.code != 0
-    assert "a crawl is at work" in answer.err
+    assert "a crawl still uses the data" in answer.err
     assert place.run("articles", "reindex", "--json").json == {"indexed": 1, "kept": 1, "joined": 0}
 
 

@@ -343,7 +343,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
         frontier.add([replace(entry_again(make_page("free")), host="free.example")])
         (lease,) = frontier.lease(owner, 1, horizon=time.time(), ttl=600)
         answer = go(place, *place.servers)
-        assert (answer.code, "a crawl is at work here or there" in answer.err) == (1, True)
+        assert (answer.code, "a crawl still uses the data" in answer.err) == (1, True)
         frontier.release(owner)
         assert lease
     assert go(place, *place.servers).code == 0
@@ -357,7 +357,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
     unfinished = json.loads((home / "move.json").read_text()) | {"finished": None}
     (home / "move.json").write_text(json.dumps(unfinished))
     other = go(place, f"--to-file={home}", "--max-articles=3", **place.at_servers)
-    assert (other.code, "another move was begun here" in other.err) == (1, True)
+    assert (other.code, "another move was started here" in other.err) == (1, True)
     (home / "move.json").write_text("torn")
     torn = go(place, f"--to-file={home}", **place.at_servers)
     assert (torn.code, "move.json: cannot be read" in torn.err) == (1, True)

@@ -1,4 +1,4 @@
-"""Queues URLs by hand, even if they are known. They go before all URLs that the crawl found."""
+"""Queues URLs by hand, even if they are known. They are fetched before all URLs that the crawl found."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
 
 PRIORITY = 100.0
-"""Priority above that of all entries that the crawl found."""
+"""Higher than the priority of any entry that the crawl found."""
 BATCH = 1000
 LOOKED_AT = 1000
-"""Pages of a site that are read to check whether a host is known."""
+"""Number of pages of a site that are read to find out whether one of its hosts is known."""
 
 
 def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
-    """Return the entry of a URL added by hand. Raises ``ValueError`` if it cannot be fetched.
+    """Return the queue entry of a URL that was added by hand.
 
-    ``rule``: that of the site, if the URL may be on another host, as the feed of a site can be.
+    ``kind`` None: the kind that the rule gives the URL, or else an article. ``rule`` is the rule of the site;
+    it is needed if the URL may be on another host, as a site's feed can be. ``now`` is in POSIX seconds.
+    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     rule = rule or rules.for_url(url)
     match = classify(rule, canonicalize(url, rule.drop_query))
@@ -43,15 +45,16 @@ def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule:
 def queue_by_hand(
     entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier
 ) -> list[Added]:
-    """Record the pages, then queue them, so that after a crash no entry is queued without a record.
+    """Record the pages in the storage, then queue them; return one result for each entry, in order.
 
-    Raises :class:`ArgumentError` if one of them was removed and must stay out.
+    This order ensures that after a crash no entry is queued without a record. Raises :class:`ArgumentError`
+    if one of the URLs was removed and is blocked; then nothing is queued.
     """
     _must_be_allowed(entries, storage.notes)
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        if not _host_is_known(storage, rule.domain, entry.host):  # a crawl may have increased its delay
+        if not _host_is_known(storage, rule.domain, entry.host):  # never reset a delay that a crawl increased
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
     for start in range(0, len(entries), BATCH):
@@ -66,7 +69,7 @@ def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
 
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
-    """Raise :class:`ArgumentError` for URLs that were removed and must stay out."""
+    """Raise :class:`ArgumentError` if one of the URLs was removed and is blocked."""
     tombstones = RemovalNotes(time.time)
     tombstones.read(notes)
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Collects what is known of one URL from rules, frontier and storage. It uses no network."""
+"""Collects what is known about one URL from rules, frontier and storage. It sends no requests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
+"""Maximum number of other members of a story that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What is known of one URL. Only its names, rule and judgement are always set."""
+    """What is known about one URL. Only the URL itself, its rule and its judgement are always set."""
 
     url: str
     canonical_url: str
@@ -34,12 +35,12 @@ class Explanation:
     host: str
     rule: Rule
     has_rule: bool
-    """False: no rule file covers the site, so the defaults apply."""
+    """False if no rule file covers the site, so that the defaults apply."""
     match: Match
     judgement: Judgement
-    """What newsbot would do with a plain link to the URL now."""
+    """What the crawl would do now with a link to the URL in the body of a page."""
     is_listed: bool = False
-    """A feed or sitemap of the site is known, so that links on article pages are not followed."""
+    """True if a feed or sitemap of the site is known: then links on article pages are not followed."""
     page: PageRecord | None = None
     known: Known | None = None
     entry: Entry | None = None
@@ -48,7 +49,7 @@ class Explanation:
     story: Sequence[Article] = ()
     """Other members of the article's story."""
     removed: tuple[str, dict[str, Any]] | None = None
-    """The removed URL or domain that keeps it out, and the note of the removal."""
+    """The removed URL or domain because of which the URL is blocked, and the note of the removal."""
     pace: HostCopy | None = None
     """Delay and pauses of its host."""
 
@@ -63,11 +64,13 @@ class Explanation:
 def explain(
     url: str, rules: RuleSet, storage: Storage | None, frontier: Frontier | None, *, now: float
 ) -> Explanation:
-    """Return what is known of ``url``; storage and frontier are None if nothing has been crawled.
+    """Return what is known about ``url``. ``storage`` and ``frontier`` are None if nothing has been crawled.
 
-    ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
+    ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL, and
+    subclasses of :class:`newsbot.errors.DataError`.
     """
     if storage:
+        # The crawl drops learned session parameters from URLs; without this the fingerprint would differ.
         rules = rules.dropping(session_keys(storage.notes))
     rule = rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
@@ -75,6 +78,7 @@ def explain(
     page = storage.pages.get([key]).get(key) if storage else None
     if page is not None:  # an item of a feed may be on another host but belongs to the feed's site
         rule = rules.get(page.source) or rule
+    # An article may be stored with or without the parameters that the rule drops now.
     article = (
         (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
     )

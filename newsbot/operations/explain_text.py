@@ -1,4 +1,4 @@
-"""Writes the history of one URL as lines for people, and as a JSON document."""
+"""Formats what is known about one URL: as lines for people (``scrapy why``), or as a JSON document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES = {
     "pending": "waits to be fetched",
     "leased": "is being fetched now",
     "done": "was fetched",
-    "aside": "set aside, is not fetched again by itself",
+    "aside": "set aside; it is not fetched again unless it is added by hand",
 }
 REASONS: Mapping[str, str] = {
     Reason.ALIAS: "another address of a fetched page",
@@ -23,13 +23,13 @@ REASONS: Mapping[str, str] = {
     Reason.DOUBTED: "named as canonical by another page",
     Reason.DUE_AGAIN: "due again",
 }
-"""Texts of reasons whose tokens are hard to understand."""
+"""Texts for reasons whose stored tokens are hard to understand."""
 LEFT: Mapping[str, str] = {
-    Reason.DOUBTFUL_SHAPE: "no page whose address has this form was an article yet; it waits until one is",
+    Reason.DOUBTFUL_SHAPE: "no page with a URL of this form was an article yet; it is fetched once one is",
     Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
-    Reason.FAILED_SHAPE: "pages whose addresses have this form were not articles",
+    Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
-"""Why a queued URL was not fetched."""
+"""Texts for the reasons why a URL in the queue was not fetched."""
 
 
 def lines(story: Explanation, now: float) -> Iterator[str]:
@@ -38,7 +38,7 @@ def lines(story: Explanation, now: float) -> Iterator[str]:
     if story.canonical_url != story.url:
         yield _line("canonical", story.canonical_url)
     yield _line(
-        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults hold'})"
+        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults apply'})"
     )
     yield from _removed_lines(story)
     if found_in := _found_in(story):
@@ -60,20 +60,21 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
     elif match.kind is not None:
         yield _line("rule says", f"{match.kind}, by {match.pattern or 'its own list of sources'}")
     else:
-        yield _line("rule says", "nothing of this URL")
+        yield _line("rule says", "nothing about this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
     if judgement.accepted and story.rule.follow is not None:
-        yield _line("", f"if it stands in: {', '.join(story.rule.follow) or 'nothing'} (follow of the rule)")
+        yield _line("", f"if it is in: {', '.join(story.rule.follow) or 'nothing'} (follow: in the rule)")
     elif judgement.accepted and story.is_listed:
-        yield _line("", "not from article pages: the site has a feed or sitemap")
+        yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
+    # Only the newest event counts: a page that was left in the queue may have been fetched since then.
     left = story.page.last(EventKind.LEFT) if story.page is not None else None
     if left is not None and story.page is not None and left is story.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
         yield _line(
-            "remedy", "scrapy add URL fetches it; a pattern under article: in the rule vouches for its form"
+            "remedy", "scrapy add URL fetches it; a pattern under article: in the rule admits all such URLs"
         )
 
 
@@ -81,8 +82,8 @@ def _removed_lines(story: Explanation) -> Iterator[str]:
     if story.removed is not None:
         what, note = story.removed
         reason = f", {note['reason']}" if note.get("reason") else ""
-        yield _line("kept out", f"{what} was taken out on {iso(utc(note['at']))}{reason}")
-        yield _line("remedy", f"scrapy remove --allow '{what}' lets it be collected again")
+        yield _line("kept out", f"{what} was removed on {iso(utc(note['at']))}{reason}")
+        yield _line("remedy", f"scrapy remove --allow '{what}' allows it to be collected again")
 
 
 def _host_lines(story: Explanation, now: float) -> Iterator[str]:
@@ -92,37 +93,42 @@ def _host_lines(story: Explanation, now: float) -> Iterator[str]:
     asked = (
         ""
         if pace.delay <= story.rule.delay
-        else f" (its robots.txt or another crawl; rule: {story.rule.delay:g} s)"
+        else f" (set by its robots.txt or another crawl; the rule says {story.rule.delay:g} s)"
     )
     yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
+    # A next turn within one delay is the normal rhythm; a later one is a pause (Retry-After, 429, 503).
     if pace.next_turn > now + pace.delay:
-        yield _line("host rests", f"until {_moment(pace.next_turn, now)}")
+        yield _line("host pauses", f"until {_moment(pace.next_turn, now)}")
 
 
 _ROBOTS = {
     Reason.ROBOTS.value: "forbade it",
-    Reason.ROBOTS_UNREACHABLE.value: "could not be had (unreachable)",
-    Reason.ROBOTS_FAILING.value: "could not be had (failing)",
+    Reason.ROBOTS_UNREACHABLE.value: "could not be fetched (host unreachable)",
+    Reason.ROBOTS_FAILING.value: "could not be fetched (the server reports an error)",
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
-"""Reasons that no longer hold after a later download."""
+"""Reasons for a missing article that no longer hold after a later successful download."""
 
 
 def _robots(page: PageRecord) -> str | None:
-    """Return the verdict of robots.txt at the last attempt to fetch the page."""
+    """Return the verdict of robots.txt at the last attempt to fetch the page; None if there was no
+    attempt."""
     for event in reversed(page.history):
         cause = event.get("cause", "")
         if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
             said = _ROBOTS[cause]
             return f"{said} on {iso(utc(event.get('at') or 0))}"
+        # robots.txt is checked before each request, so a successful fetch shows that it was allowed.
         if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             return f"allowed it on {iso(utc(event.get('at') or 0))}"
     return None
 
 
 def _found_in(story: Explanation) -> str | None:
-    """Return where the URL was first found, if still known."""
+    """Return where the URL was first found: the part of the page, and the page; None if no longer known."""
+    # The history of the page comes first: the entry in the queue may be a later one (added by hand, due
+    # again).
     told: EntryData | Event = story.entry.data if story.entry is not None else {}
     if story.page is not None:
         events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
@@ -159,7 +165,7 @@ def _page_lines(story: Explanation, now: float) -> Iterator[str]:
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")
     if page.url not in (story.url, story.canonical_url):
-        yield _line("asked for at", page.url)
+        yield _line("requested as", page.url)
     if robots := _robots(page):
         yield _line("robots.txt", robots)
     yield _line("first seen", _moment(page.first_seen, now))
@@ -184,7 +190,7 @@ def _article_lines(story: Explanation) -> Iterator[str]:
         yield _line("article", "none stored" + _why_not(story.page, last))
         by_scripts = last is not None and (last.get("scripts") or last.get("cause") == Reason.SCRIPTS)
         if by_scripts and not story.rule.render:
-            text = "its text seems to be made by scripts; render: true in the rule runs them (docs/render.md)"
+            text = "scripts seem to produce its text; render: true in the rule runs them (docs/render.md)"
             yield _line("remedy", text)
         return
     if story.same_text_as:
@@ -192,14 +198,14 @@ def _article_lines(story: Explanation) -> Iterator[str]:
     yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
     yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
     if article.relation:
-        likeness = "" if article.similarity is None else f", {article.similarity:.0%} like the nearest"
+        likeness = "" if article.similarity is None else f", {article.similarity:.0%} similar to the nearest"
         yield _line("relation", f"{article.relation}{likeness}")
     if article.duplicate_of:
         yield _line("near copy of", article.duplicate_of)
     for url in article.derived_from:
         yield _line("derived from", url)
     for number, line in article.site_lines:
-        yield _line("left out", f"{line} (the site prints it around its articles; before line {number + 1})")
+        yield _line("left out", f"{line} (the site repeats it on its pages; was before line {number + 1})")
     for signal, place in article.rights.items():
         yield _line("reserved", f"{signal} ({place})")
     for member in story.story:
@@ -207,9 +213,11 @@ def _article_lines(story: Explanation) -> Iterator[str]:
 
 
 def _last_reason(page: PageRecord) -> Event | None:
-    """Return the last event that says why there is no article, and still holds."""
+    """Return the last event that says why there is no article and that still holds."""
     reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
     for event in reversed(page.history):
+        # Failures before the last successful download no longer hold. An earlier verdict of the extraction
+        # does: an unchanged page is not extracted again.
         if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             reasons = _WITHOUT_ARTICLE
         if event.get("event") in reasons:
@@ -246,7 +254,7 @@ def _shown(name: str, value: object) -> object:
 
 
 def reason_text(stored: str) -> str:
-    """Return the text for a stored reason."""
+    """Return the text for a reason as stored with an entry; the stored form itself if it has no text."""
     token, detail = read_reason(stored)
     if token == Reason.SAME_HEADLINE:
         return f"same headline as {detail or 'under another address'}"
@@ -262,7 +270,7 @@ def _moment(seconds: float, now: float) -> str:
 
 
 def document(story: Explanation) -> dict[str, Any]:
-    """Return the explanation as one JSON document."""
+    """Return the explanation as one JSON document; times are ISO 8601."""
     return {
         "url": story.url,
         "canonical_url": story.canonical_url,

@@ -1,6 +1,7 @@
-"""Deletes old data: WARC files, earlier versions of articles, history of pages.
+"""Deletes old data: WARC files, earlier versions of articles, and the history of pages.
 
-Each function counts old data. With ``delete`` it also deletes them, in batches, so that crawls can continue.
+Each function counts the old data. With ``delete`` it also deletes them. Database records are deleted in
+batches, so that running crawls can write in between.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
     count = 0
     try:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
-            with suppress(FileNotFoundError):  # another process prunes too
+            with suppress(FileNotFoundError):  # another process pruned it in the meantime
                 if path.stat().st_mtime < before:
                     count += 1
                     if delete:
@@ -36,7 +37,10 @@ def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
 
 
 def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many earlier versions of articles are older than ``before`` (POSIX seconds)."""
+    """Return how many earlier versions of articles are older than ``before`` (POSIX seconds).
+
+    Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
     moment = utc(before)
     count = storage.old_versions(moment)
     if delete:
@@ -45,7 +49,11 @@ def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
 
 
 def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many pages that are never due again have history older than ``before`` (POSIX seconds)."""
+    """Return how many pages that are never due again were last fetched before ``before`` (POSIX seconds).
+
+    Only their history and referrers are deleted; the records stay, so that a crawl still knows the URLs.
+    Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
     count = storage.old_pages(before)
     if delete:
         _repeat(lambda: storage.slim_pages(before, BATCH))

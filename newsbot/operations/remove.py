@@ -34,7 +34,7 @@ class Found:
 
     what: str
     domain: str | None
-    """None for a single URL."""
+    """None if a single URL is removed."""
     articles: list[str] = field(default_factory=list)
     """Canonical URLs of the articles."""
     versions: int = 0
@@ -44,11 +44,11 @@ class Found:
     """Keys of the pages that have a record."""
     sources: list[str] = field(default_factory=list)
     sites: list[str] = field(default_factory=list)
-    """Sites of which all data are deleted."""
+    """Sites whose data are deleted completely."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of items by name, for people."""
+        """Return the number of items by kind, under the names shown to people."""
         return {
             "articles": len(self.articles),
             "versions": self.versions,
@@ -58,10 +58,12 @@ class Found:
 
 
 def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
-    """Return the data of one URL: its article under all its URLs.
+    """Return the data of one URL: its page, and its article with all other URLs of that article.
 
     Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
+    # The page may be stored with or without the query parameters that the rule drops: the rule
+    # may have changed since.
     names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
     found = Found(what=url, domain=None)
     for article in {one.canonical_url: one for name in names if (one := storage.articles.get(name))}.values():
@@ -76,13 +78,18 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 
 
 def find_domain(domain: str, storage: Storage) -> Found:
-    """Return the data of a domain, its subdomains, and the site of this name."""
+    """Return the data of a domain and its subdomains, and of the site that has this name.
+
+    A site's feed may list pages on other hosts. The pages of the site ``domain`` are included wherever they
+    are.
+    """
     found = Found(what=domain, domain=domain)
     only = frozenset((domain,))
 
     def belongs(url: str, source: str) -> bool:
         return source == domain or within(host_key(url), only)
 
+    # Both directions: sites below the domain, and the site above it, which may have pages on the domain.
     sites = {domain, *storage.sites.all(), *(record.source for record in storage.sources.all())}
     related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
     found.sites = sorted(site for site in related if within(site, only))
@@ -101,9 +108,10 @@ def find_domain(domain: str, storage: Storage) -> Found:
 def remove(
     found: Found, storage: Storage, index: NearIndex, *, reason: str = "", clock: Clock = system_clock
 ) -> None:
-    """Record that the data must stay out, then delete them. May be called again after an error.
+    """Block the URLs or the domain, then delete their data. It is safe to call this again after an error.
 
-    The note is written first, so that a running crawl does not collect the data again.
+    The note of the removal is written first, so that a running crawl does not collect the data again.
+    ``reason`` is stored in the note. Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     at = clock()
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
@@ -111,6 +119,7 @@ def remove(
     for some in _batches(found.articles):
         forget_texts(index, some, at)
         taker.articles(some)
+    # URLs without a page record are included: search results and checks can exist without one.
     for keys in _batches(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)])):
         taker.pages(keys)
     for urls in _batches(found.sources):
@@ -124,7 +133,7 @@ def remove(
 
 
 def _forget_lessons(notes: Notes, site: str) -> None:
-    """Delete what crawls have learned of a site: URL patterns, shared lines, outcomes of recent pages."""
+    """Delete what crawls have learned about a site: URL patterns, shared lines, outcomes of recent pages."""
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
         for key in notes.all(kind):
             notes.forget(kind, key)
@@ -134,7 +143,7 @@ def _forget_lessons(notes: Notes, site: str) -> None:
 
 
 def _forget_results(domain: str, storage: Storage) -> None:
-    """Delete search results on pages of a domain, including pages without a record."""
+    """Delete search results for pages of a domain, including pages without a record."""
     searched, only = storage.searches, frozenset((domain,))
     for search in searched.all():
         urls = (one.url for one in searched.results(search.search))
@@ -144,7 +153,10 @@ def _forget_results(domain: str, storage: Storage) -> None:
 
 
 def _forget_checks(found: Found, storage: Storage) -> None:
-    """Delete the monitor's checks, also of pages without a record, and the lists that name these pages."""
+    """Delete the monitor's checks of the removed pages, and the reports and lists that name these pages.
+
+    The monitor also checks pages that have no page record.
+    """
     checks, notes = storage.checks, storage.notes
     only = frozenset([] if found.domain is None else [found.domain])
     hosts = [host_key(url) for url in found.addresses] + list(only)
@@ -162,7 +174,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
 
 
 def wait_for_crawls(seconds: float) -> None:
-    """Wait until all running crawls have read the note."""
+    """Sleep until all running crawls have read the notes of removals again."""
     time.sleep(seconds)
 
 

@@ -1,4 +1,7 @@
-"""The state of each site and its sources, for ``scrapy sources`` and the dashboard."""
+"""Reports the state of each site and its sources, for ``scrapy sources`` and the dashboard.
+
+A source is a page with links to articles: a feed, a sitemap or a section.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +33,24 @@ class Site:
     record: SiteRecord
     sources: Sequence[SourceRecord]
     named: frozenset[str]
-    """URLs of all feeds and sitemaps, and of the sections in the rule: the sources that people maintain."""
+    """URLs of all feeds and sitemaps, and of the sections that the rule lists one by one."""
 
     def counter(self, name: str) -> int:
-        """Return a counter over all crawls."""
+        """Return a counter, summed over all crawls; 0 if it does not exist."""
         return int(self.record.counters.get(name, 0))
 
     @property
     def useful_share(self) -> float | None:
-        """Share of fetched pages that held an article. Feeds, sitemaps and sections do not count."""
+        """Share (0 to 1) of the fetched pages that contained an article; None if no page was fetched.
+
+        Feeds, sitemaps and sections do not count.
+        """
         return share(self.counter("article_pages"), self.counter("pages"))
 
 
 def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
-    """Yield all sites of the rules and the data by domain, or only the site ``domain``, known or not."""
+    """Yield all sites in the rules or the data, sorted by domain; or only the site ``domain``, known or
+    not."""
     records = storage.sites.all()
     polled: dict[str, list[SourceRecord]] = defaultdict(list)
     for record in storage.sources.all(domain):
@@ -62,21 +69,21 @@ def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Ite
 
 
 def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
-    """Return the domains of all sites of the rules and the data."""
+    """Return the domains of all sites in the rules or the data, sorted."""
     return _known(storage.sites.all(), (record.source for record in storage.sources.all()), rules)
 
 
 def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
-    """Return the domain of a site in the form used by the rules and the data.
+    """Return the domain of a site in the form that rules and data use (the rule's domain, or ASCII).
 
-    Raises :class:`newsbot.errors.ArgumentError` if neither knows it.
+    Raises :class:`newsbot.errors.ArgumentError` if the site is neither in the rules nor in the data.
     """
     rule = rules.get(domain)
     chosen = rule.domain if rule else ascii_host(domain)
     known = known_sites(storage, rules)
     if chosen not in known:
         hint = did_you_mean(chosen, known)
-        raise ArgumentError(f"{domain!r} is not a site of the rules or the data{hint}")
+        raise ArgumentError(f"{domain!r} is not a site in the rules or the data{hint}")
     return chosen
 
 
@@ -94,7 +101,7 @@ def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
 
 
 def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
-    """Return empty records for sources in a rule that were never fetched."""
+    """Return empty records for the sources in a rule that were never fetched."""
     seen = {canonicalize(record.url, rule.drop_query) for record in polled}
     named = (
         (Kind.FEED, rule.feeds),
@@ -110,7 +117,7 @@ def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecor
 
 
 def health_text(one: SourceRecord, now: float) -> str:
-    """Return the health, with the reason for a failure."""
+    """Return the health of a source as text; of a failing source with time, error and number of failures."""
     state = health(one, now)
     if state not in (Health.FAILING, Health.DEAD):
         return state.value

@@ -1,8 +1,9 @@
 """Runs crawl workers as child processes and restarts those that fail.
 
-A worker that ends with exit code 0 has done its work. Exit code 2 is a wrong argument, which stops all
-workers, as a restart does not help. After any other end the worker is restarted: first after one second, then
-after twice the previous wait, at most a minute. After a minute of work the wait is one second again.
+Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument: a restart would
+not help, so all workers are stopped. In all other cases the worker is restarted: first after one second, then
+each time after twice the previous wait, at most after a minute. Once a worker has run for a minute, the wait
+is one second again.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ from typing import Any
 from newsbot.cli.terminal import counted
 
 USAGE = 2
+"""Exit code for wrong arguments."""
 SHORTEST, LONGEST = 1.0, 60.0
-"""Seconds to the next restart."""
+"""Bounds of the wait before a restart, in seconds."""
 PATIENCE = 90.0
-"""Seconds that workers get to finish running requests, as in deploy/newsbot@.service."""
+"""Seconds that workers have to finish running requests before they are killed; as in
+deploy/newsbot@.service."""
 MAX_LINE = 2**16
+"""Bytes. Longer lines on the stderr of a worker are passed on in parts."""
 GAUGES = ("newsbot/queue/",)
-"""Prefixes of stats that are current values. All other stats are counts, which can be added up."""
+"""Prefixes of stats that are current values. All other stats are counts, which can be summed."""
 
 
 class Supervisor:
-    """Keeps ``count`` workers running until :meth:`stop`.
+    """Keeps ``count`` workers running until they finish or :meth:`stop` is called.
 
-    ``command`` starts one worker; the arguments of :meth:`_options` are added to it. The stats of each worker
-    are written to ``folder``. ``say`` is called with lines about the workers and with their stderr.
+    ``command`` starts one worker; the arguments of :meth:`_options` are appended to it. Each worker writes
+    its stats to a file in ``folder``. ``say`` is called with messages about the workers and with the lines of
+    their stderr.
     """
 
     def __init__(self, command: Sequence[str], count: int, folder: Path, say: Callable[[str], None]) -> None:
@@ -54,11 +59,12 @@ class Supervisor:
         return len(self._running)
 
     def stats(self) -> dict[str, Any]:
-        """Return the combined stats of all workers."""
+        """Return the combined stats of all workers, including those that have ended."""
         found = [_read(self._file(number)) for number in self._running]
         counts = Counter(self._ended)
         for stats in found:
             counts.update(_counts(stats))
+        # Queue sizes are shared by all workers: the value of one of them counts, not the sum.
         now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
         return {**counts, **now}
 
@@ -70,13 +76,13 @@ class Supervisor:
         return next((code for code in self._codes if code), 0)
 
     def stop(self) -> None:
-        """Ask the workers to finish running requests. A second call stops them at once."""
+        """Ask the workers to finish their running requests and to stop. A second call stops them at once."""
         if not self._stopping.is_set():
             workers = counted(self.running, "worker")
             self._say(f"stopping: {workers} finishing the pages in progress; Ctrl-C again stops at once")
             self._killer = asyncio.get_running_loop().call_later(PATIENCE, self._signal, signal.SIGKILL)
         self._stopping.set()
-        self._signal(signal.SIGINT)  # Scrapy shuts down gracefully at the first one, at once at the second
+        self._signal(signal.SIGINT)  # Scrapy: the first one stops gracefully, the second at once
 
     def _signal(self, which: signal.Signals) -> None:
         for process in self._running.values():
@@ -95,19 +101,20 @@ class Supervisor:
                     self._signal(signal.SIGINT)
                 return
             wait = SHORTEST if time.monotonic() - began > LONGEST else wait
-            self._say(f"worker {number}: {_end(code)}; it is started again in {wait:.0f} s")
+            self._say(f"worker {number}: {_end(code)}; restarting it in {wait:.0f} s")
+            # Waits for the delay or for a stop, whichever comes first: a stop must not take a minute.
             with_stop = asyncio.create_task(self._stopping.wait())
             await asyncio.wait([with_stop], timeout=wait)
             with_stop.cancel()
             wait = min(wait * 2, LONGEST)
 
     async def _work(self, number: int) -> int:
-        """Run one worker to its end; return its exit code."""
+        """Run one worker until it ends; return its exit code (negative: the signal that killed it)."""
         process = await asyncio.create_subprocess_exec(
             *self._command,
             *self._options(number),
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
+            start_new_session=True,  # otherwise Ctrl-C would also reach the worker, as a second signal
             limit=MAX_LINE,
         )
         self._running[number] = process
@@ -115,13 +122,16 @@ class Supervisor:
         while line := await _line(process.stderr):
             self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")
         code = await process.wait()
+        # The file is removed at once: stats() must not count the worker twice, nor read an old file after a
+        # restart.
         self._ended.update(_counts(_read(self._file(number))))
         self._file(number).unlink(missing_ok=True)
         del self._running[number]
         return code
 
     def _options(self, number: int) -> list[str]:
-        """Return the settings of one worker: no display of its own, stats written to ``folder``."""
+        """Return the options of one worker: no progress display, stats written to ``folder`` every 2
+        seconds."""
         settings = {
             "NEWSBOT_PROGRESS": 0,
             "NEWSBOT_PROGRESS_INTERVAL": 2,
@@ -134,7 +144,11 @@ class Supervisor:
 
 
 def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> list[str]:
-    """Return the command of one worker: ``arguments`` as ``NAME=VALUE``, ``settings`` of the command line."""
+    """Return the command line of one worker.
+
+    ``arguments`` are spider arguments (``NAME=VALUE``); ``mode=continuous`` is added if they name no mode.
+    ``settings`` are those of the command line.
+    """
     given = list(arguments)
     if not any(one.startswith("mode=") for one in given):
         given.append("mode=continuous")
@@ -144,7 +158,7 @@ def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> lis
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
-    """Return the next line, or a part of a line that is too long; empty at the end."""
+    """Return the next line, or a part of a line that is too long; empty at the end of the stream."""
     try:
         return await stream.readuntil()
     except asyncio.IncompleteReadError as error:
@@ -154,7 +168,7 @@ async def _line(stream: asyncio.StreamReader) -> bytes:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return the stats in a file; empty if it is missing or being written."""
+    """Return the stats in a file; empty if the file is missing or only partly written."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,11 +1,11 @@
-"""Articles as files: JSON lines, CSV, Parquet, WARC; and as a feed. Sites as OPML.
+"""Exports articles as files (JSON lines, CSV, Parquet, WARC) or as a feed, and sites as OPML.
 
 Files in reading order:
 
-* ``formats``: the formats, and how to get the writer of one
-* ``parquet``: Apache Parquet
-* ``feed``: Atom and RSS
-* ``opml``: the feeds of all sites
+* ``formats``: the file formats and their writers
+* ``parquet``: the writer for Apache Parquet
+* ``feed``: articles as an Atom or RSS feed
+* ``opml``: the feeds of all sites as OPML
 * ``increment``: exports that continue where the last one of the same name ended
 """
 

@@ -1,4 +1,7 @@
-"""Articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary, without text."""
+"""Writes articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary, without text.
+
+RSS 2.0: https://www.rssboard.org/rss-specification
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
 """The formats and their content types."""
 SUMMARY = 400
-"""Characters of the text that replace a missing summary."""
+"""Maximum number of characters of a summary. An article without a summary gets the start of its text."""
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EARLY = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,14 +37,16 @@ def feed_of(
     address: str = "",
     page: str = "",
 ) -> bytes:
-    """Return the newest articles that match a query as a feed. A blank query matches all.
+    """Return the newest articles that match a query as a feed (XML in UTF-8). A blank query matches all.
 
-    ``address`` is the URL of the feed, if it has one; ``page`` is a page with the same articles. Raises
-    :class:`ArgumentError` for an unknown ``kind``, and :class:`newsbot.errors.DataError` kinds.
+    ``kind`` is a key of :data:`TYPES`, ``limit`` the maximum number of articles. ``address`` is the URL of
+    the feed, if it has one; ``page`` is the URL of a page with the same articles. Raises
+    :class:`ArgumentError` for an unknown ``kind``, and subclasses of :class:`newsbot.errors.DataError`.
     """
     hits = search.find(query, where, limit=limit, by_time=True)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
     title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
+    # Feed readers recognise a feed by its id, so the same search always has the same id.
     identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"
     return to_feed(
         (hit.article for hit in hits), kind=kind, title=title, address=address, identity=identity, page=page
@@ -57,9 +62,12 @@ def to_feed(
     identity: str = "urn:newsbot:feed",
     page: str = "",
 ) -> bytes:
-    """Return articles as a feed in the given order. ``identity`` is the permanent URI of the feed."""
+    """Return articles as a feed (XML in UTF-8), in the given order.
+
+    ``identity`` is the permanent URI of the feed. Raises :class:`ArgumentError` for an unknown ``kind``.
+    """
     if kind not in TYPES:
-        raise ArgumentError(f"{kind}: is not a kind of feed (allowed: {', '.join(TYPES)})")
+        raise ArgumentError(f"{kind}: is not a feed format; choose one of: {', '.join(TYPES)}")
     given = list(articles)
     if kind == "atom":
         root = _atom(given, title, address, identity)
@@ -88,6 +96,7 @@ def _atom(articles: list[Article], title: str, address: str, identity: str) -> E
         _add(entry, "updated", _iso(article.modified_at or _moment(article)))
         if article.published_at is not None:
             _add(entry, "published", _iso(article.published_at))
+        # RFC 4287 requires an author, so the site stands in for an unknown one.
         for author in article.authors or [article.source]:
             _add(_add(entry, "author"), "name", author)
         for tag in article.tags:

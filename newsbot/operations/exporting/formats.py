@@ -1,6 +1,6 @@
-"""The formats that articles can be exported in, and how to get the writer of one.
+"""The file formats for exported articles, and their writers.
 
-A writer takes articles one by one and holds at most one batch of them in memory. A package that only one
+A writer takes articles one by one and keeps at most one batch of them in memory. A package that only one
 format needs (pyarrow) is imported when the format is used.
 """
 
@@ -26,9 +26,9 @@ from newsbot.warc.records import packed, to_record, warc_date
 
 
 class WarcWriter:
-    """Writes a ``warcinfo`` record, then a ``conversion`` record for each article, each gzipped.
+    """Writes WARC 1.1 (ISO 28500): a ``warcinfo`` record, then one ``conversion`` record for each article.
 
-    A file named ``.warc`` (without ``.gz``) is not compressed.
+    Each record is compressed with gzip on its own, unless ``name`` ends in ``.warc``.
     """
 
     def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
@@ -49,8 +49,8 @@ class WarcWriter:
         )
 
     def write(self, article: Article) -> None:
-        """Write one record."""
-        # The same version of the same article has the same id in every export.
+        """Write one article as a record."""
+        # Derived from the content, so that the same version of an article has the same id in every export.
         identity = uuid5(NAMESPACE_URL, f"{article.canonical_url}#{article.version}-{article.content_hash}")
         self._write(
             json_bytes(article.to_dict()),
@@ -58,13 +58,13 @@ class WarcWriter:
                 "WARC-Type": "conversion",
                 "WARC-Record-ID": identity.urn,
                 "WARC-Date": warc_date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
-                "WARC-Target-URI": article.canonical_url,  # headers must be ASCII
+                "WARC-Target-URI": article.canonical_url,  # ASCII, as headers require; article.url may not be
                 "Content-Type": "application/json",
             },
         )
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: each record is complete when it is written."""
 
     def _write(self, block: bytes, headers: dict[str, str]) -> None:
         record = to_record(block, headers)
@@ -72,30 +72,33 @@ class WarcWriter:
 
 
 _FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\u200b\ufeff]*[=+@＝＋－＠-]")
-"""Spreadsheets skip blanks before a formula, and some read signs of full width."""
+"""Matches the start of a cell that a spreadsheet may treat as a formula.
+
+Spreadsheets skip blanks before a formula, and some accept full-width signs. See OWASP, "CSV Injection":
+https://owasp.org/www-community/attacks/CSV_Injection"""
 COLUMNS = tuple(field.name for field in fields(Article))
 
 
 class JsonLinesWriter:
-    """Writes one article per line."""
+    """Writes one article per line, as JSON (https://jsonlines.org)."""
 
     def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
         del name  # the format does not depend on it
         self._stream = stream
 
     def write(self, article: Article) -> None:
-        """Write one line."""
+        """Write one article as a line."""
         self._stream.write(json_bytes(article.to_dict()) + b"\n")
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: each line is complete when it is written."""
 
 
 class CsvWriter:
-    """Writes a header and one row per article.
+    """Writes a header and one row per article. Lists and objects are written as JSON.
 
-    Spreadsheets execute cells that begin like a formula. Unless ``raw``, an apostrophe is put before them.
-    ``excel`` adds a byte order mark, without which Excel does not recognise UTF-8.
+    Spreadsheets execute cells that begin like a formula. Such cells get an apostrophe in front, unless
+    ``raw`` is True. ``excel`` adds a byte order mark, without which Excel does not recognise UTF-8.
     """
 
     def __init__(self, stream: BinaryIO, *, name: str = "", raw: bool = False, excel: bool = False) -> None:
@@ -107,16 +110,19 @@ class CsvWriter:
         self._csv.writerow(COLUMNS)
 
     def write(self, article: Article) -> None:
-        """Write one row."""
+        """Write one article as a row."""
         row = article.to_dict()
         self._csv.writerow([self._cell(row[column]) for column in COLUMNS])
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: each row is complete when it is written."""
 
 
 class _Utf8:
-    """A text stream for ``csv`` that writes UTF-8 to a binary stream. It does not close it."""
+    """A text stream for ``csv`` that writes UTF-8 to a binary stream and never closes it.
+
+    ``io.TextIOWrapper`` would close the binary stream when it is garbage-collected.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -137,28 +143,29 @@ def _cell(value: Any) -> Any:
 
 
 def defused(value: Any) -> Any:
-    """Return a value for a CSV cell that spreadsheets do not treat as a formula."""
+    """Return a value as a CSV cell that spreadsheets do not treat as a formula."""
     cell = _cell(value)
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 class Writer(Protocol):
-    """Writes articles to a stream."""
+    """Interface of all writers: they write articles to a stream."""
 
     def write(self, article: Article) -> None:
-        """Take one article."""
+        """Take one article; it is written now or with the next batch."""
 
     def close(self) -> None:
-        """Write what is left and the end of the file; the stream stays open."""
+        """Write the last batch and the end of the file; the stream stays open."""
 
 
 WriterType = Callable[..., Writer]
-"""Creates a writer for a stream. ``name=``: the name of the file, or empty for a stream without one."""
+"""Creates a writer for a binary stream. ``name=`` is the name of the file; empty if the stream has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: the location of its writer, and the extra package that it needs."""
+    """A file format: module and class of its writer, file name endings, and the extra package that it
+    needs."""
 
     name: str
     module: str
@@ -189,30 +196,32 @@ FORMATS = {
 
 
 def format_of(path: Path | None) -> Format:
-    """Return the format for the suffix of a file name; JSON lines if it is unknown.
+    """Return the format for the ending of a file name; JSON lines for an unknown ending, or without a file.
 
-    Raises :class:`ArgumentError` for the suffix of a spreadsheet, and for one that is probably misspelt.
+    Raises :class:`ArgumentError` for the ending of a spreadsheet, and for one that is probably misspelt.
     """
     for format_ in FORMATS.values():
         if path is not None and path.name.lower().endswith(format_.suffixes):
             return format_
     suffix = path.suffix.lower() if path is not None else ""
     known = [known for format_ in FORMATS.values() for known in format_.suffixes]
+    # .json is close to .jsonl, but it is a common name for JSON lines, not a typing error.
     near = get_close_matches(suffix, known, n=1, cutoff=0.75) if suffix != ".json" else []
     if near or suffix.startswith((".xls", ".xsl", ".ods")):
-        hint = f"is {near[0]!r} meant" if near else "spreadsheets read .csv (with --excel)"
-        raise ArgumentError(f"{path}: no format has the ending {suffix!r}; {hint}; --format NAME takes any")
+        hint = f"did you mean {near[0]!r}?" if near else "for spreadsheets use .csv and --excel"
+        raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); --format NAME takes any")
     return FORMATS["jsonl"]
 
 
 def writer_of(format_: Format) -> WriterType:
-    """Return the writer type of a format.
+    """Import and return the writer type of a format.
 
-    Raises :class:`UserError` with an installation hint if the package of the format is missing.
+    Raises :class:`UserError` with an installation hint if the package that the format needs is missing.
     """
     try:
         module = import_module(format_.module)
     except ModuleNotFoundError as error:
+        # Only the missing package of the format is the user's concern; any other missing module is a fault.
         if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
             raise
         raise UserError(

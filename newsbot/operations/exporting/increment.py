@@ -1,9 +1,15 @@
-"""Incremental exports: each continues where the last one of the same name ended.
+"""Incremental exports: each export continues where the last one of the same name ended.
 
-Each version of an article is exported once. The state is a note in the storage with the cursor behind the
-last exported change. An export has four steps: write the file under a temporary name, record in the note that
-it will be renamed, rename it, record that it is done. After a crash, a missing temporary file shows that it
-was renamed.
+No version of an article is exported twice. The state is a note in the storage, with the cursor after the last
+exported change. An export has four steps:
+
+1. Write the file under a temporary name.
+2. Record in the note that the file will be renamed.
+3. Rename the file.
+4. Record in the note that the export is complete.
+
+If the export crashes after step 2, the next one looks for the temporary file. If it is missing, the file was
+renamed and the export is complete; otherwise the changes are exported again.
 """
 
 from __future__ import annotations
@@ -29,7 +35,8 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
     """Yield a binary stream: stdout for None, otherwise the file ``path``.
 
     The file is written under a temporary name in the same folder and renamed at the end, so that a failed
-    export leaves the old file unchanged. Raises :class:`UserError` for errors of the file system.
+    export leaves the old file unchanged. Pipes and devices are written directly. Raises :class:`UserError`
+    for errors of the file system; ``BrokenPipeError`` is passed on.
     """
     if path is None:
         yield sys.stdout.buffer
@@ -37,12 +44,12 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
         return
     try:
         place = path.expanduser().resolve()
-        if place.exists() and not place.is_file():  # /dev/stdout, a named pipe; a folder is an error
+        if place.exists() and not place.is_file():  # /dev/stdout or a named pipe; opening a folder fails
             with place.open("wb") as stream:
                 yield stream
         else:
             yield from _replacing(place)
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader of a pipe has ended, as in `| head`: not an error of the file
         raise
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
@@ -54,6 +61,8 @@ def _replacing(place: Path) -> Iterator[BinaryIO]:
         with part.open("wb") as stream:
             yield stream
             stream.flush()
+            # The data must be on disk before the rename: after a power failure the new name could point to an
+            # empty file.
             os.fsync(stream.fileno())
         part.replace(place)
     finally:
@@ -62,13 +71,14 @@ def _replacing(place: Path) -> Iterator[BinaryIO]:
 
 KIND = "export"
 _AT_ONCE = 100
-"""The most articles in memory."""
+"""Maximum number of articles in memory."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Write = Callable[[BinaryIO, Path, str], tuple[int, str]]
 """Writes all changes after a cursor (:meth:`newsbot.storage.articles.Articles.changes_since`) to a stream.
 
-Takes stream, path and cursor. Returns the number of articles and the cursor after the last change."""
+Takes the stream, the path that the file will have, and the cursor. Returns the number of articles and the
+cursor after the last change."""
 
 
 class Following:
@@ -80,10 +90,11 @@ class Following:
         """The position after the last article that was yielded."""
 
     def articles(self) -> Iterator[Article]:
-        """Yield the articles in the order of the changes, without removed ones."""
+        """Yield the articles in the order of the changes. Removed articles are left out."""
         while True:
             changes = self._articles.changes_since(self.cursor, _AT_ONCE)
             yield from (one.article for one in changes.found if one.article is not None)
+            # Moved only after the whole batch was taken, so the cursor never skips an article.
             self.cursor = changes.cursor
             if len(changes.found) < _AT_ONCE:
                 return
@@ -96,24 +107,25 @@ class Written:
     file: Path | None
     articles: int
     finished: Path | None = None
-    """A complete file of an earlier run that was not recorded yet."""
+    """The file of an earlier export that was complete, but not yet recorded when that export crashed."""
 
 
 def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], write: Write) -> Written:
-    """Write what is new since the last export called ``name`` to a numbered file beside ``path``.
+    """Write the changes since the last export called ``name`` to a numbered file in the folder of ``path``.
 
-    ``options`` are the options of the export. It is refused if they differ from those of the last export.
-    Raises :class:`newsbot.errors.UserError` kinds.
+    ``options`` are the options of the export (JSON-able); they must be the same for all exports of one name.
+    Raises :class:`ArgumentError` for a bad name or other options, :class:`UserError` if the file cannot be
+    written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
     """
     if not _NAME.fullmatch(name):
-        raise ArgumentError(f"--new {name}: letters, digits, dots and hyphens only, at most 64")
+        raise ArgumentError(f"--new {name}: use letters, digits, dots, hyphens, underscores; at most 64")
     path = path.expanduser().absolute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path.parent, name):
             return _Export(notes, name, path).run(options, write)
     except BlockingIOError as error:
-        raise UserError(f"{name}: another export of this name is running") from error
+        raise UserError(f"{name}: another export with this name is running; try again later") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
 
@@ -126,28 +138,30 @@ class _Export:
 
     def run(self, options: dict[str, Any], write: Write) -> Written:
         if self._state.get("options", options) != options:
-            raise ArgumentError(f"the export {self._name} was begun with other options; choose another name")
+            raise ArgumentError(f"the export {self._name} has other options; use these, or another name")
         finished = self._finish_last()
         number = int(self._state.get("number", 0)) + 1
         file = _numbered(self._path, number)
         count, cursor = self._write(write, file, str(self._state.get("cursor", "")))
+        # Without new articles no file is made, so its number stays free.
         state = {"cursor": cursor, "number": number - (not count), "options": options}
         if count:
             if file.exists():
-                raise UserError(f"{file}: exists and is not an export of {self._name}; move it away")
+                raise UserError(f"{file}: exists and is not an export of {self._name}; move or rename it")
             self._save(self._state | {"options": options, "pending": {**state, "file": str(file)}})
             self._part.replace(file)
-            _sync(file.parent)
+            _sync(file.parent)  # the rename must be on disk before the note says that it is complete
         else:
             self._part.unlink()
         self._save(state)
         return Written(file if count else None, count, finished)
 
     def _finish_last(self) -> Path | None:
-        """Complete the state of an interrupted export, or roll it back."""
+        """Complete the state of an interrupted export, or roll it back. Return the file if it was
+        complete."""
         pending = self._state.pop("pending", None)
         if pending is None or self._part.exists():
-            return None  # the changes are exported again
+            return None  # not renamed: the changes are exported again
         file = Path(pending.pop("file"))
         self._save(pending)
         return file
@@ -166,6 +180,7 @@ class _Export:
 
 @contextmanager
 def _alone(folder: Path, name: str) -> Iterator[None]:
+    """Hold a lock for exports of this name in the folder. Raises ``BlockingIOError`` if it is taken."""
     with (folder / f".{name}.export.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -177,6 +192,7 @@ def _numbered(path: Path, number: int) -> Path:
 
 
 def _sync(folder: Path) -> None:
+    """Write the entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

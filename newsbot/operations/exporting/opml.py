@@ -1,4 +1,4 @@
-"""The feeds of all sites as OPML 2.0 (http://opml.org/spec2.opml), with a folder for each tag."""
+"""Writes the feeds of all sites as OPML 2.0 (http://opml.org/spec2.opml), with a folder for each tag."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from newsbot.storage.sources import SourceRecord, Sources
 from newsbot.text.words import clean
 
 MAX_FEEDS = 20
-"""The most feeds of a site."""
+"""Maximum number of feeds per site."""
 
 
 def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[str]]:
-    """Return the feeds of each site: those of its rule, otherwise found ones that answer."""
+    """Return the feed URLs of each site: those in its rule; without any, those that the crawl found and that
+    work.
+
+    A feed works if it was polled and its last poll did not fail.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for one in records:
         if one.kind is Kind.FEED and one.polls and not one.failures:
@@ -26,9 +30,11 @@ def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[
 
 
 def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
-    """Return the OPML file; ``sources``: those in the storage. A site is in the folder of each of its tags.
+    """Return the OPML file. ``sources`` are the sources in the storage; None: only feeds in rules are
+    written.
 
-    Raises :class:`newsbot.errors.DataError`.
+    A site is in the folder of each of its tags; without a tag it is outside all folders. Raises
+    :class:`newsbot.errors.DataError`.
     """
     root = Element("opml", version="2.0")
     SubElement(SubElement(root, "head"), "title").text = "newsbot: sites"

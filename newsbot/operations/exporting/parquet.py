@@ -1,4 +1,4 @@
-"""Articles as Apache Parquet with types: times are UTC timestamps, lists are lists."""
+"""Writes articles as Apache Parquet with types: times are UTC timestamps, lists are lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from newsbot.items import Article
 
 BATCH = 1000
-"""Articles held in memory, and in one row group: about 5 MB of text."""
+"""Number of articles in memory and in one row group; about 5 MB of text."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
@@ -61,8 +61,9 @@ class ParquetWriter:
         self._rows: list[dict[str, Any]] = []
 
     def write(self, article: Article) -> None:
-        """Take one article."""
+        """Take one article; it is written with its row group."""
         row = asdict(article)
+        # pyarrow takes maps as lists of pairs.
         row["structure"] = list(article.structure.items())
         row["rights"] = list(article.rights.items())
         row["extraction"] = list(article.extraction.items())

@@ -1,4 +1,4 @@
-"""Articles from WARC files of others, such as CC-NEWS.
+"""Imports articles from WARC files of other crawlers, such as CC-NEWS.
 
 * ``importer``: sends archived pages through the pipelines of the crawl
 """

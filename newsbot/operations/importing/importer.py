@@ -1,8 +1,8 @@
-"""Imports articles from WARC files: each archived page goes through the same pipelines as a fetched one.
+"""Imports articles from WARC files: each archived page goes through the same pipelines as a fetched page.
 
-A file is local or has a URL, from which it is streamed. The position in a file is stored, so that an
-interrupted import continues there. Imported pages with an article are known afterwards: a crawl does not
-fetch them as new ones.
+A file is a local path, or a URL from which it is streamed. The position in the file is stored, so that an
+interrupted import continues there. Imported pages that contain an article are recorded as fetched, so that a
+crawl does not fetch them as new pages.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ from newsbot.warc.remote import RemoteFault, RemoteFile
 logger = logging.getLogger(__name__)
 
 KIND = "import"
+"""Kind of the notes that hold the position in a file."""
 NOTE_EVERY = 5.0
-"""Seconds between two writes of the position in a file."""
+"""Seconds between two writes of the position, and between two reports of the progress."""
 _HEAD = 64 * 1024
 HEADINGS = (
     "records",
@@ -62,12 +63,13 @@ HEADINGS = (
     "damaged",
 )
 MAX_NAMED = 10
-"""The most damaged records of a file that are listed."""
+"""Maximum number of damaged records that are listed for a file."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of the import of one file."""
+    """The progress of the import of one file. ``offset`` is in bytes; ``counts`` has the keys
+    :data:`HEADINGS`."""
 
     name: str
     key: str
@@ -76,9 +78,9 @@ class Progress:
     done: bool = False
     fault: str = ""
     damaged: list[str] = field(default_factory=list)
-    """Position and error of the first damaged records."""
+    """Position and error of the first :data:`MAX_NAMED` damaged records."""
     before: bool = False
-    """Whether it was imported by an earlier command. Then the counts are from that command."""
+    """True if an earlier command imported the file completely. The counts are then those of that command."""
 
 
 def is_address(name: str) -> bool:
@@ -87,18 +89,19 @@ def is_address(name: str) -> bool:
 
 
 def _identity(stream: BinaryIO) -> bytes:
-    """Return the identity of a local file, which does not depend on its path."""
+    """Return the identity of a local file: its start and its size, so that it can be renamed or moved."""
     head = stream.read(_HEAD)
     return head + str(os.fstat(stream.fileno()).st_size).encode()
 
 
 class Importer:
-    """Imports files one after the other. ``tell`` is called from time to time with the progress."""
+    """Imports files one after the other."""
 
     def __init__(self, settings: Settings, *, sites: frozenset[str] | None = None) -> None:
-        """Open the data and create the pipelines. ``sites``: import only pages of these sites; None: of all.
+        """Open the data and create the pipelines.
 
-        Raises :class:`newsbot.errors.UserError` kinds.
+        ``sites`` are the domains of the sites whose pages are imported; None: all. Raises subclasses of
+        :class:`newsbot.errors.UserError`.
         """
         self._sites = sites
         self._crawler = Crawler(NewsSpider, settings)
@@ -111,14 +114,16 @@ class Importer:
         self._crawl.open()
 
     def close(self) -> None:
-        """Write the counters of the sites and close the data."""
+        """Write the counters of the sites, then close the data."""
         self._crawl.write_sites()
         self._crawl.close()
 
     def run(self, name: str, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
-        """Import a file (path or URL), starting where its last import stopped.
+        """Import a file (path or URL), starting where its last import stopped; with ``again`` from the start.
 
-        Raises :class:`UserError` kinds.
+        ``tell`` is called every few seconds with the progress. A damaged or unreachable file does not raise:
+        ``fault`` of the result then has the reason. Raises subclasses of :class:`UserError` if the file
+        cannot be opened or the data fail.
         """
         try:
             if not is_address(name):
@@ -143,13 +148,13 @@ class Importer:
         for path in build_component_list(settings.get_component_priority_dict_with_base("ITEM_PIPELINES")):
             try:
                 made.append(build_from_crawler(load_object(path), self._crawler))
-            except NotConfigured:
+            except NotConfigured:  # switched off by its settings
                 continue
         return made
 
     def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
         sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
-        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # progress by sites
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # progress per choice of sites
         note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
@@ -165,6 +170,7 @@ class Importer:
         self._context.notes.save(KIND, progress.key, note)
 
     async def _import(self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]) -> None:
+        """Import the whole file. Damaged records are skipped: reading continues at the next gzip member."""
         try:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
                 beyond = next_member(stream, progress.offset + 1)
@@ -182,7 +188,8 @@ class Importer:
     async def _import_records(
         self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]
     ) -> WarcFault | None:
-        """Import to the end or to the first unreadable record; return the fault of that record."""
+        """Import up to the end or up to the first unreadable record; return the fault of that record, or
+        None."""
         noted = time.monotonic()
         counts = progress.counts.copy()
         try:
@@ -191,6 +198,9 @@ class Importer:
                 if record.page is not None:
                     counts["pages"] += 1
                     counts[await self._take(record.page, progress.name)] += 1
+                # Counts and offset change together: after an interruption the import repeats the records
+                # since then, and must not count them twice. A record without a known end is not a place to
+                # continue from.
                 if record.end is not None:
                     progress.offset, progress.counts = record.end, counts.copy()
                 if time.monotonic() - noted >= NOTE_EVERY:
@@ -203,7 +213,8 @@ class Importer:
         return None
 
     async def _take(self, page: Page, file: str) -> str:
-        """Send one page through the pipelines; return the name of the counter for its outcome."""
+        """Send one page through the pipelines; return the counter for its outcome, one of
+        :data:`HEADINGS`."""
         if page.status != 200 or page.body is None:
             return "refused"
         try:
@@ -225,6 +236,7 @@ class Importer:
         return said
 
     def _read(self, page: Page, rule: Rule) -> Article:
+        """Extract the article of a page. Raises :class:`NotAnArticle`."""
         content_type = page.headers.get("content-type", "")
         assert page.body is not None
         if not looks_like_html(page.body, content_type):
@@ -239,10 +251,12 @@ class Importer:
         article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
+        # Learns the lines that the site repeats on its pages, so that they are left out of later articles.
         memory.learn(article.url, article.shown.splitlines())
         return article
 
     async def _keep(self, article: Article) -> str:
+        """Send an article through the pipelines, which store it; return the counter for the outcome."""
         try:
             item: Any = article
             for pipeline in self._pipelines:
@@ -255,7 +269,8 @@ class Importer:
         return "new" if article.version == 1 else "updated"
 
     def _know(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
-        """Record the page as fetched, unless more is known of it: a crawl must not fetch it as new."""
+        """Record the page as fetched, so that a crawl does not fetch it as new. A known page stays as it
+        is."""
         context, moment = self._context, at.timestamp()
         if self._crawl.removals.covers(
             fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)

@@ -1,11 +1,11 @@
-"""Moving a crawl between the embedded file and servers: everything, or a sample of it.
+"""Moves a crawl between the embedded data file and servers: all of its data, or a part.
 
 Files in reading order:
 
-* ``side``: one of the two ends of a move, and the choice of what is moved
-* ``copying``: copies batch by batch
-* ``journal``: the progress, in a small file
-* ``verifying``: compares both sides
+* ``side``: one end of a move (source or target), and the choice of the data
+* ``copying``: copies the data in batches
+* ``journal``: stores the progress in a small file
+* ``verifying``: compares source and target
 """
 
 from newsbot.operations.move.copying import copy_all

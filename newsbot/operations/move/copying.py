@@ -1,4 +1,4 @@
-"""Copies everything in batches. A batch is recorded in the journal when it is safe on the target."""
+"""Copies the chosen data in batches. A batch is recorded in the journal once the target has stored it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
 LINE_EVERY = 10_000
-"""Without a terminal, a line is written for each so many items."""
+"""Number of items per line of progress if the output is not a terminal."""
 
 Totals = Mapping[str, int]
-"""Approximate totals by kind. The total of a kind that is missing here is unknown."""
+"""Approximate number of items by kind. A kind that is missing has an unknown total."""
 
 
 @contextmanager
 def bars(console: Console, totals: Totals) -> Iterator[Report]:
-    """Yield a function that draws a progress bar for each kind."""
+    """Yield a function that shows a progress bar for each kind."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as drawn:
         tasks: dict[str, TaskID] = {}
@@ -48,7 +48,7 @@ def bars(console: Console, totals: Totals) -> Iterator[Report]:
 
 
 def lines(write: Callable[[str], None], totals: Totals) -> Report:
-    """Return a function that writes a line for each :data:`LINE_EVERY` items."""
+    """Return a function that writes a line every :data:`LINE_EVERY` items of a kind."""
     told: dict[str, int] = {}
 
     def show(kind: str, number: int) -> None:
@@ -60,7 +60,7 @@ def lines(write: Callable[[str], None], totals: Totals) -> Report:
 
 
 def _close(drawn: Progress, tasks: Iterable[TaskID]) -> None:
-    """Set the total of each bar to the counted number."""
+    """Set the total of each bar to the number that was counted, as totals are approximate."""
     for task in tasks:
         drawn.update(task, total=drawn.tasks[task].completed)
 
@@ -69,13 +69,17 @@ BATCH = 500
 OWNER = "move"
 _RIGHT_SECONDS = 60.0
 Report = Callable[[str, int], None]
-"""Called with a kind and the number of its items moved so far."""
+"""Called with a kind and the number of its items that were moved so far."""
 
 _Thing = TypeVar("_Thing")
 
 
 def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
-    """Copy the chosen data except what the journal has recorded. Raises :class:`DataError` kinds."""
+    """Copy the chosen data, except for what the journal has recorded.
+
+    Raises subclasses of :class:`newsbot.errors.DataError`; the move can then be continued with the same
+    journal.
+    """
     assert source.storage is not None
     choice.prepare(source.storage)
     if target.storage is not None:
@@ -87,13 +91,16 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
     if target.index is not None:
-        # a sample has few texts, so its near-duplicates are read from the target
+        # The index is not copied but built again from the texts. With a part of the data, the target has
+        # fewer texts to read than the source.
         texts = source.storage if choice.everything else target.storage or source.storage
         rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
 
 def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journal, report: Report) -> None:
     take = getattr(target.load, kind)
+    # The target stores a batch before the journal records it. After a crash in between the batch is copied
+    # again, which changes nothing.
     for some in batches(copies):
         take(some)
         journal.note(kind, some[-1].key, len(some))
@@ -101,6 +108,8 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
 
 
 def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
+    """Copy the small kinds of data, which have no place in the journal: a continued move copies them
+    again."""
     sources = [record for record in source.sources.all() if choice.has_site(record.source)]
     target.sources.save(sources)
     report("sources", len(sources))
@@ -130,6 +139,7 @@ def _copy_frontier(
     assert source.frontier is not None
     assert source.storage is not None
     began = _begin_refill(target, journal)
+    # First the entries of the source's queue, then pages of which the source keeps no entry.
     moved = 0
     hosts: set[str] = set()
     for some in batches(_entries(source.frontier, choice)):
@@ -144,16 +154,18 @@ def _copy_frontier(
         moved += len(missing)
         report("queue", moved)
     _copy_hosts(source.frontier, target, hosts, choice, report)
-    if began is not None and isinstance(target, LeanFrontier):  # take the right first
+    if began is not None and isinstance(target, LeanFrontier):
+        # Only the holder of the refill lock may report a refill, so the lock is acquired first.
         target.refill(OWNER, ttl=_RIGHT_SECONDS)
         target.refill(OWNER, ttl=_RIGHT_SECONDS, until=began)
 
 
 def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
-    """Return the horizon of a frontier that keeps only entries that are due soon.
+    """Return the time until which the target queue is complete after the copying; None: it keeps all entries.
 
-    After the copying it holds all entries due before this time. It is computed from the start of the first
-    run: entries that an earlier run left to the storage are not read again.
+    A :class:`LeanFrontier` keeps only entries that are due soon. The time is computed at the start of the
+    first run and stored in the journal: a continued move does not read again the entries that an earlier run
+    left to the storage.
     """
     if not isinstance(target, LeanFrontier):
         return None
@@ -164,14 +176,14 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
 
 def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
     if choice.of_articles:
-        return iter(())  # a sample is for reading: its pages are known, but none is queued
+        return iter(())  # a part by articles is for reading: its pages are known, but none is queued
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
 
 def _missing(
     source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord], choice: Choice
 ) -> list[EntryCopy]:
-    """Return entries for pages that the target does not know. The source has only their page records."""
+    """Return entries for pages that the target frontier does not know, made from their page records."""
     keys = [page.fingerprint for page in pages]
     known, here = target.known(keys), source.known(keys)
     return [
@@ -182,6 +194,7 @@ def _missing(
 
 
 def _known_page(page: PageRecord, here: Known | None, choice: Choice) -> EntryCopy:
+    # The frontier's state is newer than that of the page record.
     state = page.state if here is None else here.state
     waits = state in PENDING and not choice.of_articles
     entry = entry_again(page)
@@ -209,7 +222,7 @@ def _copy_hosts(
 
 
 def batches(things: Iterable[_Thing]) -> Iterator[list[Any]]:
-    """Yield lists of up to :data:`BATCH` things."""
+    """Yield the things in lists of up to :data:`BATCH`."""
     left = iter(things)
     while some := list(islice(left, BATCH)):
         yield some

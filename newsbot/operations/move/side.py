@@ -1,4 +1,4 @@
-"""One end of a move (source or target), and the choice of data."""
+"""One end of a move (source or target), and the choice of the data to move."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
-    """A frontier that can be copied completely. All frontiers of newsbot can."""
+    """A frontier that can be copied completely, as all frontiers of newsbot can."""
 
 
 @dataclass(slots=True)
 class Side:
-    """The backends of one end. None: this backend is not moved."""
+    """The open backends of one end of a move. None: this backend is not moved."""
 
     storage: Storage | None = None
     frontier: WholeFrontier | None = None
@@ -48,8 +48,9 @@ class Side:
 
     @classmethod
     def open(cls, settings: SettingsLike, *, storage: bool = True, frontier: bool = True) -> Side:
-        """Open the backends of the settings. Raises :class:`newsbot.errors.DataError`."""
+        """Open the backends that the settings name. Raises :class:`newsbot.errors.DataError`."""
         side = cls()
+        # If one backend cannot be opened, the exit stack closes those that were opened before it.
         with ExitStack() as opened:
             if storage:
                 side.storage = backends.open_storage(settings)
@@ -72,7 +73,8 @@ class Side:
             check_idle(self.frontier)
 
     def totals(self) -> dict[str, int]:
-        """Return approximate totals by kind, under the names used in reports."""
+        """Return the approximate number of items of each kind, under the names that :mod:`copying` and
+        :mod:`verifying` report."""
         found: dict[str, int] = {}
         if self.storage is not None:
             found = self.storage.dump.count()
@@ -85,7 +87,7 @@ class Side:
         return found
 
     def holds_something(self) -> bool:
-        """Return True if this side holds any data."""
+        """Return True if this side contains data: pages, articles, sources or a queue."""
         storage, frontier = self.storage, self.frontier
         if storage is not None and any(islice(storage.pages.iter(), 1)):
             return True
@@ -95,29 +97,31 @@ class Side:
 
 
 def check_idle(frontier: FrontierTransfer) -> None:
-    """Raise :class:`DataError` while a crawl uses this frontier."""
+    """Raise :class:`DataError` if a crawl uses this frontier, except for workers that are known to be
+    dead."""
     owners = frontier.at_work()
     working = set(owners) - set(dead_owners(owners))
     if working:
         raise DataError(
-            f"a crawl is at work here or there ({', '.join(sorted(working))}); stop it first; if it "
-            "was killed on another machine, wait some minutes until its leases have run out"
+            f"a crawl still uses the data ({', '.join(sorted(working))}); stop it first; if it "
+            "was killed on another machine, wait some minutes until its leases have expired"
         )
 
 
 KINDS = ("pages", "articles", "texts", "aliases")
-"""Kinds of data in a storage, in the order of copying."""
+"""Kinds of data in a storage, in the order in which they are copied."""
 NOTES = (REMOVED,)
-"""Kinds of notes that are copied even with a part of the data. Others are learned again."""
+"""Kinds of notes that are always copied. With a part of the data, the others are left out: crawls learn them
+again."""
 
 
 @dataclass(slots=True)
 class Choice:
-    """The choice of data to move.
+    """The choice of the data to move.
 
-    ``sites``: domains; None: all. ``since``, ``until``: bounds of the publication time (of the fetch time if
-    unknown). ``max_articles``: size of a random sample; None: all. The keys of chosen articles are kept
-    in memory, about 300 bytes each.
+    ``sites`` are domains; None: all. ``since`` (inclusive) and ``until`` (exclusive) are bounds of the
+    publication time, or of the fetch time if the publication time is unknown. ``max_articles`` is the size of
+    a random sample; None: all. The keys of the chosen articles are kept in memory, about 300 bytes each.
     """
 
     sites: tuple[str, ...] | None = None
@@ -134,11 +138,14 @@ class Choice:
 
     @property
     def of_articles(self) -> bool:
-        """True if only some articles are chosen: for reading, so nothing is queued."""
+        """True if only some articles are chosen. Such a copy is for reading, so nothing is queued."""
         return (self.max_articles, self.since, self.until) != (None, None, None)
 
     def prepare(self, storage: Storage) -> None:
-        """Choose the articles. Their keys are hashes, so the first ones are a random sample."""
+        """Choose the articles. Call this before the other methods.
+
+        Articles are ordered by their keys, which are hashes, so the first ones are a random sample.
+        """
         if not self.of_articles:
             return
         self._articles = set()
@@ -146,20 +153,21 @@ class Choice:
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             self._pages.add(copy.fingerprint)
-            with suppress(ValueError):  # a URL that cannot be requested
+            with suppress(ValueError):  # not a valid URL: it has no page
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
     def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
-        """Yield the chosen copies of one of :data:`KINDS`."""
+        """Yield the chosen items of one of :data:`KINDS`, in the order of their keys, after the key
+        ``after``."""
         if kind == "pages" and self.of_articles:
             return self._own_pages(storage, after)
         some = getattr(storage.dump, kind)(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
 
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
-        """Yield the pages of the chosen articles without a scan of all pages, which takes too long.
+        """Yield the pages of the chosen articles. They are read by key: a scan of all pages takes too long.
 
-        Only the first referrers of such a page are copied; of the others only the number.
+        Only the first referrers of each page are copied, and the number of the others.
         """
         left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
         while keys := list(islice(left, AT_ONCE)):
@@ -169,7 +177,7 @@ class Choice:
                     yield PageCopy(page)
 
     def results(self, storage: Storage) -> Iterator[SearchResult]:
-        """Yield the results of searches on pages of the chosen sites."""
+        """Yield the search results for pages of the chosen sites."""
         for search in storage.searches.all():
             yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
 
@@ -180,7 +188,10 @@ class Choice:
                 yield from page.checks
 
     def books(self, storage: Storage) -> Iterator[Book]:
-        """Yield joined stories, notes and polls; for a part: polls of its sources, and the notes in NOTES."""
+        """Yield joined stories, notes and polls.
+
+        With a part of the data: all joined stories, the notes in :data:`NOTES`, and the polls of its sources.
+        """
         urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
         for book in storage.dump.books():
             if (
@@ -192,13 +203,13 @@ class Choice:
                 yield book
 
     def has_article(self, article: Article) -> bool:
-        """Return True if an article is chosen."""
+        """Return True if the article is chosen."""
         if self._articles is not None:
             return fingerprint(article.canonical_url) in self._articles
         return self.has_site(article.source)
 
     def has_site(self, domain: str) -> bool:
-        """Return True if a site is chosen."""
+        """Return True if the site is chosen."""
         return self.sites is None or domain in self.sites
 
     def _is_in_time(self, copy: ArticleCopy) -> bool:

@@ -1,4 +1,4 @@
-"""Compares both sides of a move by counts and by checksums that do not depend on the order."""
+"""Compares source and target of a move, by counts and by checksums that do not depend on the order."""
 
 from __future__ import annotations
 
@@ -21,26 +21,30 @@ _MODULUS = 1 << 128
 
 @dataclass(slots=True)
 class Sum:
-    """The number of items, and the sum of their hashes (128 bits)."""
+    """The number of items, and the sum of their hashes modulo 2**128.
+
+    Backends return items in different orders; a sum is the same in any order. Unlike XOR, it also shows items
+    that occur twice.
+    """
 
     count: int = 0
     value: int = 0
 
     def add(self, thing: object) -> None:
-        """Add an item."""
+        """Add an item: a dataclass or a JSON-able value."""
         digest = blake2b(_canonical(thing).encode("utf8", "replace"), digest_size=16).digest()
         self.count += 1
         self.value = (self.value + int.from_bytes(digest)) % _MODULUS
 
     @property
     def checksum(self) -> str:
-        """The sum in hexadecimal."""
+        """The sum of the hashes in hexadecimal."""
         return f"{self.value:032x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One kind of data on both sides."""
+    """The count and the checksum of one kind of data on both sides."""
 
     kind: str
     source: Sum
@@ -48,14 +52,17 @@ class Compared:
 
     @property
     def same(self) -> bool:
-        """True if nothing is missing or different."""
+        """True if no item is missing or different."""
         return self.source == self.target
 
 
 def compare_all(
     source: Side, target: Side, choice: Choice, report: Callable[[str, int], None]
 ) -> list[Compared]:
-    """Read both sides again and compare them. Raises :class:`DataError` kinds."""
+    """Read the chosen data on both sides again and compare them. Return one result for each kind.
+
+    Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
     assert source.storage is not None
     found = []
     if target.storage is not None:
@@ -103,7 +110,7 @@ def _compare_frontiers(
     choice: Choice,
     report: Callable[[str, int], None],
 ) -> Compared:
-    """Compare state and fetch time of each page in both frontiers, in batches."""
+    """Compare the state and the last fetch of each page in both frontiers."""
     ours, theirs = Sum(), Sum()
     for copies in batches(choice.copies(storage, "pages")):
         keys = [copy.page.fingerprint for copy in copies]
@@ -111,7 +118,8 @@ def _compare_frontiers(
         for copy in copies:
             key = copy.page.fingerprint
             if key not in at_source or (choice.of_articles and key in at_target):
-                # pages of a sample are known but not queued, whatever their state in the source
+                # Pages of a part by articles are never queued on the target, so their states may differ. A
+                # page that the target does not know still counts as a difference.
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))
             if key in at_target:
@@ -121,6 +129,7 @@ def _compare_frontiers(
 
 
 def _state(key: bytes, known: Known) -> tuple[str, str, int | None]:
+    # A lease becomes a pending entry when it is copied. Backends keep the last fetch in steps of FETCH_STEP.
     state = "pending" if known.state == "leased" else known.state
     return key.hex(), state, None if known.last_fetched is None else ceil(known.last_fetched / FETCH_STEP)
 
@@ -134,7 +143,10 @@ def _of_fields(thing: Any) -> str:
 
 
 def _normal(value: Any) -> Any:
-    """Return a value in a form that is the same for all backends: one type of numbers, times as text."""
+    """Return a value in a form that is the same for all backends: numbers as float, times as text.
+
+    A REAL column of SQLite, for example, returns an integer as a float.
+    """
     if isinstance(value, dict):
         return {str(name): _normal(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
