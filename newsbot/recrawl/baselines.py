@@ -60,6 +60,8 @@ class MinifluxType:
         """Learn the counts. Return the times of the next polls."""
         rows, now = polled.rows, (polled.at // HOUR).astype(np.intp)
         slots = self.counts.shape[1]
+        # Each row is a ring of hours. First the slots of the hours since the last poll are emptied: they
+        # still hold the counts of a week earlier.
         passed = np.minimum(now - self.hour[rows], slots)
         steps = np.arange(slots)
         stale = (now[:, None] - steps) % slots

@@ -10,6 +10,7 @@ MEMORY: Final = 48.0
 GAIN: Final = 0.02
 """Share of the full correction that is applied per hour."""
 LOWEST, HIGHEST = 1e-9, 1e12
+"""Limits of the value."""
 
 
 class Controller:
@@ -32,6 +33,8 @@ class Controller:
         kept = 0.5 ** (hours / MEMORY)
         self.spent = self.spent * kept + requests * (1 - kept)
         self.weight = self.weight * kept + (1 - kept)
+        # Dividing by the weight removes the influence of the initial 0 of the average. The lower bound
+        # limits the step while no requests are made, and avoids the logarithm of 0.
         over = math.log(max(self.spent / self.weight, self.budget / 100) / self.budget)
         step = min(1.0, GAIN * hours) * over / self.power
         self.value = min(HIGHEST, max(LOWEST, self.value * math.exp(step)))

@@ -12,27 +12,32 @@ from typing import Final
 from newsbot.items import PageRecord
 
 FULL_FETCH_EVERY = 24 * 3600.0
-"""Seconds; some servers repeat a stale ETag for ever, so that a page is asked for in full now and then."""
+"""Seconds after which a page is fetched without conditional headers. Some servers never change an ETag,
+although the page changes."""
 
-_SLACK = 1.0  # a page planned for "last visit + interval" is not refused for milliseconds
+_SLACK = 1.0  # a page that is due after its interval is not refused because it comes some milliseconds early
 _MAX_VALIDATOR = 500
+"""Maximum length of an ETag or Last-Modified value that is sent back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The decision. ``until`` (POSIX seconds) is when a refused page may be fetched; ``headers`` are sent."""
+    """The decision whether a page is fetched now."""
 
     fetch: bool
     until: float | None
+    """POSIX seconds from when a refused page may be fetched; None if it is fetched now."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Conditional headers of the request, if any."""
     reason: str = ""
+    """A text for people."""
 
 
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
-    """Return whether a page may be fetched at ``now`` (POSIX seconds).
+    """Return whether a page may be fetched at ``now`` (POSIX seconds), and with which headers.
 
-    A page is refused until ``interval`` seconds after its last fetch; 0 or less sets no limit. A page whose
-    last visit failed, or found it gone, is never refused: that visit has planned its next one.
+    A page is refused until ``interval`` seconds after its last fetch; 0 or less sets no limit. A page is
+    never refused if its last visit failed or found it gone, because that visit has planned the next one.
     """
     if record is None or record.last_fetched is None:
         return Gate(True, None, {}, "never fetched")
@@ -46,6 +51,8 @@ def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
 
 
 def _validators(record: PageRecord, now: float) -> dict[str, str]:
+    """Return conditional headers; none if it is time for a full fetch."""
+    # "0 <=": a full fetch in the future was recorded by a wrong clock
     if record.last_full_fetch is None or not 0 <= now - record.last_full_fetch < FULL_FETCH_EVERY:
         return {}
     fields = {"If-None-Match": record.etag, "If-Modified-Since": record.last_modified}

@@ -40,9 +40,11 @@ CAUTION: Final = 2.5
 OVERFLOW: Final = 1.5
 """Factor on the number of new items if all shown items are new, since further ones were probably missed."""
 REFILL: Final = 0.5
-"""Share of the window that may fill with unexpected items until the next poll, at their rate since the last
-poll. If all that a source shows is new, and at least this share unexpected, it is polled again after the
-shortest interval."""
+"""Share of the window that may fill with unexpected items until the next poll.
+
+Their rate since the last poll is assumed to go on. If all items that a source shows are new, and at least
+this share of them unexpected, the source is polled again after the shortest interval.
+"""
 REFILL_AFTER_PAUSE: Final = 0.2
 """The same share after a pause of :data:`PAUSE`, since a burst may have begun at its end."""
 PAUSE: Final = 1800.0
@@ -79,12 +81,12 @@ class SquareRootIndex:
     def next_polls(self, polled: Polled) -> Array:
         """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         rows, at = polled.rows, polled.at
-        gap = at - self.last[rows]
+        gap = at - self.last[rows]  # before _learn sets ``last``; NaN at the first poll
         unexpected = polled.new - self._learn(polled)
         rates = (self._known or self.rhythm).rates(rows, at, LOOK)
         if self._known is None and not self._plain:
             rates = rates * self._fading(rows)
-        ends = np.cumsum(overlaps(at, at + LONGEST, LOOK), axis=1)
+        ends = np.cumsum(overlaps(at, at + LONGEST, LOOK), axis=1)  # the first piece is the rest of this hour
         wish = _crossing(rates / HOUR, ends, np.full(len(rows), self.controller.value), power=2)
         if not self._plain:
             wish = np.minimum(wish, _crossing(rates / HOUR, ends, self.room(rows), power=1))
@@ -98,9 +100,12 @@ class SquareRootIndex:
     def _learn(self, polled: Polled) -> Array:
         """Learn from polls; return how many new items were expected, 0 at the first poll."""
         rows, at = polled.rows, polled.at
-        window = np.maximum(self.window[rows] * 0.98, polled.shown)  # a source may show fewer later
+        # The window is the maximum number of items shown. It falls slowly, because a site may shorten its
+        # feed. It is kept after a 304 response, which shows none.
+        window = np.maximum(self.window[rows] * 0.98, polled.shown)
         self.window[rows] = np.where(polled.shown > 0, window, self.window[rows])
-        seen = at > self.last[rows]  # False for the first poll: all that it shows is new, whenever it came
+        # False at the first poll, which compares with NaN: all its items are new, but may be of any age.
+        seen = at > self.last[rows]
         full = (polled.shown > 0) & (polled.new >= polled.shown)
         came = np.where(full, polled.new * OVERFLOW, polled.new)
         expected = no_rows(len(rows))
@@ -119,6 +124,8 @@ class SquareRootIndex:
         Solves ``items + CAUTION * sqrt(spread * items) = window``. Infinite if the window is unknown.
         """
         window = np.where(self.window[rows] > 0, self.window[rows], np.inf)
+        # The quadratic equation in sqrt(items) has one positive root. 1.0 replaces an infinite window, for
+        # which it would give NaN.
         noise = CAUTION * np.sqrt(np.maximum(self.rhythm.spread[rows], 1.0))
         bounded = np.where(np.isinf(window), 1.0, window)
         room = ((np.sqrt(noise**2 + 4 * bounded) - noise) / 2) ** 2
@@ -155,8 +162,11 @@ def _crossing(rates: Array, ends: Array, level: Array, *, power: int) -> Array:
     """
     begins = np.concatenate([np.zeros((len(ends), 1)), ends[:, :-1]], axis=1)
     reached = np.cumsum(rates * (ends**power - begins**power) / power, axis=1)
+    # the piece in which the level is reached; the last one if it is not reached
     piece = np.minimum((reached < level[:, None]).sum(axis=1), ends.shape[1] - 1)
     line = np.arange(len(ends))
+    # Within the piece the integral is solved for its upper limit. A rate of 0 divides by zero only where the
+    # level is not reached, and the last line replaces that result.
     before = np.where(piece > 0, reached[line, piece - 1], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = (begins[line, piece] ** power + power * (level - before) / rates[line, piece]) ** (1 / power)
@@ -171,8 +181,8 @@ _ONE = np.zeros(1, np.intp)
 class SourceIndex:
     """A :class:`newsbot.recrawl.policy.Policy` with the square-root index, for one visit of one source.
 
-    ``rhythm`` is the state learned by earlier visits; invalid state is ignored. :meth:`interval` updates it.
-    ``threshold``, in items * seconds, is the same for all sources.
+    ``rhythm`` is the state that earlier visits learned; invalid state is ignored. :meth:`interval` updates
+    its copy, the attribute ``rhythm``. ``threshold``, in items * seconds, is the same for all sources.
     """
 
     def __init__(self, rhythm: Mapping[str, Any], threshold: float) -> None:
@@ -192,20 +202,23 @@ class SourceIndex:
             return floor or DEFAULT_SOURCE_INTERVAL
         policy = self._policy()
         if np.isnan(policy.last[0]):
+            # the first poll: dates in the source give its rate before a second poll can
             if outcome.span is not None:
                 policy.rhythm.suppose(0, outcome.shown, outcome.span / HOUR)
             elif outcome.update_period:
                 policy.rhythm.suppose(0, 1.0, outcome.update_period / HOUR)
         new, shown = np.array([float(outcome.new_items)]), np.array([float(outcome.shown)])
         due = policy.next_polls(Polled(_ONE, np.array([now]), new, shown))
-        self.rhythm |= policy.as_note(0)
+        self.rhythm |= policy.as_note(0)  # "|=": the caller keeps other values in the same dict
         return max(float(due[0]) - now, floor)
 
     def _policy(self) -> SquareRootIndex:
+        # the controller only holds the threshold: nothing is spent, so its budget is not used
         policy = SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
-        with suppress(ValueError, TypeError):  # other version or damaged: learn again
+        with suppress(ValueError, TypeError):  # of another version or damaged: learn again
             policy.take_note(0, self.rhythm)
             return policy
+        # a new one, since the other has taken the state up to the error
         return SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
 
 
@@ -228,6 +241,7 @@ def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]
     The requests spent in this time are not representative: every source has just been polled for the first
     time, and nights differ from days. Requests above the budget are saved during the next 24 hours.
     """
+    # the controller's weight is 1 - 0.5 ** (hours / MEMORY)
     hours = -MEMORY * math.log2(1.0 - min(controller.weight, 0.9))
     if hours < FIRST_HOURS and any(sources):
         spent = controller.spent / controller.weight if controller.weight else controller.budget
@@ -251,6 +265,7 @@ def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, An
     rates = known.rhythm.level(rows) / HOUR
     longest = np.clip(known.room(rows) / rates, SHORTEST, LONGEST)
     low, high = (float(rates.max(initial=0.0)) * rest**2 / 2 for rest in (SHORTEST / 10, LONGEST))
+    # the logarithm is halved, because thresholds differ by orders of magnitude
     low, high = np.log(max(low, 1e-9)), np.log(max(high, 1e-9))
     for _step in range(_HALVINGS):
         middle = (low + high) / 2

@@ -25,7 +25,9 @@ _HALVINGS = 60
 def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     """Estimate the changes per second from pairs (seconds since the visit before, changed).
 
-    Returns 0 if no change was seen. Raises ``ValueError`` unless all distances are finite and above 0.
+    This is the maximum-likelihood estimate of a Poisson process that is observed at irregular intervals (Cho
+    and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3, 2003). Returns 0 if no change was seen.
+    Raises ``ValueError`` unless all distances are finite and above 0.
     """
     if any(not 0 < distance < math.inf for distance, _ in observations):
         raise ValueError("distances between visits must be numbers above 0")
@@ -33,11 +35,14 @@ def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     if not changed:
         return 0.0
     total = sum(distance for distance, _ in observations)
+    # Half an average distance is added to the unchanged time. Without it the estimate would be infinite if
+    # every visit had found a change.
     quiet = total - sum(changed) + total / len(observations) / 2
 
     def surplus(rate: float) -> float:
         return sum(_expected(rate, distance) for distance in changed) - quiet
 
+    # the surplus falls with the rate; find where it is 0
     low, high = 0.0, 1.0 / min(changed)
     while surplus(high) > 0:
         high *= 2
@@ -62,6 +67,8 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
     found = [
         (at - before, seen) for (before, _), (at, seen) in pairwise(looks) if seen is not None and at > before
     ]
+    # Storage keeps only the last events of a page. Of earlier visits the counters are known, but not their
+    # times. The order of changes does not matter to the estimate, so the first ones are counted as changed.
     count = min(MAX_OLD, record.checks - 1 - len(found))
     span = looks[0][0] - record.first_seen
     if count > 0 and span > 0 and record.first_seen > 0:
@@ -82,7 +89,9 @@ def unchanged_rate(seconds: float, visits_each: float) -> float:
 def rough_rate(record: PageRecord, visits_each: float) -> float | None:
     """Estimate the rate from the record's counters alone; None if the page was not visited twice.
 
-    ``visits_each`` is the number of visits of an average page per second, for :func:`unchanged_rate`.
+    It assumes equal distances between the visits. For them the formula is the estimate of Cho and
+    Garcia-Molina (2003) with its correction for few visits. ``visits_each`` is the number of visits of an
+    average page per second, for :func:`unchanged_rate`.
     """
     count = record.checks - 1
     if count < 1 or record.last_fetched is None or not 0 < record.first_seen < record.last_fetched:
@@ -105,6 +114,8 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
         raise ValueError("rates, and visits above 0, are needed")
     budget = visits_each * len(rates)
     sum_rates = sum_roots = number = 0.0
+    # Slow pages first. Each page lowers the number towards its own root, but not below, so that the pages
+    # before it keep their visits.
     for rate in sorted(rate for rate in rates if rate > 0):
         root = math.sqrt(rate)
         if number and number <= root:  # this page and all faster ones get no visits

@@ -1,6 +1,6 @@
 """Policies that decide when articles and other pages are visited again. They keep no state.
 
-All they need is in the page's record: its history says for each visit whether the page had changed.
+They read the page's record: its history contains for each visit whether the page had changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ QUIET_AFTER: Final = 3
 """Number of unchanged visits in a row after which an article is not visited again."""
 DAY: Final = 86400.0
 FIRST_REST: Final = DAY / 4
+"""Seconds until the second visit of an old list, and its shortest interval."""
 LONGEST_REST: Final = 30 * DAY
+"""Maximum seconds between two visits of a page."""
 _SLACK = 0.05
 """A visit that is early by at most this share of a step's age counts as that step."""
 
@@ -28,7 +30,7 @@ class Ladder:
     """
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return the seconds until the next age, at least the rule's interval; None: never."""
+        """Return the seconds until the next age, at least the rule's interval; None after the last visit."""
         kind = outcome.seen_as
         floor = rule.interval.get(kind, 0.0)
         first_seen = now if record is None or record.first_seen <= 0 else record.first_seen
@@ -43,7 +45,7 @@ class NutchPages:
     """The rule of Apache Nutch: the interval is shortened after a change and lengthened otherwise."""
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return seconds until the next visit; never less than the rule's interval."""
+        """Return the seconds until the next visit, at least the rule's interval."""
         floor = rule.interval.get(outcome.seen_as) or DAY
         looks = visits(record)
         changed = seen_change(outcome, record)
@@ -57,7 +59,7 @@ class OldList:
     """Policy for further pages of lists and for archives: the interval doubles until a new link is found."""
 
     def interval(self, record: PageRecord | None, outcome: Outcome, _rule: Rule, now: float) -> float:
-        """Return seconds until the next visit, from :data:`FIRST_REST` to :data:`LONGEST_REST`."""
+        """Return the seconds until the next visit, from :data:`FIRST_REST` to :data:`LONGEST_REST`."""
         looks = visits(record)
         if outcome.failed or outcome.new_items or not looks:
             return FIRST_REST
@@ -65,7 +67,10 @@ class OldList:
 
 
 def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
-    """Return (time, changed) of the visits in the record's history, oldest first."""
+    """Return pairs (POSIX seconds, changed) of the visits in the record's history, oldest first.
+
+    The current visit is not among them. ``changed`` is None if it is unknown.
+    """
     history = [] if record is None else record.history
     return [
         (float(event["at"]), event.get("changed"))

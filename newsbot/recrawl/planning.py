@@ -1,7 +1,17 @@
-"""Decides after a visit when the page is due again, and what state it is in.
+"""Decides after a visit when the page is due again, and in which state it is.
 
-A source that works is never left alone for more than 6 hours, so that no item of a feed is found later than
-12 hours after its publication even if one poll is missed. Only an interval that a person fixed may be longer.
+:func:`plan` takes the interval that a policy wishes (:mod:`newsbot.recrawl.policy`) and applies the limits
+that hold for every policy:
+
+* A working source is polled at least every 6 hours. Each item of a feed is then found within 12 hours of its
+  publication, even if one poll is missed. Only intervals that a person fixed, and those of old lists, may
+  be longer.
+* A failing source is polled less and less often, and once a day if it is dead. It is never given up.
+* A failing page is tried at growing intervals and given up after 10 failures in a row. A missing page (404 or
+  410) is given up after the second try.
+* Retry-After is obeyed up to a day. Within the limit of 6 hours it is also obeyed for working sources.
+
+The module also reads the headers that :func:`plan` needs, and decides how often a failed visit is repeated.
 """
 
 from __future__ import annotations
@@ -17,14 +27,15 @@ from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
 from newsbot.rules.schema import Rule
 
-_SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # fractions are not in the RFC, but seen
+_SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # the RFC has no fractions, but some servers send them
 _MAX_HEADER = 1000
 
 
 def parse_retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds from ``now`` that a Retry-After field asks for (RFC 9110, 10.2.3), at least 0.
+    """Return the seconds to wait according to a Retry-After header (RFC 9110, 10.2.3), at least 0.
 
-    None for a missing or unreadable field. The caller sets its own upper bound.
+    ``value`` is a number of seconds or a date; ``now`` is in POSIX seconds. Returns None for a missing or
+    invalid header. There is no upper limit: the caller sets one.
     """
     text = (value or "").strip()
     if _SECONDS.fullmatch(text):
@@ -34,23 +45,25 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     try:
         moment = parsedate_to_datetime(text)
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)  # HTTP dates are in GMT, whatever they forget to say
+            moment = moment.replace(tzinfo=UTC)  # HTTP dates are in GMT, also without a time zone
         return max(0.0, moment.timestamp() - now)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
 def parse_max_age(value: str | None) -> float | None:
-    """Return the seconds that a Cache-Control field calls the answer fresh (RFC 9111, 5.2.2).
+    """Return the seconds for which a Cache-Control header allows caching (``max-age``; RFC 9111, 5.2.2).
 
-    0 for ``no-cache`` and ``no-store``; None if it says nothing readable of it.
+    Returns 0 for ``no-cache`` and ``no-store``, and None if the header has no valid ``max-age``.
     """
     age = None
     for directive in (value or "")[:_MAX_HEADER].split(","):
         name, _, argument = directive.strip().partition("=")
         argument = argument.strip().strip('"')
+        # ``no-cache="set-cookie"`` restricts only the named header fields (RFC 9111, 5.2.2.4)
         if name.lower() in ("no-cache", "no-store") and not argument:
             return 0.0
+        # of several values the first one counts (RFC 9111, 4.2.1)
         if name.strip().lower() == "max-age" and _SECONDS.fullmatch(argument) and age is None:
             age = float(argument)
     return age
@@ -60,26 +73,32 @@ HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR
 
 LONGEST_SOURCE_REST: Final = 6 * HOUR
+"""Maximum seconds between two polls of a source that is not dead, unless a rule fixes a longer interval."""
 LONGEST_RETRY_AFTER: Final = DAY
 LONGEST_MAX_AGE: Final = HOUR
-"""Caching times above are common, and meant for readers' browsers."""
+"""Maximum caching time that delays a poll. Longer times are common; they are meant for readers' browsers."""
 DEAD_AFTER: Final = 20
-"""Failures in a row after which a source counts as dead."""
+"""Number of failures in a row after which a source counts as dead."""
 DEAD_REST: Final = DAY
+"""Seconds between two polls of a dead source."""
 UNNAMED_REST: Final = DAY
-"""Until the rules are asked again whether they name a source; that costs no request."""
+"""Seconds until a source that no rule names is looked up in the rules again. This sends no request."""
 FIRST_PAGE_RETRY: Final = HOUR
+"""Seconds until the next visit after the first failure of a page. It doubles with each further failure."""
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
-"""Failures in a row after which a page that is not a source is left alone."""
+"""Number of failures in a row after which a page that is not a source is given up."""
 MISSING_TOO_EARLY: Final = HOUR
-"""Feeds announce pages before every server has them: the second look at one never seen."""
+"""Seconds until the second visit of a missing page that was never fetched.
+
+It is short, because feeds announce pages before all servers of the site have them.
+"""
 
 KNOWN_PAGE: Final[Mapping[str, str]] = {
-    Reason.REDIRECT_KNOWN: "redirects to a page that is known",
-    Reason.SAME_PAGE: "differs from a known page in a session's id only",
+    Reason.REDIRECT_KNOWN: "redirects to a known page",
+    Reason.SAME_PAGE: "differs from a known page only in a session id",
 }
-"""Causes that are no fault of the page: it is another one's address."""
+"""Causes that are not failures: the URL is another address of a known page. Each has its text for people."""
 FINAL_CAUSES = frozenset(
     (
         Reason.ROBOTS,
@@ -92,17 +111,19 @@ FINAL_CAUSES = frozenset(
         Reason.IGNORED,
     )
 )
-"""Causes that asking again does not cure."""
+"""Causes that another visit would not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of a page. ``next_due`` in POSIX seconds, None: never again by itself."""
+    """The decision on a page: when it is visited next, and in which state it is until then."""
 
     next_due: float | None
+    """POSIX seconds; None if the crawl does not visit it again by itself."""
     state: Literal["done", "gone", "failed"]
+    """``gone``: the server reports that the page does not exist (404 or 410)."""
     reason: str
-    """For people who ask why."""
+    """A text for people, shown by ``scrapy why``."""
 
 
 _FIXED = FixedIntervals()
@@ -118,20 +139,25 @@ def plan(
     as_written: bool = False,
     jitter: float = 0.5,
 ) -> Plan:
-    """Return what becomes of a page after a visit that is not tried again at once.
+    """Return the plan for a page after a visit. Visits that :func:`may_retry` repeats are not planned.
 
-    ``record`` is the page with this visit counted in (``failures``, ``last_fetched``), its ``state``
-    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds. ``as_written``:
-    the policy's interval for a source that works holds, whatever its publisher hints at. ``jitter``
-    (0 to 1, random) spreads sources that fail by a fifth, so that they do not all come back together.
+    ``record`` already contains this visit (``failures``, ``last_fetched``), but its ``state`` is that of the
+    previous visit. It is None if nothing is known of the page. ``now`` is in POSIX seconds.
+
+    If ``as_written``, a working source is polled at the policy's interval, even if its publisher asks for
+    another one in the feed or the caching headers; only Retry-After is obeyed. ``jitter`` (0 to 1, random)
+    changes the intervals of failing sources by up to a fifth, so that sources that failed together are not
+    polled together.
     """
     rest = policy.interval(record, outcome, rule, now)
+    # The first two causes come from newsbot itself, before any request, so they are no failures of the page.
     if outcome.error == Reason.TOO_YOUNG:
         return _not_yet(record, rest, now)
     if outcome.error == Reason.UNNAMED:
         return Plan(now + UNNAMED_REST, "done", "no rule names it any more")
     if outcome.kind.is_source:
         if as_written and rest is not None and not outcome.failed:
+            # the 6 hours do not apply: this interval was chosen by a person, or is that of an old list
             rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
             return Plan(now + rest, "done", f"again in {span(rest)}")
         return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)
@@ -139,7 +165,10 @@ def plan(
 
 
 def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
-    """Nothing was fetched: nothing changes."""
+    """Return the plan after a visit that was refused because the last one is too recent.
+
+    Nothing was fetched. The page keeps its state, and its interval still counts from the last fetch.
+    """
     seen = now if record is None or record.last_fetched is None else record.last_fetched
     state: Literal["done", "gone", "failed"] = "done"
     if record is not None and record.state in ("gone", "failed"):
@@ -150,9 +179,12 @@ def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
 def _source(
     record: PageRecord | None, outcome: Outcome, wish: float | None, now: float, *, spread: float
 ) -> Plan:
+    """Return the plan for a source. ``wish`` is the policy's interval, ``spread`` a factor near 1."""
     rest = LONGEST_SOURCE_REST if wish is None else min(wish, LONGEST_SOURCE_REST)
     asked = outcome.retry_after or 0.0
     if not outcome.failed:
+        # The publisher can only delay a poll. Retry-After is an explicit request, so the limit for caching
+        # times does not apply to it. The hours to skip come last, for the time that the others give.
         cached = max(outcome.max_age or 0.0, outcome.ttl or 0.0)
         patience = _past_skipped(max(min(cached, LONGEST_MAX_AGE), asked, rest), outcome.skip_hours, now)
         if patience > rest:
@@ -160,6 +192,7 @@ def _source(
             return Plan(now + rest, "done", f"again in {span(rest)}, as the publisher asks")
         return Plan(now + rest, "done", f"again in {span(rest)}")
     failures = _failures(record)
+    # A source is never given up, even if it is dead or gone: its return would not be noticed otherwise.
     if failures >= DEAD_AFTER:
         rest, what = DEAD_REST * spread, "dead"
     else:
@@ -170,7 +203,10 @@ def _source(
 
 
 def _past_skipped(rest: float, skipped: frozenset[int], now: float) -> float:
-    """Return the rest until the first moment from ``now + rest`` on in an hour (UTC) that is not skipped."""
+    """Return ``rest``, extended to the end of the ``skipped`` hours of the day (0 to 23, UTC).
+
+    All times are in seconds. If all hours are skipped, ``rest`` is returned unchanged.
+    """
     due = now + rest
     for _hour in range(24):
         if int(due // HOUR) % 24 not in skipped:
@@ -180,8 +216,9 @@ def _past_skipped(rest: float, skipped: frozenset[int], now: float) -> float:
 
 
 def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
+    """Return the plan for a fetched page that is not a source."""
     if outcome.status in (301, 308) and outcome.redirected_to:
-        return Plan(None, "done", "moved for good: the new address is the page now")
+        return Plan(None, "done", "moved permanently: the new address replaces this one")
     if rest is None:
         return Plan(None, "done", f"this {outcome.seen_as.value} page is not fetched again")
     rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
@@ -189,13 +226,14 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 
 
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
+    """Return the plan for a page that is not a source and gave no content."""
     cause, failures = outcome.cause, _failures(record)
     if cause in KNOWN_PAGE:
         return Plan(None, "done", KNOWN_PAGE[cause])
     if outcome.gone:
         return _gone_page(record, cause, now)
     if cause in FINAL_CAUSES:
-        return Plan(None, "failed", f"{cause}: asking again would not help")
+        return Plan(None, "failed", f"{cause}: another visit would not help")
     if failures >= GIVE_UP_AFTER:
         return Plan(None, "failed", f"given up: {cause}, {failures} in a row")
     rest = min(_doubled(FIRST_PAGE_RETRY, failures), LONGEST_PAGE_RETRY)
@@ -204,24 +242,27 @@ def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Pla
 
 
 def _gone_page(record: PageRecord | None, cause: str, now: float) -> Plan:
-    """A page is believed to be gone when two looks at it say so."""
-    if record is not None and record.state == "gone":
+    """Return the plan for a page that the server reports as missing. A second visit must confirm it."""
+    if record is not None and record.state == "gone":  # the state that the previous visit gave
         return Plan(None, "gone", f"gone: {cause} twice")
     never_seen = record is None or record.last_full_fetch is None
     rest = MISSING_TOO_EARLY if never_seen else DAY
-    return Plan(now + rest, "gone", f"gone: {cause}; once more in {span(rest)}")
+    return Plan(now + rest, "gone", f"gone: {cause}; visited once more in {span(rest)}")
 
 
 def _failures(record: PageRecord | None) -> int:
+    """Return the number of failures in a row, including this visit."""
     return 1 if record is None else max(1, record.failures)
 
 
 def _doubled(first: float, failures: int) -> float:
+    """Return ``first`` after one failure, and twice as much after each further one."""
+    # the bound keeps the power from an OverflowError; the callers' maximum is reached long before
     return first * 2.0 ** min(failures - 1, 30)
 
 
 def span(seconds: float) -> str:
-    """Return a duration for people, e.g. ``15m`` or ``6h``, as rule files write it."""
+    """Return a duration as text, e.g. ``15m`` or ``6h``, in the form that rule files use."""
     for unit, name in ((DAY, "d"), (HOUR, "h"), (60.0, "m")):
         if seconds >= unit:
             return f"{seconds / unit:.1f}".removesuffix(".0") + name
@@ -231,7 +272,7 @@ def span(seconds: float) -> str:
 FIRST_DELAY: Final = 10.0
 LONGEST_DELAY: Final = 3600.0
 _TRIES = {
-    "http_429": 5,  # it will pass, by its own words
+    "http_429": 5,  # by definition it is temporary
     "timeout": 4,
     "connection": 4,
     "http_408": 4,
@@ -245,21 +286,24 @@ _TRIES = {
     "robots_failing": 3,
     "ours": 3,
     "render": 3,
-    "tls": 2,  # mostly a certificate that nobody renews today
+    "tls": 2,  # mostly an expired certificate, which is not renewed within minutes
 }
-"""Attempts in all, by cause. Causes that are not here are final for the visit."""
+"""Maximum number of attempts of one visit, including the first, by cause of failure. Other causes: 1."""
 
 
 def may_retry(cause: str | None, attempts: int) -> bool:
-    """Return True if a visit that failed for ``cause`` may be tried again after ``attempts`` failed ones."""
+    """Return True if a visit may be repeated after ``attempts`` attempts, the last of which failed.
+
+    ``cause`` is :attr:`newsbot.recrawl.policy.Outcome.error` of the last attempt.
+    """
     return cause is not None and attempts < _TRIES.get(cause, 1)
 
 
 def retry_delay(attempts: int, jitter: float = 0.5) -> float:
-    """Return the seconds before the next attempt after ``attempts`` failed ones (at least 1).
+    """Return the seconds until the next attempt, after ``attempts`` (1 or more) failed ones.
 
-    Doubles from 10 s up to an hour. ``jitter`` (0 to 1, random) spreads it from half to one and a half
-    times that, so that what failed together does not come back together.
+    The delay doubles with each attempt, from 10 s up to an hour. It is then multiplied by ``0.5 + jitter``
+    (``jitter`` is random, 0 to 1), so that visits that failed together are not repeated together.
     """
     doubled = FIRST_DELAY * 2.0 ** min(max(attempts, 1) - 1, 30)
     return min(doubled, LONGEST_DELAY) * (0.5 + jitter)

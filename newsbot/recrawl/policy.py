@@ -1,7 +1,8 @@
-"""The interface of policies: what a visit brought, and how long a page may rest after a good one.
+"""The outcome of a visit, and the interface of the policies that choose the time of the next one.
 
-A policy only wishes; what must hold whatever it says (no source rests over 6 hours, failing ones back
-off, Retry-After is obeyed) is in :mod:`newsbot.recrawl.planning`.
+A policy returns an interval in seconds for a successful visit. :mod:`newsbot.recrawl.planning` applies the
+limits that hold for every policy: the longest interval of a source, longer intervals after failures, and
+Retry-After.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from newsbot.items import Kind, PageRecord
 from newsbot.rules.schema import Rule
 
 DEFAULT_SOURCE_INTERVAL = 1800.0
-"""Seconds; for sources whose rule gives no interval."""
+"""Seconds between two polls of a source whose rule gives no interval."""
 
 WATCH_ARTICLES = 7 * 86400.0
-"""Seconds for which an article is looked at again for edits, from when it was first heard of."""
+"""Seconds after its discovery during which an article is visited again, to find edits."""
 GONE_STATUSES = (404, 410)
 
 
@@ -139,38 +140,38 @@ LONGEST: Final = 6 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """Good answers of some sources, one of each."""
+    """Successful polls of some sources, at most one poll of each. All arrays have the same length."""
 
     rows: Rows
-    """Which sources."""
+    """Numbers of the sources, from 0."""
     at: Array
-    """POSIX seconds."""
+    """Times of the polls, POSIX seconds."""
     new: Array
-    """Items that were not known before."""
+    """Number of items that were not known before."""
     shown: Array
-    """Items that the source shows at once; 0: not known."""
+    """Number of items in the source; 0 if unknown."""
 
 
 class PollPolicy(Protocol):
     """Decides from counts of new items when each source is polled next.
 
-    It keeps what it has learned of the sources; the same polls in the same order give the same answers.
+    It keeps what it learns about the sources. The same polls in the same order give the same results.
     """
 
     def next_polls(self, polled: Polled) -> Array:
-        """Learn from polls; return when each of these sources is wanted again, in POSIX seconds."""
+        """Learn from polls. Return the time of the next poll of each of these sources, in POSIX seconds."""
 
     def spend(self, requests: float, hours: float) -> None:
-        """Learn how many requests all sources took in the last ``hours``, so as to meet a budget."""
+        """Record the ``requests`` per hour of all sources in the last ``hours``, to meet a budget."""
 
 
 def no_rows(count: int, *more: int) -> Array:
-    """Return zeros for ``count`` sources."""
+    """Return zeros for ``count`` sources, in an array of the shape ``(count, *more)``."""
     return np.zeros((count, *more))
 
 
 def rounded(values: Any) -> Any:
-    """Return a number or (nested) list of numbers with what is worth keeping of them: 5 digits."""
+    """Return a number, or a (nested) list of numbers, rounded to 5 significant digits."""
     if isinstance(values, list):
         return [rounded(value) for value in values]
     return float(f"{values:.5g}")

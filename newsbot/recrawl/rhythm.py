@@ -1,9 +1,10 @@
 """The rate of new items of each source, by hour of the day and day of the week, from counts at polls.
 
-The rate of a source at an hour is ``level * hour weight * day weight``. All three are learned from counts
-with forgetting and shrunk: the level towards a prior rate, the weights towards 1, so that a source that was
-seen little is taken for even. A count between two polls is shared among the hours between them by what was
-expected of each (one step of expectation maximisation for each poll).
+The rate of a source at an hour is ``level * hour weight * day weight``. All three are learned from counts,
+with exponential forgetting. The level is shrunk towards a prior rate and the weights towards 1, so that a
+source with few polls has nearly the same rate at all hours. The items found by a poll are distributed over
+the hours since the last poll, in proportion to the items expected of each hour. This is one step of
+expectation maximisation per poll.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ SURGE_HALF_LIFE: Final = 1.5 * HOUR
 PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
 """Prior observation of a new source."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
-"""Number of expected items added to each hour, each day and the last hours, as shrinkage."""
+"""Number of items that are added to the observed and the expected ones, as shrinkage.
+
+They are for each hour of the day, each day of the week and the last hours.
+"""
 MOST_ODD: Final = 10.0
-"""Limit of one count in the variance. It leaves batches of items in, and bursts, which are rare, out."""
+"""Maximum that one poll contributes to the variance. Items that come in batches count; rare bursts do not."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
 """Hours; a longer pause between polls updates only the level."""
@@ -55,7 +59,7 @@ class Rhythm:
         """New items of the last hours, and their expected number."""
 
     def level(self, rows: Rows) -> Array:
-        """Return items an hour, the mean over a week."""
+        """Return the mean number of items per hour."""
         return np.asarray((self.items[rows] + PRIOR_ITEMS) / (self.hours[rows] + PRIOR_HOURS))
 
     def weights(self, rows: Rows) -> tuple[Array, Array]:
@@ -68,7 +72,7 @@ class Rhythm:
         return by_hour, by_day
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the rates in the hour of ``at`` and the next ones, ``hours`` columns."""
+        """Return the rates of the clock hour of ``at`` and the following ones, in ``hours`` columns."""
         by_hour, by_day = self.weights(rows)
         hour, day = _calendar(at, hours)
         line = np.arange(len(rows))[:, None]
@@ -92,7 +96,7 @@ class Rhythm:
         line = np.arange(len(rows))[:, None]
         hour_weight, day_weight = by_hour[line, hour], by_day[line, day]
         weighed = inside * hour_weight * day_weight
-        # hours beyond the look are taken for even
+        # hours after LONGEST_LOOK count with the weight 1
         beyond = gap / HOUR - inside.sum(axis=1)
         whole = weighed.sum(axis=1) + beyond
         came = new[:, None] * weighed / np.maximum(whole, 1e-9)[:, None]
@@ -100,6 +104,8 @@ class Rhythm:
         self._learn_spread(rows, new, expected)
         self.items[rows] += new
         self.hours[rows] += whole
+        # The expected items of an hour contain the weight of the day but not that of the hour, which is what
+        # they are compared with; those of a day contain the weight of the hour.
         where = rows[:, None]
         np.add.at(self.hour_items, (where, hour), came)
         np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
@@ -109,6 +115,7 @@ class Rhythm:
 
     def suppose(self, row: int, items: float, hours: float) -> None:
         """Initialise a new source as one with ``items`` in ``hours``, according to its dates."""
+        # Dates that reach back for years would outweigh all later polls.
         longest = HALF_LIFE / HOUR
         share = min(1.0, longest / hours) if hours > 0 else 0.0
         self.items[row] += items * share
@@ -127,6 +134,7 @@ class Rhythm:
 
     def _learn_spread(self, rows: Rows, new: Array, expected: Array) -> None:
         """Learn the variance of counts relative to that of a Poisson process."""
+        # a poll soon after the last one expects few items, and its count says little about the variance
         odd = (new - expected) ** 2 / np.maximum(expected, 0.5)
         step = np.minimum(0.05, expected / 20)
         self.spread[rows] += step * (np.minimum(odd, MOST_ODD) - self.spread[rows])
@@ -144,23 +152,26 @@ class Rhythm:
                 values = np.asarray(note[name], float)
                 fits = values.shape == getattr(self, name)[row].shape
                 if not (fits and np.isfinite(values).all() and (values >= 0).all()):
-                    raise ValueError(f"{name}: not as many numbers from 0 on as there should be")
+                    raise ValueError(f"{name}: wrong number of values, or a value below 0 or not finite")
                 getattr(self, name)[row] = values
 
 
 def _smooth(by_hour: Array) -> Array:
-    """Return each hour with those beside it."""
+    """Return the weighted mean of each hour and its two neighbours on either side, across midnight."""
     return np.asarray(np.sum([share * np.roll(by_hour, by, axis=1) for by, share in _NEIGHBOURS], axis=0))
 
 
 def overlaps(since: Array, until: Array, hours: int) -> Array:
-    """Return the seconds of each clock hour from that of ``since`` on that lie between both times."""
+    """Return for each clock hour, beginning with that of ``since``, its seconds between both times.
+
+    The result has one row per source and ``hours`` columns.
+    """
     begins = (since // HOUR * HOUR)[:, None] + np.arange(hours) * HOUR
     inside = np.minimum(until[:, None], begins + HOUR) - np.maximum(since[:, None], begins)
     return np.asarray(np.clip(inside, 0.0, None))
 
 
 def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
-    """Return hour of the day and day of the week of the hour of ``at`` and the next ones."""
+    """Return hour of the day and day of the week for the clock hour of ``at`` and the following ones."""
     count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
     return count % HOURS, (count // HOURS + _THURSDAY) % DAYS
