@@ -1,10 +1,9 @@
-"""Headlines that a site has recently listed. The same headline under another URL is probably the same
-article.
+"""Finds feed items whose headline the site has recently listed under another URL.
 
-Sites list an article again under another URL when they move it or edit the slug of its headline. Such an item
-is not dropped, because "The weather for tomorrow" occurs every day with other news. It is marked and
-downloaded last. If both items have a lead (the text below the headline) and the leads differ, the item is a
-new article.
+Such an item is probably the same article: sites list an article again when they move it or edit the slug of
+its headline. The item is not dropped, because "The weather for tomorrow" occurs every day with other news. It
+is marked and downloaded last. If both items have a lead (the text below the headline) and the leads differ,
+the item is a new article.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ PLACES = 65_536
 lost early.
 """
 SHELF = 16
+"""Number of places in a bucket. A headline can be only in the bucket that its key selects."""
 _HALF = 8  # bytes of a machine word, half a fingerprint
 
 
@@ -40,15 +40,17 @@ class HeadlineTable:
     """URLs by headline (a 64-bit number, not 0). The least recently seen entries are replaced."""
 
     def __init__(self, places: int = PLACES) -> None:
-        """``places``: a multiple of :data:`SHELF`."""
+        """Create an empty table for ``places`` URLs, a multiple of :data:`SHELF`."""
+        # Arrays of machine words take 48 bytes a URL; objects would take several times as much.
         self._shelves = places // SHELF
         self._keys = array("Q", bytes(8 * places))
         """The headline in each place; 0 if the place is free."""
         self._first, self._second, self._leads, self._came, self._seen = (self._keys[:] for _ in range(5))
-        """The two halves of the fingerprint, the lead, when the URL was added, when its headline was last
-        seen.
+        """For each place: the halves of the fingerprint, the lead, the time when the URL was added, and the
+        time when its headline was last seen.
         """
         self._now = 0
+        """The clock of these times: the number of calls of :meth:`put`."""
 
     def __len__(self) -> int:
         """Return the number of URLs."""
@@ -62,10 +64,13 @@ class HeadlineTable:
         ]
 
     def put(self, key: int, address: Address, most: int) -> None:
-        """Store a URL or its lead, and mark the headline as seen; its ``most`` latest URLs are kept."""
+        """Store a URL, or the new lead of a known URL, and mark the headline as seen.
+
+        At most ``most`` URLs are kept of a headline, the latest ones.
+        """
         self._now += 1
         places = self._places(key)
-        for at in places:
+        for at in places:  # all URLs of a headline are equally recent, so that none of them is replaced first
             self._seen[at] = self._now
         halves = tuple(int.from_bytes(address.fingerprint[half:][:_HALF], "big") for half in (0, _HALF))
         known = [at for at in places if (self._first[at], self._second[at]) == halves]
@@ -92,11 +97,11 @@ class HeadlineTable:
 
 
 MAX_ADDRESSES = 4
-"""URLs that are stored for one headline; the latest are kept."""
+"""Maximum number of URLs that are stored for one headline; the latest are kept."""
 LEAST_WORDS = 4
-"""Words; shorter headlines ("Weather", "News in brief") do not identify an article."""
+"""Minimum number of words. Shorter headlines ("Weather", "News in brief") do not identify an article."""
 LAST = 1.0
-"""The priority of items listed under another URL: lower than all others."""
+"""Priority of items that were listed under another URL. All other priorities are higher."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
@@ -107,12 +112,12 @@ class Headlines:
         self._table = HeadlineTable(places)
 
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
-        """Return the entry of a listed article; if its headline is known, it is marked and gets the lowest
-        priority.
+        """Return the entry; if its headline is known, with a mark and the lowest priority.
 
-        A headline is known if the site has listed it under another URL with the same lead, or if one of the
-        two has no lead (news sitemaps have none). Only items of feeds and news sitemaps that nobody requested
-        are checked. :func:`name` adds the other URL to a marked entry.
+        A headline is known if the site has listed it under another URL before, unless both have a lead (news
+        sitemaps have none) and the leads differ. Only items of feeds and news sitemaps are checked, and only
+        if no person requested them. ``lead`` is the text below the headline. :func:`name` replaces the mark
+        by the other URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -123,7 +128,10 @@ class Headlines:
         key = _digest(str(data["source"]).encode(), *words)
         seen = self._table.addresses(key)
         own = _digest(*said) if (said := token_bytes(lead or "")) else 0
+        # the same item in a news sitemap has no lead, but a feed may have given one
         own = own or next((one.lead for one in seen if one.fingerprint == entry.fingerprint), 0)
+        # Only URLs that were listed earlier count. Otherwise the first URL of an article would be marked when
+        # its feed is read again.
         earlier = takewhile(lambda one: one.fingerprint != entry.fingerprint, seen)
         known = next((one for one in earlier if _fits(own, one.lead)), None)
         self._table.put(key, Address(entry.fingerprint, own), MAX_ADDRESSES)
@@ -154,4 +162,5 @@ def _fits(lead: int, other: int) -> bool:
 
 
 def _digest(*words: bytes) -> int:
+    """Return a 64-bit number for words. It is never 0, which means a free place or no lead."""
     return int.from_bytes(blake2b(b" ".join(words), digest_size=8).digest(), "big") or 1

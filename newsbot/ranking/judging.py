@@ -1,8 +1,8 @@
 """Judges what a link is likely to be, and how soon it should be fetched.
 
-The site's rule decides first. Where it says nothing, evidence is added up as log-odds: the shape of
-the address (:mod:`newsbot.rules.shape`), where the link was found, what its text is like. A link that
-is less likely than :data:`THRESHOLD` to be an article, and no list of articles either, is rejected.
+The site's rule decides first. If it does not cover the link, evidence is added up as log-odds: the shape of
+the URL (:mod:`newsbot.rules.shape`), the place where the link was found, and its text. A link is rejected if
+its probability of being an article is below :data:`THRESHOLD` and it is not a list of articles either.
 
 Priorities (higher is fetched first within a host):
 
@@ -10,9 +10,9 @@ Priorities (higher is fetched first within a host):
 91-99   items of feeds and news sitemaps that are less than a day old, newest first
 90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
 70      section fronts that a rule or a person names (the same table)
-40-79   articles: the likelier and the newer, the higher
-39.5    files of a sitemap index that nothing calls fresh
-20-39   section fronts and lists that were found
+40-79   articles; the likelier and the newer, the higher
+39.5    files of a sitemap index without a sign that they are fresh
+20-39   section fronts and lists that were found on pages
 10-14   lists by tag, category, author or folder
 ======  =====================================================================
 """
@@ -34,22 +34,26 @@ from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 THRESHOLD = 0.5
-"""Least probability of an accepted article."""
+"""Minimum probability of an article."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
+"""Priority of the sources that a rule or a person names, by kind."""
 PATIENT_PRIORITY = 39.5
 """Priority of the files of a sitemap index that have no sign of being fresh."""
 
 FRESH_SECONDS = 86400.0
+"""Maximum age of items of feeds and news sitemaps that come before all sources."""
 _FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0
 _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
 _SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
 _LATER = 10.0
-"""By how much lists by subject come after other lists: by then, other paths to older articles are known."""
+"""By how much the priority of lists by subject is lower than that of other lists. When they are read, it is
+known whether other lists lead to the older articles."""
 _UNKNOWN_AGE_DAYS = 2.0
+"""Assumed age of articles without a date."""
 
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
-"""Places where a link is a declaration of the site that the page is an article."""
+"""Places whose links are articles according to the site."""
 _ON_PAGES = (Where.BODY, Where.NAVIGATION)
 _ODDS_OF_PLACE = {
     Where.BODY: 0.7,
@@ -70,12 +74,12 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
 _ODDS_BESIDE_RULE = 1.0
-"""Least learned log-odds to accept a link that the rule's own patterns do not match."""
+"""Minimum learned log-odds of a link that the rule's article patterns do not match."""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
-"""Features of URLs whose lists contain no articles: events, users, pictures."""
+"""Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2
 _DOUBT = 0.7
-"""Factor for feed items that do not match the rule's article patterns."""
+"""Factor on the probability of feed items that do not match the rule's article patterns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,15 +110,16 @@ def judge(
     learned: LearnedRule | None = None,
     folders: Collection[str] = (),
 ) -> Judgement:
-    """Judge a link by the rule of its site; ``depth`` is the number of clicks to it from a source.
+    """Return the decision on a link by the rule of its site. Never raises.
 
-    ``learned`` is the learned rule of the site's URLs; it replaces the global prior.
-    ``folders``: what :func:`folders_of_headlines` gave for the page of the link.
+    ``depth`` is the number of clicks from a source to the link. ``learned`` is the learned rule of the site's
+    URLs; it replaces the global prior. ``folders`` is the result of :func:`folders_of_headlines` for the page
+    of the link.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
     :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
-    matches), unlikely_article, unlikely_list. For links of feeds and news sitemaps the site is not checked:
-    the reader of the feed knows whether another site is meant. Never raises.
+    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are not checked for offsite:
+    the caller decides whether a feed may list articles of other sites.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -123,11 +128,13 @@ def judge(
     match = classify(rule, url)
     if (obstacle := _obstacle(link, url, rule, match, depth)) is not None:
         return _rejected(obstacle)
+    # A feed or sitemap is one even if an article pattern matches its URL.
     if (kind := _known_source(link, match)) is not None:
         return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))
+    # The check for traps comes after the article patterns, because a person has written or checked those.
     if (reason := trap(url, now)) is not None:
         return _rejected(reason)
     is_section = match.kind is Kind.SECTION or link.kind is Kind.SECTION
@@ -139,9 +146,9 @@ def judge(
 
 
 def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
-    """Return the folders, without the slash at the end, in which several of a page's headlines lie.
+    """Return the URLs of the folders that contain at least two of a page's headlines.
 
-    The address of such a folder is most likely a list: ``/blog/`` of ``/blog/first-post/``.
+    They have no slash at the end. Such a URL is most likely a list, e.g. ``/blog/`` of ``/blog/first-post/``.
     """
     headlines = {
         link.url.rstrip("/") for link in links if link.where is Where.BODY and _is_headline(link.text)
@@ -170,10 +177,10 @@ def article_odds(link: Link, url: str, learned: LearnedRule | None = None) -> fl
 
 
 def odds_of_text(text: str | None) -> float:
-    """Return the log-odds from a link's text: headlines have at least five words, names of sections one or
-    two.
+    """Return the log-odds that a link with this text leads to an article.
 
-    In Chinese, Japanese and Korean, characters are counted.
+    Headlines have at least five words, names of sections one or two. In Chinese, Japanese and Korean, which
+    have no spaces between words, or long words, three characters count as a word.
     """
     if not text:
         return 0.0
@@ -188,7 +195,7 @@ def odds_of_text(text: str | None) -> float:
 
 
 def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str | None:
-    """Return why a link must not be followed, whatever its kind, or None."""
+    """Return the reason why a link of any kind must not be followed; None if it may be."""
     if match.denied:
         return f"{Reason.DENIED}:{match.pattern.text if match.pattern else ''}"
     if link.where not in _DECLARED and not _is_on(url, rule.domain):
@@ -206,8 +213,9 @@ def _by_evidence(
     learned: LearnedRule | None,
     folders: Collection[str],
 ) -> Judgement:
-    """Judge a link on which the rule says nothing."""
+    """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
+    # The second page of a list may have a URL like an article's, so this comes before the odds.
     if link.where is Where.NEXT_PAGE or (
         not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
     ):
@@ -219,7 +227,7 @@ def _by_evidence(
     if rule.article and not declared and not known:
         return _rejected(Reason.NOT_IN_RULE)
     score = probability(article_odds(link, url, learned))
-    if declared:
+    if declared:  # accepted at any score, which only sets the priority
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
     return (
         _article(link, score, now, Reason.LIKELY_ARTICLE)
@@ -231,7 +239,7 @@ def _by_evidence(
 def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> Judgement:
     """Accept a list by tag, category, author or folder that a page names, and reject everything else."""
     shape = features(url)
-    is_list = "list" in shape or link.url.rstrip("/") in folders
+    is_list = "list" in shape or link.url.rstrip("/") in folders  # folders are in the site's spelling
     wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
     if link.where not in _ON_PAGES or not wanted:
         return _rejected(Reason.UNLIKELY_ARTICLE)

@@ -1,10 +1,10 @@
 """Shapes of URLs: which of them lead to articles, on one site and on many.
 
-Some links look like articles by their words (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``) but may be
-anything. A shape is *proven* if the site's feed or sitemap lists URLs of it, or if its pages were articles.
-It has *failed* if :data:`ENOUGH` of its pages were not articles. Other shapes are doubtful: a few of their
-pages are fetched, and the others wait for the result. A shape that a feed lists can fail too, for the links
-that the feed does not list.
+The words and numbers of some URLs look like an article's (``/gallery/ten-best-pictures-7``,
+``/2024/05/4711/``), but the page may be anything. A shape is *proven* if the site's feed or sitemap lists
+URLs of it, or if its pages were articles. It has *failed* if :data:`ENOUGH` of its pages were not articles.
+Other shapes are doubtful: a few of their pages are fetched, and the others wait for the result. A shape that
+a feed lists can fail too, for the links that the feed does not list.
 """
 
 from __future__ import annotations
@@ -18,25 +18,31 @@ from typing import Any
 from newsbot.rules.traits import kind_of, split_path
 
 ENOUGH = 2
-"""Pages of a shape without an article after which it has failed."""
+"""Minimum number of pages that were not articles before a shape has failed."""
 LEAST_SHARE = 0.3
-"""Least share of articles among the pages of a shape; below it, the shape has failed."""
+"""Share of articles among the pages of a shape below which it has failed."""
 ENOUGH_UNLISTED = 5
-"""The same for pages of a listed shape that the feed or sitemap does not list."""
+"""As :data:`ENOUGH`, for the pages of a listed shape that the feed or sitemap does not list."""
 MANY_SITES = 3
-"""Number of sites where a shape must fail, with none where it did not, before other sites skip it."""
+"""Number of sites on which a shape must fail before other sites skip it, if it succeeded on no site."""
 MAX_SHAPES = 500
-"""Shapes that are stored for one site, and for all sites together."""
+"""Maximum number of shapes that are stored for one site, and for all sites together."""
 _MAX_SITES = 5
+"""Maximum number of domains that are stored for a shape of all sites."""
 _NUMBERS = re.compile(r"\d+")
 _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
 """The start of a segment with an id, as opposed to a number in the headline (``37-million-for-a-race``)."""
 _LONG_WORD = 20
+"""Characters; longer words are most likely slugs without hyphens."""
 
 
 def shape_of(url: str) -> str:
-    """Return folders, form of the last segment and keys of the query: ``/sport/*#.html``, ``/?p&a=b``."""
+    """Return the shape of a URL, e.g. ``/sport/*#.html`` or ``/?p&a=b``.
+
+    Short words are kept. ``*`` stands for other text, ``#`` for a number. Values of the query that identify a
+    page are left out.
+    """
     _, segments, extension, slash, query = split_path(url)
     parts = [_part(segment) for segment in segments]
     path = "/" + "/".join(parts) + (f".{extension}" if extension else "") + ("/" if slash and parts else "")
@@ -45,6 +51,7 @@ def shape_of(url: str) -> str:
 
 
 def _part(segment: str) -> str:
+    """Return the shape of one segment of the path."""
     kind = kind_of(segment)
     if kind == "word":
         return segment.lower() if len(segment) <= _LONG_WORD else "*"
@@ -59,6 +66,7 @@ def _pairs(query: str) -> Iterable[tuple[str, str, str]]:
 
 
 def _is_value(value: str) -> bool:
+    """Return True for a value that identifies a page; other values belong to the shape (``view=print``)."""
     return any(map(str.isdecimal, value)) or len(value) > _LONG_WORD or not value
 
 
@@ -71,8 +79,9 @@ class Shapes:
     good: Counter[str] = field(default_factory=Counter)
     """Fetched pages that were articles, by shape."""
     bad: Counter[str] = field(default_factory=Counter)
+    """Fetched pages that were not articles, by shape."""
     unlisted: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """Pages that no source listed, fetched in this crawl, by shape and whether they were articles."""
+    """Pages fetched in this crawl that no source lists, by shape and whether they were articles."""
 
     def name(self, url: str) -> None:
         """Record a URL that a feed or sitemap lists."""
@@ -80,16 +89,19 @@ class Shapes:
             self.named.add(shape_of(url))
 
     def fetched(self, url: str, *, article: bool, listed: bool = True) -> None:
-        """Record whether a page was an article; ``listed``: a feed, sitemap or rule led to it."""
+        """Record whether a page was an article. ``listed`` is True if a feed, sitemap or rule led to it."""
         counter, shape = self.good if article else self.bad, shape_of(url)
         if len(counter) < MAX_SHAPES or shape in counter:
             counter[shape] += 1
             self.unlisted[shape, article] += not listed
 
     def take(self, articles: Mapping[str, bool], others: Mapping[str, bool]) -> None:
-        """Load stored examples: URL -> whether it was fetched. Links that were not fetched are not
-        evidence.
+        """Load stored examples, as mappings from URL to whether it was fetched.
+
+        Articles that were not fetched were listed by a feed or sitemap. Other links that were not fetched are
+        not evidence.
         """
+        # "|" keeps the larger count: the examples may contain pages that were counted in this crawl
         good = Counter(shape_of(url) for url, fetched in articles.items() if fetched)
         bad = Counter(shape_of(url) for url, fetched in others.items() if fetched)
         self.good |= good
@@ -101,6 +113,7 @@ class Shapes:
     def has_failed(self, shape: str) -> bool:
         """Return True if links of this shape that no source lists are not articles."""
         good, bad, enough = self.good[shape], self.bad[shape], ENOUGH
+        # The articles that a feed lists say nothing about the unlisted pages of the same shape.
         if shape in self.named:
             good, bad, enough = self.unlisted[shape, True], self.unlisted[shape, False], ENOUGH_UNLISTED
         return bad >= enough and good < LEAST_SHARE * (good + bad)
@@ -120,14 +133,13 @@ class Shapes:
 
 
 class ShapesOfAll:
-    """Shapes that failed or succeeded on several sites; a shape that failed on many is skipped on the next
-    one.
-    """
+    """Shapes that failed or succeeded on several sites. A shape that failed on many is skipped on others."""
 
     def __init__(self) -> None:
         self.failed: dict[str, list[str]] = {}
-        """Shape -> the first few domains."""
+        """Shape -> the first :data:`_MAX_SITES` domains on which it failed."""
         self.good: dict[str, list[str]] = {}
+        """Shape -> the first :data:`_MAX_SITES` domains on which it succeeded."""
 
     def told(self, domain: str, shape: str, *, good: bool) -> None:
         """Record the result of a shape on a site."""
@@ -135,7 +147,7 @@ class ShapesOfAll:
         domains = home.setdefault(shape, [])
         if domain not in domains and len(domains) < _MAX_SITES:
             domains.append(domain)
-        if len(home) > MAX_SHAPES:
+        if len(home) > MAX_SHAPES:  # the oldest one is removed
             del home[next(iter(home))]
 
     def is_hopeless(self, shape: str) -> bool:
@@ -147,7 +159,7 @@ class ShapesOfAll:
         return {"failed": self.failed, "good": self.good}
 
     def merge(self, plain: Mapping[str, Any]) -> None:
-        """Add the :meth:`plain` value of another worker or an earlier crawl; unreadable parts are ignored."""
+        """Add the :meth:`plain` value of another worker or an earlier crawl. Invalid parts are ignored."""
         for name, good in (("failed", False), ("good", True)):
             told = plain.get(name)
             for shape, domains in told.items() if isinstance(told, dict) else ():

@@ -1,6 +1,6 @@
-"""Learns the forms of the sites' URLs during a crawl, and stores the result for the next crawl.
+"""Learns during a crawl what the URLs of each site look like, and stores the result for the next crawl.
 
-The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). A site is
+The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). A site's rule is
 learned again when its examples have grown by a quarter, or when a pattern is removed because its pages are no
 longer articles. A few rejected links are fetched anyway (NEWSBOT_EXPLORE), so that a redesign is noticed.
 """
@@ -29,16 +29,16 @@ from newsbot.urls import canonicalize, fingerprint
 logger = logging.getLogger(__name__)
 
 MAX_SITES = 5000
-"""Sites whose examples are kept in memory."""
+"""Maximum number of sites whose examples are kept in memory."""
 SHORT_TEXT = 3
-"""Words; links of menus with at most this many are names of sections."""
+"""Maximum number of words in the text of a menu's link that is the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Limit of explored pages as a factor of the explored share of all pages, to keep their cost small."""
+"""Maximum share of explored pages among all pages, as a factor on the share of links to explore."""
 EXPLORED_PRIORITY = 5.0
-"""Priority of explored links: they are fetched last."""
+"""Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3
-"""Pages of a shape explored in vain, after which the shape is skipped in this crawl."""
+"""Number of explored pages without an article after which their shape is skipped in this crawl."""
 NOTE_KIND = "addresses:"
 """Prefix of a note's kind, followed by the domain: the examples and the learned rule."""
 SHAPES_NOTE = "address_shapes"
@@ -59,12 +59,13 @@ class _Site:
     pages: int = 0
     """Pages fetched as articles in this crawl."""
     explored: int = 0
+    """Rejected links that were explored."""
     barren: Counter[str] = field(default_factory=Counter)
     shapes: Shapes = field(default_factory=Shapes)
 
 
 class UrlLearning:
-    """The learning of all sites of one crawl; ``share`` is the share of rejected links to explore."""
+    """Learns the URLs of all sites of one crawl. ``share`` (0 to 1) of the rejected links is explored."""
 
     def __init__(self, share: float) -> None:
         self._share = share
@@ -78,9 +79,7 @@ class UrlLearning:
         return self._site(rule.domain).rule if learns(rule) else None
 
     def vouches(self, rule: Rule, url: str) -> bool:
-        """Return whether the site's learned rule, and not only the global prior, takes the URL for an
-        article.
-        """
+        """Return True if the site's learned rule, and not only the global prior, accepts a URL as article."""
         learned = self.rule(rule)
         return learned is not None and bool(learned.trees) and learned.is_article(url)
 
@@ -89,11 +88,10 @@ class UrlLearning:
         return self._site(domain).shapes
 
     def may_lose(self, domain: str) -> float:
-        """Return how many pages may be fetched in vain for shapes that the site's feed or sitemap never
-        lists.
+        """Return how many pages without an article may be fetched to test shapes that no source lists.
 
-        It is one at first, so that a site of twenty articles is worth its requests. It grows with the number
-        of its pages read.
+        The number is 1 at first, so that few requests are wasted on a small site. It grows with the number of
+        the site's pages that were fetched.
         """
         return max(1.0, self._share * self._site(domain).pages)
 
@@ -101,7 +99,7 @@ class UrlLearning:
         """Add the links of a page, feed or sitemap as examples."""
         labelled = [(link, article) for link in links if (article := _label(link)) is not None]
         if not labelled:
-            return  # seeds of thousands of sites: no notes have to be loaded for them
+            return  # seeds have no label; this avoids loading the notes of thousands of sites
         site, learning = self._site(rule.domain), learns(rule)
         for link, article in labelled:
             try:
@@ -118,13 +116,15 @@ class UrlLearning:
             self._learn(rule.domain, site)
 
     def fetched(self, rule: Rule, url: str, *, article: bool, why: str) -> None:
-        """Record whether a page that was fetched as an article was one; ``why`` is the reason of the
-        fetch.
+        """Record whether a page was an article, after it was fetched as one.
+
+        ``why`` is the :class:`newsbot.items.Reason` for which it was queued.
         """
         site = self._site(rule.domain)
         site.pages += 1
         site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
         shape = address_shape(url)
+        # A failure within a shape that is good on this site does not count against it on other sites.
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
@@ -155,8 +155,8 @@ class UrlLearning:
         if self.storage is not None:
             _SESSION_KEYS.write(self.storage, {domain: keys.idle})
         logger.warning(
-            "session key learned domain=%s key=%s; articles are the same whatever it is: it is dropped from"
-            " addresses (in the rule: drop_query)",
+            "session key learned domain=%s key=%s; articles do not depend on it, so it is removed from URLs"
+            " (in the rule: drop_query)",
             domain,
             found,
         )
@@ -177,14 +177,14 @@ class UrlLearning:
         if site.barren[shape_of(url)] >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
-            return False  # do not explore only the first links of each page
+            return False  # a hash of the URL selects the links, so that not only the first ones are explored
         site.explored += 1
         return True
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Store new results, except for sites for which ``is_out`` is True: these were removed.
+        """Store new results, except those of removed sites (``is_out`` is True for their domains).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
         if self.storage is None:
             return
@@ -194,12 +194,15 @@ class UrlLearning:
                 site.changed = False
 
     def _write(self, storage: Notes, domain: str, site: _Site) -> bool:
-        """Merge the results with those of other workers, and store both; False if that has to wait.
+        """Merge a site's results with those of other workers and store them.
 
+        Returns False if they could not be stored completely.
         The rule that was learned last from the examples of all workers becomes the rule of all workers.
         """
         told = storage.all(NOTE_KIND + domain)
 
+        # This is called again if another worker writes at the same time. Merging may learn a new rule, so the
+        # rule is written after the examples.
         def examples(note: dict[str, Any] | None, site: _Site) -> dict[str, Any]:
             self._merge(domain, site, {**told, "examples": note or {}})
             return site.examples.plain()
@@ -220,21 +223,22 @@ class UrlLearning:
             self._learn(domain, site)
             learned = told.get("rule")
             mine = None if site.rule is None else site.rule.plain()
+            # The other worker's rule is used only if this worker has not learned a newer one itself.
             if learned is not None and learned != site.kept and mine in (None, site.kept):
                 site.rule, site.kept = learned_from(learned), dict(learned)
         except ValueError as error:
-            logger.warning("learning damaged domain=%s fault=%s; it is replaced", domain, error)
+            logger.warning("learned data damaged domain=%s fault=%s; it is replaced", domain, error)
 
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)
         if site is None:
-            if len(self._sites) >= MAX_SITES:
+            if len(self._sites) >= MAX_SITES:  # they are read again when needed; unwritten results stay
                 unwritten = {name: one for name, one in self._sites.items() if one.changed}
                 self._sites = unwritten if len(unwritten) < MAX_SITES else {}
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
             site.kept = None if site.rule is None else site.rule.plain()
             site.shapes.take(site.examples.articles, site.examples.others)
-            if self.storage is not None and not self._sites:
+            if self.storage is not None and not self._sites:  # with the first site, load those of all sites
                 self.of_all_sites.merge(self.storage.all(SHAPES_NOTE).get("all", {}))
             self._sites[domain] = site
         return site
@@ -260,7 +264,7 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
         examples.merge(notes.get("examples", {}))
         if "rule" in notes:
             rule = learned_from(notes["rule"])
-            examples.learned_at = examples.seen
+            examples.learned_at = examples.seen  # the stored rule was learned from these examples
     except ValueError as error:
         logger.warning("learned patterns damaged domain=%s fault=%s; learning starts again", domain, error)
     return examples, rule
@@ -290,11 +294,15 @@ def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
 
 
 def learns(rule: Rule) -> bool:
-    """Return whether a site's URLs are learned: as its rule says, else if it has no article patterns."""
+    """Return whether a site's URLs are learned.
+
+    The rule's ``learn`` decides. If it is absent, sites without article patterns are learned.
+    """
     return not rule.article if rule.learn is None else rule.learn
 
 
 def _label(link: Link) -> bool | None:
+    """Return True for an example of an article, False for one of another page, None for neither."""
     if link.kind is not None and link.kind.is_source:
         return None
     if link.where in (Where.FEED, Where.NEWS_SITEMAP):
