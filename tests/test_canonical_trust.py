@@ -50,7 +50,7 @@ def test_what_was_seen_counts_at_once_and_is_kept(desk):
 def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
     claims = CanonicalTrust()
     see(desk, claims, True, False, False, True)
-    told = [record.getMessage() for record in caplog.records if "not believed" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "not trusted" in record.getMessage()]
     assert len(told) == 1
     assert f"domain={SITE} page=https://{SITE}/" in told[0]
 

@@ -29,7 +29,7 @@ GOOD = ("",) * 80
 @pytest.mark.parametrize(
     ("reason", "cause"),
     [
-        ("http_404", "addresses changed"),
+        ("http_404", "URLs have changed"),
         ("http_403", "refuses the crawler"),
         ("robots", "robots.txt"),
         ("timeout", "down or moved"),

@@ -1,7 +1,7 @@
 """Decides whether the canonical URLs of a site can be trusted, by its last checked claims.
 
 A claim is a page's statement of its canonical URL. It is checked when both pages were read: the page that
-makes the claim and the page that it names. Claims that are right by the form of the URL
+makes the claim and the page that it names. Claims that are known to be right from the URLs alone
 (:mod:`newsbot.extraction.page.variants`) do not count. A page that is visited many times counts once, with
 its last claim.
 """
@@ -24,18 +24,19 @@ NOTE_KIND = "canonical"
 WINDOW = 30
 """Number of checked claims that are remembered per site."""
 ENOUGH = 3
-"""Right claims after which a site is trusted without a check."""
+"""Number of right claims after which a site is trusted without further checks."""
 OUTWEIGHED = 10
-"""Right claims per wrong one that are needed to trust a site."""
+"""Number of right claims per wrong one that are needed to trust a site."""
 MAX_SITES = 20_000
+"""Maximum number of sites that are remembered."""
 MAX_SETTLED = 50_000
-"""Known URLs that a worker remembers as needing no check (4 MB)."""
+"""Maximum number of known URLs that a worker remembers as needing no check (4 MB)."""
 
 
 _KEY = 12
-"""Characters of a page's key."""
+"""Length of a page's key, in hexadecimal digits of its fingerprint."""
 _Claims = dict[str, bool]
-"""By the page that made it, whether a claim was right; the last one at the end."""
+"""Key of the page -> whether its last claim was right; the latest check at the end."""
 
 
 class Word(StrEnum):
@@ -56,7 +57,7 @@ def word_of(claims: Iterable[bool]) -> Word:
 
 
 class CanonicalTrust:
-    """The trust in all sites of one crawl. Results of other workers are read at the next heartbeat."""
+    """The trust in all sites of one crawl. :meth:`write` also reads the results of other workers."""
 
     def __init__(self) -> None:
         self._sites: dict[str, _Claims] = {}
@@ -82,10 +83,10 @@ class CanonicalTrust:
             key = fingerprint(canonicalize(page)).hex()[:_KEY]
             _add(self._sites.setdefault(domain, {}), {key: right})
             _add(self._new.setdefault(domain, {}), {key: right})
-            if self.word(storage, domain) is Word.BAD is not before:
+            if self.word(storage, domain) is Word.BAD is not before:  # warn once, at the change to BAD
                 logger.warning(
-                    "canonical addresses not believed domain=%s page=%s; the page that it names has another"
-                    " article, so each page of the site is kept under its own address",
+                    "canonical URLs not trusted domain=%s page=%s; the page that it names contains another"
+                    " article, so each page of the site is stored under its own URL",
                     domain,
                     page,
                 )
@@ -93,16 +94,16 @@ class CanonicalTrust:
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Merge the new claims into the notes, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
-        if not self._read:
+        if not self._read:  # this worker has not asked for any site yet
             return
         for domain in _SHARED.write(storage, self._new):
             del self._new[domain]
         for domain, note in storage.all(NOTE_KIND).items():
-            if domain not in self._new:
+            if domain not in self._new:  # otherwise the note lacks claims of this worker
                 self._sites[domain] = _claims(note)
 
     def _load(self, storage: Notes) -> None:
@@ -115,7 +116,7 @@ class CanonicalTrust:
 def _add(claims: _Claims, new: _Claims) -> _Claims:
     """Append claims and drop the oldest ones over :data:`WINDOW`."""
     for page, right in new.items():
-        claims.pop(page, None)
+        claims.pop(page, None)  # an assignment alone would leave it at its old position
         claims[page] = right
     for page in list(islice(claims, max(0, len(claims) - WINDOW))):
         del claims[page]
@@ -123,7 +124,7 @@ def _add(claims: _Claims, new: _Claims) -> _Claims:
 
 
 def _claims(note: dict[str, Any] | None) -> _Claims:
-    """Read a note. An unreadable note counts as empty."""
+    """Read a note. An invalid note counts as empty."""
     told = None if note is None else note.get("claims")
     try:
         return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})

@@ -1,4 +1,4 @@
-"""What is stored of each site across crawls: its counters, its last article, its last error."""
+"""Stores the counters, the last article and the last error of each site across crawls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from newsbot.storage.sources import SiteRecord
 
 @dataclass(slots=True)
 class SiteCounters:
-    """Collects in memory. :meth:`write` adds what is new to the storage."""
+    """Collects the figures of sites in memory. :meth:`write` adds the changes to the storage."""
 
     last_article: dict[str, float] = field(default_factory=dict)
+    """Domain -> time of the last stored article, POSIX seconds."""
     last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Domain -> cause and time of the last error."""
     _written: dict[str, Any] = field(default_factory=dict)
+    """The values of the stats that were already added to the sites."""
     _in_hours: dict[str, Any] = field(default_factory=dict)
-    """What was already added to the hours of sites."""
+    """The values of the stats that were already added to the hours of sites."""
 
     def write(
         self,
@@ -28,10 +31,13 @@ class SiteCounters:
         now: float,
         is_out: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Add to the storage, except for removed sites (``is_out``). ``now`` is in POSIX seconds.
+        """Add the growth of the counters to the storage, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is then written next time.
+        ``stats`` are the stats of the crawl, ``now`` is in POSIX seconds. Raises
+        :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
+        # Each successful write is recorded at once, and separately for sites and hours. If a later one fails,
+        # the next call does not count the same growth twice.
         for domain, counters in site_counters(stats, self._written).items():
             if is_out(domain):
                 continue

@@ -20,32 +20,35 @@ WINDOW = 40
 ENOUGH = 20
 """Minimum number of recent pages, and of earlier ones, for an alarm."""
 CLIFF = 0.5
-"""An alarm is raised if the share of articles fell below this part of the earlier share."""
+"""An alarm is raised if the recent share of articles is below this part of the earlier share."""
 USUAL = 0.4
-"""Minimum earlier share of articles. Sites below it were never good, so that there is no fall."""
+"""Minimum earlier share of articles for an alarm. Below it the site never gave many articles."""
 MAX_REASON = 40
+"""Maximum length of a stored reason in characters."""
 MAX_SITES = 5000
+"""Maximum number of sites that a worker watches."""
 
 _CAUSES = (
-    (("http_404", "http_410"), "addresses changed: scrapy rules learn, scrapy rules new"),
+    (("http_404", "http_410"), "URLs have changed: scrapy rules learn, scrapy rules new"),
     (
         ("http_401", "http_403", "http_429", "http_451"),
         "the site refuses the crawler (NEWSBOT_CONTACT, delay)",
     ),
-    (("robots", "robots_unreachable"), "robots.txt forbids what it allowed"),
+    (("robots", "robots_unreachable"), "robots.txt forbids pages that it allowed before"),
     (("http_5xx", "timeout", "dns", "connection", "refused"), "the site is down or moved"),
     (("render",), "the browser fails (docs/render.md)"),
     (("tls",), "the certificate of the site is not valid (rule key tls)"),
-    (("too_large", "not_html", "binary"), "addresses lead to files: a deny pattern"),
+    (("too_large", "not_html", "binary"), "URLs lead to files: a deny pattern excludes them"),
 )
 _LAYOUT = "the layout changed, or pages are walls: scrapy rules test, extract, layouts"
 
 
 @dataclass(slots=True)
 class Pages:
-    """The results of a site's pages that were fetched as articles: "" for an article, else the reason."""
+    """The results of a site's pages that were fetched as articles."""
 
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    """Results of the recent pages: "" for an article, else the reason why it was not one."""
     pages: int = 0
     """Number of earlier pages."""
     articles: int = 0
@@ -53,7 +56,7 @@ class Pages:
 
     def saw(self, reason: str) -> None:
         """Add a page."""
-        if len(self.lately) == WINDOW:
+        if len(self.lately) == WINDOW:  # the oldest recent page becomes an earlier one
             self.pages += 1
             self.articles += not self.lately[0]
         self.lately.append(reason[:MAX_REASON])
@@ -79,7 +82,7 @@ class Pages:
 
 
 def pages_from(plain: Mapping[str, Any]) -> Pages:
-    """Return the record from the mapping of :meth:`Pages.plain`. Unreadable values count as empty."""
+    """Return the record from the mapping of :meth:`Pages.plain`; an empty one if the mapping is invalid."""
     try:
         lately = deque((str(one)[:MAX_REASON] for one in plain["lately"]), maxlen=WINDOW)
         return Pages(lately, int(plain["pages"]), int(plain["articles"]))
@@ -129,7 +132,7 @@ class SiteHealth:
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Merge the new pages into the notes, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
@@ -149,7 +152,7 @@ _SHARED = SharedNotes(NOTE_KIND, _with_pages)
 
 
 QUIET_SECONDS = 7 * 86400.0
-"""Seconds without a new link after which a source is quiet. It may be dead, or only slow."""
+"""Seconds without a new link after which a source is quiet. It may be abandoned, or only slow."""
 
 
 class Health(StrEnum):
@@ -168,8 +171,8 @@ def health(record: SourceRecord, now: float) -> Health:
         return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
-    # A source that has shown no new link yet is quiet only if it is older than that. Its age is not known,
-    # but it is polled once per interval, so a second poll is required.
+    # The age of a source that has shown no new link yet is unknown. A second poll is required instead: it is
+    # made at least one interval after the first.
     if record.last_new is None:
         return Health.QUIET if record.polls > 1 else Health.OK
     return Health.QUIET if now - record.last_new > QUIET_SECONDS else Health.OK

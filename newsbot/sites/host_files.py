@@ -1,6 +1,7 @@
 """A cache of robots.txt and tdmrep.json, so that all workers together fetch them once a day per host.
 
-http and https of a host share one file. RFC 9309 distinguishes them, but in practice the files are the same.
+The http and the https site of a host share one file. RFC 9309 distinguishes them, but in practice the files
+are the same.
 The files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from newsbot.errors import DataError
 from newsbot.storage.notes import Notes
 
-KEEP_SECONDS = 24 * 3600.0  # RFC 9309, 2.4
+KEEP_SECONDS = 24 * 3600.0  # the longest time that RFC 9309, 2.4 recommends
 MAX_BYTES = 1 << 20
 """Maximum size of a stored file in bytes."""
 NOTE_KIND = "files of "
@@ -29,22 +30,26 @@ class HostFile:
 
 
 def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None:
-    """Return a file of a host that was fetched less than a day before ``now``, or None if there is none.
+    """Return a file of a host if it was fetched less than a day before ``now`` (POSIX seconds), else None.
 
-    Return None while the storage is unavailable.
+    ``host`` is a :func:`newsbot.urls.host_key`. None is returned as well while the storage is unavailable.
     """
-    # written by another version, or damaged
+    # the note is missing, damaged or of another version
     with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
         note = notes.all(NOTE_KIND + host)[name]
         at, packed = float(note["at"]), note["body"]
         if 0 <= now - at < KEEP_SECONDS:
+            # the limit holds if a damaged note decompresses to more
             body = None if packed is None else zlib.decompressobj().decompress(b85decode(packed), MAX_BYTES)
             return HostFile(body, at + KEEP_SECONDS)
     return None
 
 
 def keep_file(notes: Notes, host: str, name: str, body: bytes | None, now: float) -> HostFile:
-    """Store a file for all workers. A file that is too long for a note is known to this worker only."""
+    """Store a file for all workers, and return it.
+
+    The file is not stored if it is too long for a note, or while the storage is unavailable.
+    """
     packed = None if body is None else b85encode(zlib.compress(body[:MAX_BYTES])).decode("ascii")
     with suppress(DataError, ValueError):
         notes.save(NOTE_KIND + host, name, {"at": round(now, 3), "body": packed})

@@ -1,6 +1,6 @@
-"""Sites that a person has paused: their URLs are not leased until they are resumed.
+"""Pauses sites: their URLs are not leased until a person resumes them.
 
-A pause is a note in the storage, so that it holds for all workers and across restarts. Requests in flight are
+A pause is a note in the storage, so that it applies to all workers and after restarts. Requests in flight are
 completed. Queued URLs stay in the queue.
 """
 
@@ -15,12 +15,12 @@ NOTE_KIND: Final = "paused"
 
 
 def paused(storage: Notes) -> dict[str, float]:
-    """Return the paused domains, and since when (POSIX seconds)."""
+    """Return the paused domains, each with the time of its pause (POSIX seconds)."""
     return {domain: _since(note.get("at")) for domain, note in storage.all(NOTE_KIND).items()}
 
 
 def pause(storage: Notes, domain: str, now: float) -> None:
-    """Pause a site. If it is paused already, nothing changes."""
+    """Pause a site at ``now`` (POSIX seconds). If it is paused already, nothing changes."""
     if domain not in storage.all(NOTE_KIND):
         storage.save(NOTE_KIND, domain, {"at": now})
 

@@ -1,6 +1,6 @@
-"""Removed URLs and domains, which must not be collected again (``scrapy remove``). Each has one note.
+"""Keeps removed URLs and domains from being collected again (``scrapy remove``). Each of them has a note.
 
-A crawl reads the notes every few seconds. Links to removed pages are rejected, and queued ones are not
+A crawl reads the notes every 10 seconds. Links to removed pages are rejected, and queued ones are not
 fetched. A removed article that appears under another URL or in an import is not stored.
 """
 
@@ -44,8 +44,12 @@ class RemovalNotes:
         self._next = self._clock() + REFRESH
 
     def refresh(self, notes: Notes) -> None:
-        """Read the notes if it is time. While the storage is unavailable, the last ones hold."""
+        """Read the notes, at most every :data:`REFRESH` seconds.
+
+        While the storage is unavailable, the notes that were read last are used.
+        """
         if self._clock() >= self._next:
+            # set before reading: if this fails, the next attempt waits too
             self._next = self._clock() + REFRESH
             try:
                 self.read(notes)
@@ -74,7 +78,10 @@ def within(host: str, domains: frozenset[str]) -> bool:
 
 
 def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
-    """Write a note for each of ``urls`` (canonical) or for one domain: they must not be collected again."""
+    """Write a note for each of ``urls`` (canonical), or for one domain, so that they are not collected again.
+
+    ``at`` is in POSIX seconds. ``reason`` is a person's text, stored with the note; it may be empty.
+    """
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
         notes.save(REMOVED, key, note)
@@ -107,7 +114,7 @@ def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
 
 
 MOST = 20_000
-"""Articles that are remembered. A worker stores fewer between two reads of the notes."""
+"""Number of articles that are remembered. A worker stores fewer between two reads of the notes."""
 IsOut = Callable[[bytes, str], bool]
 """Takes a URL's fingerprint and host; returns True if the URL was removed."""
 
@@ -118,33 +125,38 @@ def addresses_of(article: Article) -> list[str]:
 
 
 def is_out(article: Article, covers: IsOut) -> bool:
-    """Return True if an article was removed, by its fetched or its canonical URL."""
+    """Return True if the fetched or the canonical URL of an article was removed."""
     return any(covers(fingerprint(url), host_key(url)) for url in addresses_of(article))
 
 
 def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> None:
-    """Remove texts from the near-duplicate index.
+    """Remove the texts of these articles from the near-duplicate index at ``at`` (POSIX seconds).
 
-    An incomparable text is inserted under the same id. It replaces the old one and is not stored itself.
+    The index has no operation for this. An empty text is inserted under the same id instead: it replaces the
+    old text, and since it cannot be compared, it is not stored itself.
     """
     for url in canonical_urls:
         index.check_and_insert(url, "", signature(""), at)
 
 
 class LateArrivals:
-    """The articles that one worker has stored recently."""
+    """The articles that one worker has stored since it read the notes of removals.
+
+    Some of them may have been removed in between. They are deleted after the next read.
+    """
 
     def __init__(self) -> None:
         self._stored: deque[list[str]] = deque(maxlen=MOST)
 
     def stored(self, article: Article) -> None:
-        """Remember an article whose content or address was stored."""
+        """Remember an article of which the content or a URL was stored."""
         self._stored.append(addresses_of(article))
 
     def take_out(self, covers: IsOut, storage: Storage, index: NearIndex, at: float) -> int:
-        """Delete the removed ones, by notes that were read just now. Return the number of addresses.
+        """Delete the removed articles and their pages. Return the number of their URLs.
 
-        Raises :class:`newsbot.errors.DataError`; the articles are then still remembered.
+        ``covers`` must use notes that were just read; ``at`` is in POSIX seconds. Raises
+        :class:`newsbot.errors.DataError`. The articles are then still remembered.
         """
         gone = [
             url
@@ -152,7 +164,7 @@ class LateArrivals:
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
             if (kept := storage.articles.get(url)) is None
-            or is_out(kept, covers)  # else another page's by now
+            or is_out(kept, covers)  # else the URL belongs to another article by now
         ]
         if gone:
             forget_texts(index, gone, at)

@@ -1,4 +1,7 @@
-"""Decides whether the scripts of a site's pages add text, by the results of all workers."""
+"""Decides whether the pages of a site are rendered, by the results of all workers.
+
+Rendering runs the scripts of a page in a browser. It helped if the page then had more text.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,21 @@ from newsbot.storage.shared_notes import SharedNotes
 
 NOTE_KIND = "rendering"
 TRIES = 3
-"""Pages of a site that are rendered without a gain before rendering stops."""
+"""Number of pages in a row without a gain after which a site's pages are not rendered any more."""
 REST = 30 * DAY
-"""Seconds after which another page of such a site is tried."""
+"""Seconds after which another page of such a site is rendered, as a test."""
 MAX_SITES = 20_000
+"""Maximum number of sites that are remembered."""
 
 
 @dataclass(slots=True)
 class _Tries:
     helped: int = 0
+    """Number of pages with a gain."""
     vain: int = 0
     """Number of consecutive pages without a gain."""
     at: float = 0.0
+    """Time of the last result, POSIX seconds."""
 
     def saw(self, *, helped: bool, at: float) -> None:
         self.helped += helped
@@ -68,7 +74,7 @@ class RenderTrials:
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Merge the new results into the notes, except for removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
@@ -83,7 +89,7 @@ class RenderTrials:
 
 
 def _tries(note: dict[str, Any] | None) -> _Tries:
-    """Read a note. An unreadable note counts as empty."""
+    """Read a note. An invalid note counts as empty."""
     try:
         return _Tries() if note is None else _Tries(int(note["helped"]), int(note["vain"]), float(note["at"]))
     except (KeyError, TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Lines that the recent articles of a site have in common. They are stored and shared by all workers.
+"""Stores the lines that recent articles of a site have in common, and shares them between workers.
 
-The :class:`newsbot.extraction.SiteMemory` of a site is read from the storage when it is needed first. At each
-heartbeat it is merged with what other workers have written.
+The :class:`newsbot.extraction.SiteMemory` of a site is read from the storage when it is first needed. At each
+heartbeat it is merged with the lines that other workers have stored.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class SharedLines:
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the stored memory of a site. While the storage is unavailable, return this worker's own."""
+        """Return the memory of a site; while the storage is unavailable, with this worker's lines only."""
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
             told = self.storage.all(NOTE_KIND + domain).get(KEY)
         except DataError:
-            # This is no reason to fetch the page again: its article waits for the storage anyway, and the
-            # next heartbeat merges both memories.
+            # The visit continues, because its article has to wait for the storage anyway. The next heartbeat
+            # merges both memories.
             return self._memories.of(domain)
         memory = self._memories.of(domain)
         _take(memory, domain, told)
         return memory
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Write what is new, except for removed sites (``is_out``).
+        """Store the new lines, except those of removed sites (``is_out``).
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
         if self.storage is None:
             return
@@ -58,6 +58,7 @@ class SharedLines:
 def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
     """Merge a memory into the note. Return False if other workers changed the note too often meanwhile."""
 
+    # Merging also adds the stored lines to this worker's memory.
     def merged(note: dict[str, Any] | None, memory: SiteMemory) -> dict[str, Any]:
         _take(memory, domain, note)
         return memory.plain()

@@ -1,7 +1,8 @@
-"""Figures from the stats of a crawl: totals, rates, one row for each site.
+"""Computes figures from the stats of a crawl: totals, rates and a row for each site.
 
-Pure functions over the stats dict (``newsbot/<area>/<what>[/<detail>]``). A stat that is missing or is not a
-number counts as 0, so that figures never stop a crawl.
+The functions have no side effects. Their input is the stats dict, with keys of the form
+``newsbot/<area>/<what>[/<detail>]``. A stat that is missing or is not a number counts as 0, so that a wrong
+stat cannot stop a crawl.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 RATE_WINDOW = 60.0
 """Seconds over which rates per minute are computed."""
 SHOWN_CAUSES = 5
+"""Number of causes of errors that :func:`causes` names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +32,24 @@ class Figures:
     """Articles stored as members of a story."""
     unchanged: int = 0
     skipped: int = 0
-    """Pages not fetched: too young."""
+    """Pages that were not fetched, because their interval had not passed."""
     errors: Mapping[str, int] = field(default_factory=dict)
     """By cause, the most frequent first."""
     queue: int | None = None
     waits_for: str = ""
-    """What the crawl waits for, as text. Empty while there are requests."""
+    """Text that says what the crawl waits for; empty while there are requests."""
     aside: int = 0
     """URLs set aside, by this crawl or an earlier one."""
     useful_share: float | None = None
-    """The share of pages outside feeds, sitemaps and sections that held an article; None before the first."""
+    """Share of articles among :attr:`pages`; None if there are none."""
     pages: int = 0
-    """Fetched outside feeds, sitemaps and sections."""
+    """Fetched pages that are not feeds, sitemaps or sections."""
     known: int = 0
-    """Links that were known."""
+    """Links to known URLs."""
     left: Mapping[str, int] = field(default_factory=dict)
     """Links that were not followed, by reason, the most frequent first."""
     saved: Mapping[str, int] = field(default_factory=dict)
-    """Bytes that were not sent: ``unchanged`` (answers of 304), ``head``, ``compression``; most first."""
+    """Bytes that were not sent, by cause: ``unchanged`` (304 responses), ``head``, ``compression``."""
 
     @property
     def articles(self) -> int:
@@ -67,9 +69,9 @@ class SiteFigures:
     site: str
     fetched: int = 0
     pages: int = 0
-    """Fetched outside feeds, sitemaps and sections."""
+    """Fetched pages that are not feeds, sitemaps or sections."""
     article_pages: int = 0
-    """Those of them that held an article, new or known."""
+    """Those of :attr:`pages` that contained an article, new or known."""
     articles: int = 0
     """New articles stored."""
     updated: int = 0
@@ -80,7 +82,7 @@ class SiteFigures:
 
     @property
     def useful_share(self) -> float | None:
-        """The share of pages that held an article; None without pages."""
+        """Share of articles among :attr:`pages`; None if there are none."""
         return share(self.article_pages, self.pages)
 
     @property
@@ -90,7 +92,7 @@ class SiteFigures:
 
 
 def figures(stats: Mapping[str, Any]) -> Figures:
-    """Return the totals."""
+    """Return the totals of a crawl from its stats."""
     areas: dict[str, Counter[str]] = defaultdict(Counter)
     for key, value in stats.items():
         name, _, rest = key.partition("/")
@@ -123,7 +125,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
 
 
 def size(count: float) -> str:
-    """Return bytes for people, e.g. ``3.4 MB`` (powers of ten)."""
+    """Return a number of bytes as text, e.g. ``3.4 MB`` (powers of ten)."""
     power = 0
     while count >= 1000 and power < len(_UNITS) - 1:
         count, power = count / 1000, power + 1
@@ -134,7 +136,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
-    """Return one record a site, most articles first; sites where nothing happened are left out."""
+    """Return the totals of each site, most articles first. Sites without fetches and errors are left out."""
     sites: dict[str, SiteFigures] = {}
     for key, value in stats.items():
         parts = key.split("/", 4)
@@ -157,9 +159,10 @@ _COUNTED = frozenset(
 def site_counters(
     stats: Mapping[str, Any], since: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return by how much ``newsbot/site/<domain>/<what>`` has grown since an earlier copy of the stats.
+    """Return by how much each ``newsbot/site/<domain>/<what>`` has grown since an earlier copy of the stats.
 
-    This is what :meth:`newsbot.storage.sources.Sites.add` adds up; sites without growth are left out.
+    The result is a mapping from domain to growth by ``<what>``, for
+    :meth:`newsbot.storage.sources.Sites.add`. Sites without growth are left out.
     """
     before = since or {}
     grown: dict[str, dict[str, float]] = defaultdict(dict)
@@ -183,7 +186,7 @@ def total(sites: list[SiteFigures]) -> SiteFigures:
 
 
 class Rates:
-    """Turns totals into amounts per minute over the last :data:`RATE_WINDOW` seconds."""
+    """Computes rates per minute over the last :data:`RATE_WINDOW` seconds from totals."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, Figures]] = deque()
@@ -191,6 +194,7 @@ class Rates:
     def per_minute(self, now: float, current: Figures) -> tuple[float, float]:
         """Add the totals at ``now`` (seconds of a monotonic clock). Return pages and articles per minute."""
         self._seen.append((now, current))
+        # one entry from before the window is kept, so that the rates cover all of it
         while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW:
             self._seen.popleft()
         began, first = self._seen[0]
@@ -201,19 +205,19 @@ class Rates:
 
 
 def share(part: int, whole: int) -> float | None:
-    """Return ``part / whole``, at most 1; None if there is no whole."""
+    """Return ``part / whole``, at most 1; None if ``whole`` is 0."""
     return min(1.0, part / whole) if whole > 0 else None
 
 
 def percent(value: float | None) -> str:
-    """Return a share for people, ``-`` if there is none; 99.7 % is not rounded up to 100 %."""
+    """Return a share as text, ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
     if value is None:
         return "-"
     return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
 
 
 def causes(now: Figures) -> str:
-    """Return the most frequent causes of errors, e.g. ``timeout 8, dns 2, 3 others``."""
+    """Return the most frequent causes of errors, e.g. ``timeout 8, dns 2, others 3``."""
     named = list(now.errors.items())
     words = [f"{cause} {count}" for cause, count in named[:SHOWN_CAUSES]]
     others = sum(count for _, count in named[SHOWN_CAUSES:])
@@ -221,7 +225,7 @@ def causes(now: Figures) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return ``h:mm:ss``."""
+    """Return a duration as ``h:mm:ss``."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
