@@ -1,4 +1,4 @@
-"""Recognises news agencies that a page names as an author or a source, and gives each one name."""
+"""Recognises news agencies among the authors and sources of a page, and gives each agency one name."""
 
 from __future__ import annotations
 
@@ -53,17 +53,19 @@ _AROUND = word_set("von mit with and und by via news agency from")
 
 
 def agency_of(name: str) -> str | None:
-    """Return the agency that a name in a byline stands for.
+    """Return the agency that a name in a byline means, or None if it is not an agency.
 
     >>> agency_of("Agence France-Presse")
     'AFP'
     """
+    # The words around the name are removed first ("mit dpa"). But some are part of a name: "belga news
+    # agency".
     words = [word for word in key(name).split() if word not in _AROUND]
     return _BY_NAME.get(" ".join(words)) or _BY_NAME.get(key(name))
 
 
 def named_agencies(page: Page, authors: Iterable[str]) -> list[str]:
-    """Return the agencies among ``authors`` and in the metadata for the source, each once."""
+    """Return the agencies among ``authors`` and in the page's metadata about its sources, each once."""
     node = page.article or {}
     stated = [
         text

@@ -1,4 +1,4 @@
-"""Finds the elements that markup names after authors, in one walk; XPath takes several times as long."""
+"""Finds the elements whose markup names an author, in one walk. XPath takes several times as long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 MAX_SURE = 20
 MAX_NAMED = 40
 MAX_LOOKED_AT = 2000
-"""Elements that are checked because of a part of an attribute."""
+"""Maximum number of elements that are checked in full after a quick test of their attributes."""
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
 _is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
 _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
@@ -22,22 +22,23 @@ _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
 @dataclass(frozen=True, slots=True)
 class AuthorMarks:
-    """Elements that are certainly an author's name, and elements named after authors, in page order."""
+    """The elements of a page whose markup names an author, in page order."""
 
     sure: list[HtmlElement] = field(default_factory=list)
-    """Links to an author, hCard and microformats; at most :data:`MAX_SURE`."""
+    """Links to an author, and names in hCard and microformats2 (https://microformats.org)."""
     named: list[HtmlElement] = field(default_factory=list)
-    """At most :data:`MAX_NAMED`."""
+    """Elements whose class, id or test id mentions an author."""
 
 
 def author_marks(tree: HtmlElement) -> AuthorMarks:
-    """Return the elements that markup names after authors."""
+    """Return the elements of a page whose markup names an author."""
     marks = AuthorMarks()
     known: dict[HtmlElement, bool] = {}
     left = MAX_LOOKED_AT
     for element in tree.iter(etree.Element):
         attributes: Any = element.items()
         for name, value in attributes:
+            # This test runs for each attribute of the page. Searching substrings is faster than any regex.
             if name in _LOOKED_AT and (
                 "aut" in value or "Aut" in value or "yline" in value or "avtor" in value or "fn" in value
             ):
@@ -73,7 +74,10 @@ def _is_named_byline(element: HtmlElement) -> bool:
 
 
 def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
-    """True inside a box that is named after authors; ``known`` is a cache of the results for boxes."""
+    """True inside a box that is named after authors. ``known`` is a cache of the results for boxes.
+
+    Without the cache, a deeply nested page with many names would take quadratic time.
+    """
     passed: list[HtmlElement] = []
     found = False
     for box in chain((element,), element.iterancestors()):

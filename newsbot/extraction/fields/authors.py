@@ -1,4 +1,4 @@
-"""Finds the authors of an article: a clean list of names."""
+"""Finds the authors of an article, as a list of clean names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from newsbot.items import Link
 
 MAX_LOOKED_AT = 10_000
 MAX_DATE_LINES = 30
-"""Paragraphs that are checked for the place of the report at their start."""
+"""Maximum number of paragraphs that are checked for the place of the report at their start."""
 MAX_LABELLED = 300
-"""Lines with a label that are read for names."""
+"""Maximum number of lines with a label that are searched for names."""
 VISIBLE_TRUST = 0.5
+"""Confidence of the visible byline. Better metadata win over it."""
 _SITE_TRUST = 0.3
 
 _LABEL = re.compile(
@@ -35,12 +36,12 @@ _LABEL = re.compile(
     r"(?:-+\s)?(?:[^\W\d_]+\s){0,2}(?:by|von|par|por)\s)",
     re.IGNORECASE,
 )
-"""Labels before the names in a line; after a ``sure`` label, anything that may be a name is one."""
+"""Labels before the names in a line. After a ``sure`` label, any possible name is accepted."""
 _DATE_LINE = re.compile(r"([^\W\d][^\d–—:;()]{1,40}?)\s?(?:\([^)]{2,30}\))?\s?[–—-]+\s")
 _BEHIND = re.compile(r"\s[|•·]\s")
-"""Separators between the names and the day or section in the same line."""
+"""Separators between the names and a date or section in the same line."""
 _LONG_LABEL = 20
-"""Letters above which a line has more than a label."""
+"""A line with so many letters has more than a label."""
 _RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
 _NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|social", re.IGNORECASE)
@@ -51,9 +52,9 @@ _BY_BEHIND = re.compile(r"\b(?:by|von|par|por|da|door|av)$", re.IGNORECASE)
 
 
 def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidate[list[str]]]:
-    """Yield lists of authors by source: JSON-LD, microdata, meta, the feed that listed the page.
+    """Yield one list of authors per source: JSON-LD, microdata, meta, and the feed that listed the page.
 
-    The site's own name is removed if there are other names. If it is the only name, it has the least trust.
+    The site's own name is removed if the list has other names. If it is the only name, its confidence is low.
     """
     fed = clean_authors(hint.authors) if hint is not None else []
     for candidate in chain(_stated_authors(page), [Candidate(fed, FEED, 0.7)] if fed else ()):
@@ -112,19 +113,22 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
 
 
 def visible_authors(page: Page) -> Candidate[list[str]] | None:
-    """Return the names of the visible byline; used only if no other source names persons."""
+    """Return the names in the visible byline, or None. It is used only if no better source has names."""
     found = _without_places(clean_authors(_bylines(page)), page)
     return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
-    """Return the names that a rule's selectors gave, cleaned; None if none of them is a name."""
+    """Return the names in the texts that a rule has selected, or None if there are none."""
     found = clean_authors(values)
     return Candidate(found, RULE, 1.0) if found else None
 
 
 def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
-    """Return the names of persons, and the names of organisations and of nodes without a type, in JSON-LD."""
+    """Return the names in a JSON-LD value: first those of persons, second those of organisations.
+
+    A plain string and a node without a type count as persons.
+    """
     persons: list[str] = []
     others: list[str] = []
     for entry in (value if isinstance(value, list) else [value])[:50]:
@@ -145,15 +149,14 @@ def _microdata(page: Page) -> list[str]:
 
 
 def _without_places(names: list[str], page: Page) -> list[str]:
-    """Return the names without places beside or instead of them: "By Jane Doe, Munich"."""
+    """Return ``names`` without places, as in "By Jane Doe, Munich"."""
+    # Only single words may be places: "Paris Hilton" is a name. Without such words, nothing is searched.
     places = _places(page) if any(" " not in name for name in names) else set()
     return [name for name in names if " " in name or key(name) not in places]
 
 
 def _places(page: Page) -> set[str]:
-    """Return the places in the metadata and in the date line at the start of the text: "Munich,
-    Germany –".
-    """
+    """Return the places in the metadata and in the date line of the text ("Munich, Germany –"), as keys."""
     node = page.article or {}
     fields = ("contentLocation", "locationCreated", "spatialCoverage", "dateline")
     found = [text for field in fields for text in texts(page.nodes.follow(node.get(field)))]
@@ -165,7 +168,7 @@ def _places(page: Page) -> set[str]:
 
 
 def _is_site(name: str, page: Page) -> bool:
-    """True for a "name" that is the site's own."""
+    """True if ``name`` is the name of the site: of its host, the initials in its host, or in its metadata."""
     name = key(name)
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
     return bool(name) and (
@@ -177,6 +180,7 @@ def _is_site(name: str, page: Page) -> bool:
 
 def _bylines(page: Page) -> list[str]:
     """Return the first visible byline with names, outside of comments and side columns."""
+    # From the most to the least certain: markup, class names, labels in the text, a signature, a profile.
     marks = author_marks(page.tree)
     if marked := _marked_names(page, marks):
         return marked
@@ -191,8 +195,9 @@ def _bylines(page: Page) -> list[str]:
 
 
 def _labelled_names(page: Page) -> list[str]:
-    """Return names after a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
+    """Return the names after a label on a line of their own: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
+    # The first words decide quickly. The whole text of an element is slow to get if it has many children.
     labelled = (element for element in islice(lines, MAX_LOOKED_AT) if _LABEL.match(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[] ")
@@ -206,9 +211,9 @@ def _labelled_names(page: Page) -> list[str]:
 
 
 def _profile(page: Page, marks: AuthorMarks) -> list[str]:
-    """Return the full name at the top of the boxes about an author if all have the same.
+    """Return the full name at the top of the boxes about an author, if all boxes have the same name.
 
-    Boxes in side columns count too. In navigation the name is not a link: that would be an entry of a menu.
+    Boxes in side columns count too. In navigation, only boxes without links count; others are menus.
     """
     names: set[str] = set()
     for box in marks.named:
@@ -221,12 +226,12 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
 
 
 def _in_link(element: HtmlElement) -> bool:
-    """True within the link to another article."""
+    """True for an element inside a link, which leads to another article."""
     return next(element.iterancestors("a"), None) is not None
 
 
 def _signature(page: Page) -> list[str]:
-    """Return the full name at the end of a text, aligned right: "<p align=right><b>Jane Doe</b></p>"."""
+    """Return the full name in a line aligned to the right: "<p align=right><b>Jane Doe</b></p>"."""
     for element in islice(page.tree.iter("p", "div"), MAX_LOOKED_AT):
         placed = f"{element.get('style') or ''};{element.get('align') or ''}"
         if not _RIGHT.search(placed[:200]):
@@ -238,7 +243,7 @@ def _signature(page: Page) -> list[str]:
 
 
 def _start(element: HtmlElement) -> str:
-    """Return the first words in an element, also from its children: "<p>By <strong>Jane Doe</strong>"."""
+    """Return the first words of an element and its first child: "<p>By <strong>Jane Doe</strong>"."""
     own = (element.text or "").strip()
     if len(own) >= _LONG_LABEL or not len(element):
         return own[:60]
@@ -251,12 +256,11 @@ def _is_full_name(name: str) -> bool:
 
 
 def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
-    """Return names that are certain by markup alone, even a single word in small letters; only
-    adjacent ones.
-    """
+    """Return the names that are certain by markup alone, even if they are single words in lower case."""
     names: list[str] = []
     beside: HtmlElement | None = None
     for element in marks.sure:
+        # Only names beside the first one count. Others belong to comments or to teasers of other articles.
         parent = element.getparent()
         group = parent.getparent() if parent is not None else None
         text = text_of(element, 100)

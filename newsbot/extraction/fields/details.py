@@ -1,4 +1,4 @@
-"""The smaller fields: summary, section, tags, picture."""
+"""Finds the smaller fields of an article: summary, section, tags and picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMA = re.compile(r"\s*[,;|]\s*")
 
 
 def summary(page: Page, title: str) -> Candidate[str] | None:
-    """Return the short description of the page, unless it repeats the title."""
+    """Return the short description of the page, or None. A text that repeats the title does not count."""
     node = page.article or {}
     for text, method in (
         (first_text(node.get("description")), JSON_LD),
@@ -38,7 +38,7 @@ def summary(page: Page, title: str) -> Candidate[str] | None:
 
 
 def section(page: Page) -> Candidate[str] | None:
-    """Return the section that the page names."""
+    """Return the section that the metadata of the page state, or None."""
     node = page.article or {}
     for text, method in (
         (first_text(node.get("articleSection")), JSON_LD),
@@ -65,7 +65,7 @@ def section(page: Page) -> Candidate[str] | None:
 
 
 def tags(page: Page, title: str) -> Candidate[list[str]] | None:
-    """Return keywords; the first source that has at least one wins."""
+    """Return the keywords of the first source that has any, or None."""
     node = page.article or {}
     for values, method in (
         (texts(node.get("keywords")), JSON_LD),
@@ -79,7 +79,7 @@ def tags(page: Page, title: str) -> Candidate[list[str]] | None:
 
 
 def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
-    """Split at commas and remove duplicates, machine keys (``type:article``) and the title itself."""
+    """Split ``values`` into tags, without duplicates, machine keys (``type:article``) and the title."""
     found: dict[str, str] = {}
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
@@ -96,7 +96,7 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
 
 
 def image(page: Page) -> Candidate[str] | None:
-    """Return the absolute URL of the main picture."""
+    """Return the absolute URL of the main picture, or None."""
     for value, method in _images(page):
         resolved = urls.resolve(page.url, value) if value and len(value) < 2000 else None
         if resolved is not None:

@@ -1,5 +1,6 @@
-"""Detects the language of a text by its letters, then by its function words. The page's own tag is only a
-hint.
+"""Detects the language of a text, first by its script, then by its function words and letters.
+
+The language that the page states is only a hint.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _RENAMED = {
     "gr": "el", "cn": "zh", "se": "sv", "eng": "en", "rus": "ru", "ukr": "uk", "deu": "de", "ger": "de",
     "bs": "hr", "fil": "tl",
 }  # fmt: skip
-"""Old and three-letter codes, and country codes that are used as language codes."""
+"""Current code for old and three-letter codes, and for country codes that sites use as language codes."""
 _SCRIPTS = (
     ("latin", "A", "ɏ"),
     ("greek", "Ͱ", "Ͽ"),
@@ -78,7 +79,7 @@ _OWN_LETTERS = {
     "es": "ñ¿",
     "pt": "ã",
 }
-"""Letters that are rare in the other languages of the script; a text of one line has few function words."""
+"""Letters that are rare in the other languages of the script. They help with short texts."""
 _AZERBAIJANI = "ə"
 _LATIN = tuple(
     language
@@ -87,20 +88,25 @@ _LATIN = tuple(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
 _PRIOR = 0.25
+"""Bonus for the expected language, as a share of its score."""
 _ENOUGH = 0.06
+"""Minimum score of the detected language."""
 
 
 def normal_code(tag: str | None) -> str | None:
-    """Return the two-letter code (three where there is no shorter one) of a tag such as ``ru_RU``."""
+    """Return the language code of a tag such as ``ru_RU``, or None if it is not a language tag.
+
+    The code has two letters, or three if there is no shorter one.
+    """
     match = _CODE.match(tag.strip().lower()) if tag else None
     return _RENAMED.get(match[1], match[1]) if match else None
 
 
 def detect(text: str, prior: str | None = None) -> str | None:
-    """Return the language of ``text`` as ISO 639-1 code.
+    """Return the language of ``text`` as ISO 639-1 code, or None if it is not known.
 
-    ``prior`` (a tag) decides if the text does not. Function words vote; the votes of the prior's language
-    count a quarter more. Returns None for a short text without a prior.
+    ``prior`` is the language tag that the page states. Its language scores a quarter more than others, and it
+    is the result if the text is too short to decide.
     """
     expected = normal_code(prior)
     sample = text[:SAMPLE]
@@ -123,7 +129,7 @@ def detect(text: str, prior: str | None = None) -> str | None:
 
 
 def _script(sample: str) -> str | None:
-    """Return the script of most letters; Japanese is recognised by some kana among many Han characters."""
+    """Return the script of most letters, or None. The result is "kana" for Japanese."""
     counts: Counter[str] = Counter()
     for sign, number in Counter(sample).items():
         if sign.isalpha():
@@ -131,6 +137,7 @@ def _script(sample: str) -> str | None:
     counts.pop("", None)
     if not counts:
         return None
+    # Japanese texts mix kana and Han. Chinese texts may have a few kana, for example in names.
     if counts["kana"] * 20 > counts["han"] + counts["kana"] > counts["latin"]:
         return "kana"
     counts["han"] *= 2  # one character is a word or half a word

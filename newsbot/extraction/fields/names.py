@@ -1,4 +1,4 @@
-"""Extracts names from bylines: removes "by", job titles, dates, addresses and handles."""
+"""Extracts names from bylines: removes "by", job titles, dates, e-mail addresses and handles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_AUTHORS = 25
 MAX_BYLINES = 100
 
 _AND = r"(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|και|és|ja|și|oraz|(?-i:e|y|i|и|й|і|a|ir|dan|و))"
-"""Single letters join names only in lower case: "Mary E Smith" is one name."""
+"""Words that join names. Single letters do so only in lower case: "Mary E Smith" is one name."""
 _PICTURES = r"(?:fotos?|photos?|bilder|фото|video|видео)"
 _SPLIT = re.compile(
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
@@ -51,7 +51,7 @@ _PLACED = re.compile(
     r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s(?:by|von|par|por|door)\s+",
     re.IGNORECASE,
 )
-"""Town and agency before the name of a Korean reporter; a date before "by"."""
+"""Town and agency before the name of a Korean reporter, or a date before "by"."""
 _TAIL = re.compile(
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
     r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$|"
@@ -82,12 +82,12 @@ _KINDS = (
     r"economics?|national|local|crime|legal|royal|europe|us|uk)"
 )
 _ROLE_BEHIND = re.compile(rf"(?<=\w\s)(?<=\w\w\s){_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}$", re.IGNORECASE)
-"""A job title directly after a name, without a comma."""
+"""A job title directly after a name, without a comma: "Jane Doe Political Editor"."""
 _OFFICE_ALONE = re.compile(rf"{_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}s?$", re.IGNORECASE)
 _ROLE = re.compile(
     rf"^(?:[\w-]+\s){{0,3}}{_KINDS}\s(?:[\w-]+\s){{0,2}}{_ROLES}s?$|^[\w-]+\s{_ROLES}s?$", re.IGNORECASE
 )
-"""A part of a byline that is a job title and not a name; trusted only next to names."""
+"""A part of a byline that is a job title and not a name. It is removed only if names remain."""
 _DEGREES = word_set("md phd ph dr jr sr ii iii iv mba ma msc bsc rn rd esq dds llm")
 _NOT_A_NAME = re.compile(
     r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\$\$|%|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
@@ -112,7 +112,7 @@ _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
 
 
 def clean_authors(values: Iterable[str]) -> list[str]:
-    """Return the names in written bylines, one each, without "by", dates, addresses and handles.
+    """Return the names in bylines, each once, without "by", job titles, dates, addresses and handles.
 
     >>> clean_authors(["By Jane Doe and John Roe, jane@example.org"])
     ['Jane Doe', 'John Roe']
@@ -132,9 +132,11 @@ def clean_authors(values: Iterable[str]) -> list[str]:
 def _names(value: str) -> Iterator[str]:
     text = _IN_PLACE.sub("", _EDITED.sub("", _ADDRESS.sub(" ", plain(value[:1000]))).strip())
     text = BY.sub("", _PLACED.sub("", text))
+    # Open Graph defines article:author as the URL of a profile, and many sites follow it.
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return
     for part in _SPLIT.split(text):
+        # Each part may have its own "by" and its own title: "Text: Jane Doe, Fotos: John Roe".
         name = BY.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
         name = _OFFICE.sub("", _TAIL.sub("", name))
         name = name if _OFFICE_ALONE.match(name) else _ROLE_BEHIND.sub("", name).strip(" ,:;-–—|")
@@ -151,6 +153,6 @@ def is_name(name: str) -> bool:
         return False
     if " ".join(words) in _EMPTY or set(words) <= _EMPTY or "".join(words) in _DEGREES:
         return False
-    if name.count("(") != name.count(")"):  # a piece of something longer
+    if name.count("(") != name.count(")"):  # the split has cut through a parenthesis
         return False
     return len(name.split()) <= 6 and not _NOT_A_NAME.search(name)

@@ -1,4 +1,4 @@
-"""The name of a site, and how to remove it from headlines."""
+"""Finds the possible names of a site, and removes them from headlines."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _NO_HEADLINE = re.compile(
     r"(?:page|seite|страница|сторінка|página|pagina|strona|sayfa)\s\d{1,3}",
     re.IGNORECASE,
 )
-"""A part that is not a headline on any site: a URL, a day, a page number."""
+"""A part that is not a headline on any site: a host name, a date, a page number."""
 _DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
-"""The day after the name of the site: "… - РИА Новости, 03.05.2024"."""
+"""The date after the name of the site: "… - РИА Новости, 03.05.2024"."""
 _COLON = re.compile(r"\s*[:：]\s*")
 _SITE_ENDS = re.compile(r"[\u3400-\u9fff\w]{1,10}(?:网|網|频道|頻道|日报|日報|晚报|晚報)")
 """Endings of the names of Chinese sites."""
 _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
-"""Before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
+"""The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -44,19 +44,20 @@ _COMMON = word_set(
     "news online world com tv sport sports business magazine live today newspaper media the international",
     "новости сегодня онлайн газета nachrichten aktuell actualités noticias notícias notizie nyheter",
 )
-"""Words next to a short name: "BBC News", "RT World News"."""
+"""Words that follow a short name: "BBC News", "RT World News"."""
 _ARTICLES = word_set("the a der die das la le les el los il lo o os de of and und et y e")
 
 
 def clean_title(title: str, sites: Sequence[str]) -> str:
     """Return ``title`` without a leading or trailing part that names the site.
 
-    ``sites`` are names of the site as :func:`site_names` gives them, compared by their words.
+    ``sites`` is the result of :func:`site_names`.
 
     >>> clean_title("Rain in May - The Daily News", ["daily news"])
     'Rain in May'
     """
     title = plain(title)[:MAX_TITLE]
+    # The name may occur on both sides or twice: "Rain in May | The Daily News | dailynews.com".
     for _ in range(3):
         shorter = _without_label(_without_site(title, sites), sites)
         if shorter == title:
@@ -79,10 +80,10 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
 
 
 def _without_label(title: str, sites: Sequence[str]) -> str:
-    """Remove the full name of the site before or after a colon; a single word may be the subject of the
-    story.
+    """Remove the name of the site before or after a colon, or after a dash without spaces.
 
-    The same applies to a dash without spaces in languages that do not write spaces.
+    Before or after a colon, a single word stays, because it may be the subject of the story. A dash without
+    spaces separates the name only in languages that do not write spaces.
     """
     dash = _UNSPACED.search(title)
     if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
@@ -105,6 +106,7 @@ def _names_site(part: str, sites: Sequence[str]) -> bool:
 
 
 def _is_name_of(name: str, site: str) -> bool:
+    # Names are compared without spaces, because host names have none.
     together, joined = site.replace(" ", ""), name.replace(" ", "")
     if name == site or joined == together or romanised(joined) == together:
         return True
@@ -120,11 +122,13 @@ def _is_name_of(name: str, site: str) -> bool:
 
 
 def _abbreviates(label: str, parts: Sequence[str]) -> bool:
-    """True if ``label`` consists of the beginnings of ``parts`` in order: nytimes, wsj, latimes.
+    """True if ``label`` consists of the first letters of ``parts`` in order: nytimes, wsj, latimes.
 
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
     """
+    # The positions in the label that the parts so far can reach. Every part must give at least one letter,
+    # except articles and "and".
     reached = {0}
     for part in parts:
         further = set(reached) if part in _ARTICLES else set()
@@ -138,7 +142,7 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
 
 
 def romanised(word: str) -> str:
-    """Return a Cyrillic word in Latin letters, as host names contain it.
+    """Return a Cyrillic word in the Latin letters of host names.
 
     >>> romanised("фонтанка")
     'fontanka'
@@ -147,7 +151,7 @@ def romanised(word: str) -> str:
 
 
 def _leads_up(heading: HtmlElement, page: Page) -> bool:
-    """True for a heading that names the site or a section of it: a link to a folder of the page's URL."""
+    """True for a heading that names the site or a section: it links to a folder above the page's URL."""
     link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
     target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
     if target is None or len(page.h1) < 2:
@@ -158,7 +162,10 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
 
 
 def site_names(page: Page) -> list[str]:
-    """Return the possible names of the site: from its metadata, its publisher and the labels of its host."""
+    """Return the possible names of the site as keys (:func:`~newsbot.extraction.strings.key`).
+
+    They come from the metadata, the publisher, headings that link to the site, and the labels of the host.
+    """
     publisher = page.article.get("publisher") if page.article else None
     raw = [
         page.meta("og:site_name"),

@@ -1,4 +1,4 @@
-"""Finds the headline of an article, without the name of the site."""
+"""Finds the headline of an article and removes the name of the site from it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _EMPTY = frozenset(
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
-    """Yield possible headlines, cleaned; more trusted methods have a higher confidence.
+    """Yield possible headlines without the name of the site.
 
-    :func:`choose_title` raises the confidence of a headline that several sources give.
+    The confidence is that of the source. :func:`choose_title` adds the agreement between the sources.
     """
     sites = site_names(page)
     raw: list[tuple[str, str, float]] = []
@@ -73,6 +73,7 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     )
     if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
         raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
+    # The <title> often has the section and the site too. The longest part is usually the headline.
     raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
     for text, method, confidence in raw:
         title = clean_title(text, sites) if text else ""
@@ -81,21 +82,25 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
 
 
 def _visible(page: Page) -> Iterator[tuple[str, float]]:
-    """Yield headings with their confidence; for a heading of two lines also the first line alone."""
+    """Yield the headings with their confidence.
+
+    Of a heading with two lines, the first line is yielded too.
+    """
     trust = 0.86
     for heading in page.h1:
         text = text_of(heading)
         if not text or trust < 0.6:
             continue
         yield text, trust
+        # The second line is usually a subtitle, so the first line alone is trusted a little more.
         lead = plain(heading.text or "")
         if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
             yield lead, trust + 0.01
-        trust -= 0.1
+        trust -= 0.1  # the further down, the more likely it is the heading of something else
 
 
 def _is_for_search(heading: HtmlElement) -> bool:
-    """True for a heading at the end of the breadcrumbs: readers see another headline."""
+    """True for a heading in the breadcrumbs or for search engines. Readers see another headline."""
     return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
 
 
@@ -105,12 +110,12 @@ def _usable(title: str, sites: list[str]) -> bool:
 
 
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
-    """Return the headline with the most evidence.
+    """Return the headline with the most evidence, or None if there are no candidates.
 
-    A candidate is supported by others with the same words, and in part by one that extends it or is cut
-    short. Two things lower it: another candidate equals its beginning up to a separator (then the rest is a
-    section or a site), or it is a heading that shares no words with the others (then it is the heading of
-    something else).
+    Candidates of other sources with the same words support a candidate; those that extend it or are cut short
+    support it a little. Two things count against it. If another candidate equals its beginning up to a
+    separator, the rest is a section or the name of the site. If it is a heading that shares few words with
+    the metadata, it is the heading of something else.
     """
     if not candidates:
         return None
@@ -147,7 +152,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
             for name in stated
             if other.method == VISIBLE
         ):
-            doubt += 0.2  # the page title is another heading, so this one is the site's name
+            doubt += 0.2  # the metadata name another, longer heading, so this one is the name of the site
     return doubt
 
 

@@ -1,4 +1,4 @@
-"""Converts digits and calendars: Arabic and Indic digits, Persian and Thai years."""
+"""Converts digits of other scripts and dates of the Persian calendar; has the offset of the Thai calendar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNS: dict[int, str | None] = (
     }
     | dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x2066, 0x2067, 0x2069))
 )
-"""The digits of each script, starting from zero; direction marks and joiners are removed."""
+"""Translation table: the digits of each script become ASCII, direction marks and joiners are removed."""
 _PERSIAN = (
     "فروردین", "اردیبهشت", "خرداد", "تیر", "مرداد", "شهریور", "مهر", "آبان", "آذر", "دی", "بهمن", "اسفند",
 )  # fmt: skip
@@ -29,9 +29,9 @@ PERSIAN_DATE = re.compile(
     r"(?:[\s,|\-–—]{0,4}(?:ساعت\s)?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\d))?"
 )
 _EPOCH = -356_033
-"""Day number, in the count below, that makes 1 Farvardin 1403 the 20th of March 2024."""
+"""The offset in :func:`from_solar_hijri` that makes 1 Farvardin 1403 the 20th of March 2024."""
 BUDDHIST = 543
-"""Years by which the Thai calendar is ahead."""
+"""Number of years by which the Thai calendar is ahead."""
 
 
 def western(text: str) -> str:
@@ -44,7 +44,10 @@ def western(text: str) -> str:
 
 
 def persian_dates(text: str) -> Iterator[tuple[date, int | None, int | None]]:
-    """Yield the days of the Solar Hijri calendar in a text from :func:`western`, with hour and minute."""
+    """Yield the dates of the Persian calendar in a text from :func:`western`.
+
+    The second and third values are the hour and the minute, or None.
+    """
     for match in PERSIAN_DATE.finditer(text):
         hour, minute = match["hour"], match["minute"]
         month, number = _PERSIAN.index(match["name"]) + 1, int(match["day"])
@@ -55,7 +58,9 @@ def persian_dates(text: str) -> Iterator[tuple[date, int | None, int | None]]:
 
 
 def from_solar_hijri(year: int, month: int, day: int) -> date:
-    """Return the Gregorian date, by the 33-year rule (exact from 1244 to 1472).
+    """Return the Gregorian date of a date in the Persian (Solar Hijri) calendar.
+
+    Leap years follow the 33-year rule (8 leap years in 33 years), which is exact from 1244 to 1472.
 
     >>> from_solar_hijri(1403, 2, 28)
     datetime.date(2024, 5, 17)

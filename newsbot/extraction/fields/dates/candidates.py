@@ -1,5 +1,6 @@
-"""Yields candidates for the date from a page, its URL and the link to it, each with its source and
-confidence.
+"""Yields candidates for the times of an article, each with its source and confidence.
+
+They come from a page, its URL and the link to it. The confidence of each source is from 0 to 1.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from newsbot.items import Link, Precision, Where
 
 Moment = Candidate[Written]
 MAX_TAGS = 40
-"""``<time>`` elements that are read."""
+"""Maximum number of ``<time>`` elements that are read."""
 
 _PUBLISHED = word_list(
     "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at "
@@ -71,7 +72,7 @@ _CHANGED = re.compile(
     r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
     re.IGNORECASE,
 )
-"""Words that precede the time of a change."""
+"""Words before the time of a change."""
 _NAMED_CHANGED = re.compile("updat|modif")
 _NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
 """Parts of the class, ``itemprop`` or id of a ``<time>``."""
@@ -79,7 +80,7 @@ _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1
 _URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
 _URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
 _URL_NUMBER = re.compile(r"(?<!\d)(20[0-3]\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\d{4,11}(?!\d)")
-"""Article numbers that begin with the day, as on many sites in Korea and Japan."""
+"""Article numbers that begin with a date, as on many sites in Korea and Japan."""
 _URL_FORMS = (
     (_URL_DATE, (1, 2, 3), 0.62),
     (_URL_COMPACT, (1, 2, 3), 0.62),
@@ -89,7 +90,10 @@ _URL_FORMS = (
 
 
 def region_of(page: Page) -> str | None:
-    """Return language and country (``en-us``), which decide the order of day and month in 3/4/2024."""
+    """Return the language and country of a page (``en-us``), or None.
+
+    They decide the order of day and month in 3/4/2024.
+    """
     tag = page.meta("og:locale") or page.html_lang or ""
     return tag.replace("_", "-").lower()[:5] or None
 
@@ -101,14 +105,14 @@ def _stamp(text: str, method: str, confidence: float, region: str | None) -> Ite
 
 
 def aware(moment: datetime, method: str, confidence: float) -> Moment:
-    """Return a moment with a zone; midnight sharp in UTC is a bare day."""
+    """Return a candidate for an aware ``moment``. Midnight in UTC is returned as a day without a time."""
     moment = moment.astimezone(UTC)
     precision: Precision = "second" if moment.time().replace(tzinfo=None) != datetime.min.time() else "day"
     return Candidate(Written(moment.replace(tzinfo=None), precision, UTC), method, confidence)
 
 
 def from_rule(values: list[str], region: str | None) -> Iterator[Moment]:
-    """Yield the times that the selectors of a rule gave."""
+    """Yield the times in the values that the selectors of a rule gave."""
     for value in values[:5]:
         yield from _stamp(value, RULE, 1.0, region)
 
@@ -137,7 +141,7 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def changed(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield times of the last change from the same places."""
+    """Yield times of the last change from the same sources and the text around the headline."""
     if page.article is not None:
         yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
     for item in page.items.get("dateModified", [])[:1]:
@@ -159,10 +163,8 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def _tells_change(tag: Times) -> bool:
-    """True for a ``<time>`` whose markup or preceding word marks it as the time of a change.
-
-    In WordPress, a post that was never edited has one ``<time>`` that is both ``published`` and ``updated``.
-    """
+    """True for a ``<time>`` whose markup or preceding word marks it as the time of a change."""
+    # In WordPress, a post that was never edited has one <time> that is both "published" and "updated".
     if _NAMED_PUBLISHED.search(tag.names):
         return False
     before = tag.element.getprevious()
@@ -172,7 +174,10 @@ def _tells_change(tag: Times) -> bool:
 
 
 def _later_of_two(page: Page, region: str | None) -> Times | None:
-    """Return the later of the first two tags if they are in one small box without names."""
+    """Return the later of the first two ``<time>`` elements if they are close together and have no names.
+
+    It is the time of the change then. Otherwise the result is None.
+    """
     tags = page.times[:2]
     if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
         return None
@@ -185,7 +190,7 @@ def _later_of_two(page: Page, region: str | None) -> Times | None:
 
 
 def from_hint(hint: Link | None) -> Iterator[Moment]:
-    """Yield the times that a feed, a news sitemap or a push notice gave."""
+    """Yield the publication time that a feed, a news sitemap or a push notification states."""
     if (
         hint is not None
         and hint.published_at is not None
@@ -196,11 +201,12 @@ def from_hint(hint: Link | None) -> Iterator[Moment]:
 
 
 def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield the times of ``<time>`` elements; those marked as publication have the highest confidence."""
+    """Yield the times of ``<time>`` elements. Those marked as publication have the highest confidence."""
     later = _later_of_two(page, region)
     for index, tag in enumerate(page.times[:MAX_TAGS]):
         confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
         written = parse_stamp(tag.stamp, region) if tag.stamp else None
+        # Some sites put only the day into the attribute and the time into the text.
         shown = find_date(tag.text, region) if written is None or written.precision == "day" else None
         if shown is not None and (written is None or shown.local.date() == written.local.date()):
             written = shown
@@ -217,7 +223,7 @@ def _time_confidence(tag: Times, index: int, page: Page) -> float:
 
 
 def from_url(url: str) -> Iterator[Moment]:
-    """Yield the day in a URL, at most one."""
+    """Yield the date in the path of a URL, at most one."""
     path = url.partition("#")[0].partition("?")[0]
     for pattern, order, trust in _URL_FORMS:
         match = pattern.search(path)
@@ -240,7 +246,7 @@ def visible(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def remaining(page: Page) -> list[Moment]:
-    """Return any other date; used only if no element for dates gave one."""
+    """Return any other date. It is used only if no better source has one."""
     region = region_of(page)
     found = [Candidate(written, GENERIC, 0.4) for written in dates_in_data(page)]
     found += [Candidate(written, VISIBLE, trust) for written, trust in dates_in_text(page, region)]
@@ -252,6 +258,9 @@ def remaining(page: Page) -> list[Moment]:
 
 
 def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
-    """Return times relative to the reader's day; used only if the page contains no absolute date."""
+    """Return times such as "5 minutes ago". They are used only if the page has no absolute date.
+
+    ``now`` is the time of the download and ``zone`` the time zone of the site.
+    """
     moments = [Candidate(written, VISIBLE, trust) for written, trust in relative_dates(page, now, zone)]
     return moments[:10]

@@ -1,4 +1,9 @@
-"""Regular expressions for the forms in which pages write a date, with or without a time."""
+"""Defines regular expressions for the forms in which pages write a date, with or without a time.
+
+The groups are ``year``, ``month`` or ``name`` (of the month), ``day``, ``hour``, ``minute``, ``second``,
+``half`` (of the day), ``zone`` and ``offset``. All repetitions are bounded, so no text takes more than linear
+time.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,9 @@ import re
 from newsbot.text.time_zones import HOURS
 
 ZONE_NAMES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
-"""Names of zones in text; the two excluded names are words that may follow a time in some languages."""
+"""Names of zones in text. The two excluded names are also words that may follow a time in some languages."""
 _HALF = r"[AaPp]\.?\s?[Mm]\b\.?|[πμ]\.?\s?μ\b\.?|[صم]\b(?!\.)|صباح\w{1,2}|مساء\w?|[بق]\.ظ"
-"""Before or after noon, after a time: English, Greek, Arabic, Persian."""
+"""Words for before or after noon that follow a time: English, Greek, Arabic, Persian."""
 AFTERNOON = ("p", "μ", "م", "ب", "오후", "下", "午後", "中", "晚")
 """Beginnings of the words for the second half of the day."""
 _HALF_BEFORE = "오전|오후|上午|下午|午前|午後|凌晨|清晨|早上|中午|晚上"
@@ -45,7 +50,7 @@ _WORD = (
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)"
 _OF_YEAR = r"(?:[.,]|\(e\)ko)?(?:[\s\-]?(?:m\.|gada|թ\.|ж\.,?|оны))?"
-"""Words after a year that comes first (Lithuanian, Latvian, Armenian, Kazakh …)."""
+"""Words after the year if the year comes first (Lithuanian, Latvian, Armenian, Kazakh …)."""
 FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -78,7 +83,7 @@ BEFORE = re.compile(
     rf"{CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|[a-z]{{3,6}}day|[a-zäö]{{4,8}}tag)[.,]?[\s,]{{1,3}}){{0,2}}$",
     re.IGNORECASE,
 )
-"""A time before the date, perhaps before a day of the week."""
+"""A time before the date, with or without a day of the week between them."""
 COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
 JAVASCRIPT = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"

@@ -1,8 +1,8 @@
-"""Parses moments as pages write them: with or without time and zone, for machines or in words.
+"""Parses dates and times as pages write them: with or without time and zone, for machines or in words.
 
-Nothing is guessed silently: a :class:`Written` moment has its precision and whether its zone was written.
-Formats: RFC 3339 and ISO 8601 in common forms, RFC 2822, POSIX seconds and milliseconds, and dates in words
-or digits in some 60 languages; also Persian and Thai years.
+Nothing is guessed silently: a :class:`Written` moment has its precision, and its zone if one was written. The
+formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and dates in
+words or digits in some 60 languages. Years of the Persian and Thai calendars are converted.
 """
 
 from __future__ import annotations
@@ -28,27 +28,30 @@ from newsbot.text.months import month
 from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Earlier times are defaults or errors of a page (1900, 1970)."""
+"""Earlier times are default values or errors of a page (1900, 1970)."""
 AHEAD = timedelta(days=1)
-"""The furthest time in the future that is accepted, because clocks and zones are sometimes wrong."""
+"""How far in the future a time may be. Clocks and zones of sites are sometimes wrong."""
 MAX_TEXT = 400
+"""Characters of a text that are searched."""
 _BUDDHIST_FROM = 2500
+"""Years from here on are those of the Thai calendar."""
 _MOST_OF_A_FORM = 20
+"""Maximum number of matches of one form that are checked."""
 has_digit = re.compile(r"\d").search
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A moment as written. ``local`` is naive; ``zone`` is None where none was written."""
+    """A moment as written. ``local`` is naive. ``zone`` is None if no zone was written."""
 
     local: datetime
     precision: Precision
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the moment in its written zone, or in ``zone`` if none or UTC was written.
+        """Return the moment (aware) in its written zone, or in ``zone`` if none or UTC was written.
 
-        A day without a time is midnight UTC of that day, so that the day stays the one on the page.
+        A day without a time becomes midnight UTC, so that the day stays the one on the page.
         """
         if self.precision == "day":
             return self.local.replace(tzinfo=UTC)
@@ -57,7 +60,7 @@ class Written:
 
 
 def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """Return the same moment in ``zone``, with a fixed offset."""
+    """Return the same moment with the offset that ``zone`` has then."""
     try:
         offset = moment.astimezone(zone).utcoffset()
     except OverflowError:  # the first or the last day that ``datetime`` holds
@@ -66,12 +69,14 @@ def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
 
 
 def plausible(moment: datetime, now: datetime) -> bool:
-    """True unless ``moment`` lies before 1990 or more than a day after ``now``."""
+    """True unless ``moment`` is before 1990 or more than a day after ``now``."""
     return EARLIEST <= moment <= now + AHEAD
 
 
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
-    """Parse a value that is a date as a whole (an attribute, a JSON-LD property).
+    """Parse a value that is a date as a whole, such as an attribute; return None if it is not a date.
+
+    ``language`` is the tag of the page, for names of months and the order of day and month.
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'
@@ -87,17 +92,22 @@ def parse_stamp(text: str, language: str | None = None) -> Written | None:
 
 
 def _in_range(local: datetime) -> bool:
-    """True for years that stay within the range of ``datetime`` in any zone."""
+    """True for years that are valid and remain in the range of ``datetime`` in any zone."""
     return 1900 <= local.year <= 2200
 
 
 def find_date(text: str, language: str | None = None) -> Written | None:
-    """Return the first date in a piece of visible text, e.g. of «3 мая 2024, 14:05 · Москва»."""
+    """Return the first date in a piece of visible text such as «3 мая 2024, 14:05 · Москва», or None.
+
+    Only the first MAX_TEXT characters are searched. ``language`` is the tag of the page.
+    """
     text = text[:MAX_TEXT]
     if not has_digit(text):
         return None
     text = western(text)
     found: list[tuple[int, Written]] = []
+    # Each form gives its first valid match; the leftmost of these wins, and the earlier form if two are
+    # equal.
     for form in FORMS:
         for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
@@ -127,8 +137,8 @@ def _iso(text: str) -> Written | None:
 
 
 def _compact(text: str) -> Written | None:
-    """``20240503``, ``20240503T140500Z``, POSIX seconds and milliseconds."""
-    whole = text.removeprefix("/Date(").removesuffix(")/")  # as ASP.NET writes it
+    """Parse ``20240503``, ``20240503T140500Z``, POSIX seconds and POSIX milliseconds."""
+    whole = text.removeprefix("/Date(").removesuffix(")/")  # the JSON of older ASP.NET
     whole = SPLIT_SECOND.sub("", whole)
     if whole.isdecimal() and len(whole) in (10, 13):
         moment = datetime.fromtimestamp(int(whole) / (1000 if len(whole) == 13 else 1), UTC)
@@ -143,7 +153,7 @@ def _compact(text: str) -> Written | None:
 
 
 def _js(text: str, language: str | None) -> Written | None:
-    """``Fri May 03 2024 14:05:00 GMT+0300 (MSK)`` and ``Fri May 03 14:05:00 CEST 2024``."""
+    """Parse ``Fri May 03 2024 14:05:00 GMT+0300 (MSK)`` and ``Fri May 03 14:05:00 CEST 2024``."""
     match = JAVASCRIPT.match(text)
     if match is None or not (match[3] or match[9]):
         return None
@@ -180,9 +190,11 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
     if year < 100:
         year += 2000 if year < 70 else 1900
     elif year >= _BUDDHIST_FROM:
+        # Only beside a Thai name of a month; elsewhere such a number is not a year.
         if not name or not "ก" <= name[0] <= "๛":
             return None
         year -= BUDDHIST
+    # 3/4/2024 is the 3rd of April except on pages for the United States. 5/13/2024 can only be American.
     if (
         not name
         and part.get("mark") == "/"
@@ -199,6 +211,7 @@ def _with_clock(day: datetime, part: dict[str, str | None], language: str | None
     half = part.get("half") or part.get("half12") or part.get("half_before")
     if half and hour <= 12:
         hour = hour % 12 + (12 if half.lower().startswith(AFTERNOON) else 0)
+    # The sum allows the hour 24, which is midnight of the next day.
     local = day + timedelta(
         hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0)
     )
@@ -214,7 +227,7 @@ def _zone(name: str | None, offset: str | None, local: datetime, language: str |
 
 
 def _offset(text: str) -> tzinfo:
-    """Read ``+03:00``, ``+0300``, ``+03``, ``+3`` or ``Z``. Raises ValueError for more than a day."""
+    """Parse ``+03:00``, ``+0300``, ``+03``, ``+3`` or ``Z``. Raises ``ValueError`` for more than a day."""
     if text in "zZ":
         return UTC
     digits = text[1:].replace(":", "")

@@ -1,4 +1,8 @@
-"""When an article was published and last changed, with the source, the precision and the time zone."""
+"""Finds when an article was published and last changed, with source, precision and time zone.
+
+The candidates come from :mod:`candidates`. The functions here choose one of them and find the time zone of
+times that are written without one.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,14 @@ from newsbot.extraction.page.page import Page
 from newsbot.items import Link, Precision, Where
 
 _FINER_FROM = 0.45
+"""Minimum confidence of a time that completes a day."""
 _ENOUGH = 0.75
-"""Confidence of a time from metadata above which the visible text is not searched."""
+"""If the metadata have a time with this confidence, the visible text is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Input besides the page: the link that led to it, the rule's time zone, the present time."""
+    """Input besides the page: the link that led to it, the rule's time zone, and the current time (aware)."""
 
     hint: Link | None
     timezone: str | None
@@ -44,7 +49,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time of an article; ``note`` is the entry for ``Article.extraction``."""
+    """A time of an article (aware). ``note`` is the entry for ``Article.extraction``."""
 
     at: datetime
     source: str
@@ -54,19 +59,20 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The time zone of a time without one: that of the page's other times, else the rule's, else UTC."""
+    """The time zones of the page's other times and of the rule, for times that are written without one."""
 
     page: tzinfo | None
     rule: tzinfo | None
 
     @property
     def default(self) -> tzinfo:
-        """The zone that is used if none is written."""
+        """The zone for times without one: the page's, else the rule's, else UTC."""
         return self.page or self.rule or UTC
 
     def apply(self, moment: Moment) -> When:
-        """Return the moment in the site's zone; the note gives the source of the zone unless it was
-        written.
+        """Return the moment in the site's zone.
+
+        If no zone was written, the note names the source of the zone.
         """
         written = moment.value
         said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
@@ -75,7 +81,7 @@ class Zones:
 
 
 def rule_zone(name: str | None) -> tzinfo | None:
-    """Return the zone of a rule's ``timezone``; None if it is not set or not known on this machine."""
+    """Return the zone of a rule's ``timezone``, or None if it is not set or not installed on this machine."""
     if not name:
         return None
     try:
@@ -85,7 +91,11 @@ def rule_zone(name: str | None) -> tzinfo | None:
 
 
 def published(page: Page, stated: list[str], given: Given) -> When | None:
-    """Return the time of publication; ``stated`` holds the values that the rule's selectors gave."""
+    """Return the time of publication, or None if the page has none.
+
+    ``stated`` has the values that the rule's selectors gave.
+    """
+    # The sources are read in the order of their cost and trust. The next ones are read only if needed.
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(given.hint)]
     zones = _zones(page, first, given.timezone)
@@ -102,7 +112,11 @@ def published(page: Page, stated: list[str], given: Given) -> When | None:
 
 
 def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
-    """Convert a moment that is known only in UTC to the time zone of the site's readers."""
+    """Convert a moment that is known only in UTC to the time zone of the site.
+
+    A clock time on the page shows the zone. Otherwise the days on the page and the country are compared. If
+    neither gives a zone, the moment is returned unchanged.
+    """
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)
@@ -123,7 +137,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
-    """Return the zone of the country; used only if the page names the day before or after the day in UTC."""
+    """Return the zone of the site's country if the page shows the day before or after the day in UTC."""
     if moment.date() in days:
         return None
     for ahead in (-1, 1):
@@ -134,7 +148,11 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
 
 
 def modified(page: Page, stated: list[str], given: Given, since: datetime | None) -> When | None:
-    """Return the time of the last change unless it is before ``since`` (the publication)."""
+    """Return the time of the last change, or None.
+
+    Times before ``since``, the publication, are ignored. ``stated`` has the values that the rule's selectors
+    gave.
+    """
     region = region_of(page)
     candidates = [*from_rule(stated, region), *changed(page, region)]
     hint = given.hint
@@ -152,7 +170,7 @@ def modified(page: Page, stated: list[str], given: Given, since: datetime | None
 
 
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
-    """Return a quick estimate of the publication time, to choose the layout of a rule."""
+    """Return a quick estimate of the publication time, or None. It serves to choose the layout of a rule."""
     if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
         return hint.published_at
     region = region_of(page)
@@ -164,11 +182,12 @@ def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | Non
 
 
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
-    """Find the zone of the page in the times that have one; UTC says nothing about the site."""
+    """Find the zone of the page in the times that have one."""
     offsets = [c.value.zone for c in candidates if c.value.zone is not None]
     if page.article is not None:
         other = parse_stamp(scalar(page.article.get("dateModified")))
         offsets += [other.zone] if other is not None and other.zone is not None else []
+    # Many systems write all times in UTC, so UTC does not show the zone of the site.
     local = [zone for zone in offsets if zone.utcoffset(None)]
     return Zones(local[0] if local else None, rule_zone(timezone))
 
@@ -178,7 +197,7 @@ def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Momen
 
 
 def _honest(candidate: Moment) -> Moment:
-    """Reduce midnight sharp to a day: nobody entered the time."""
+    """Return midnight as a day: systems write 00:00:00 if an article has only a date."""
     written = candidate.value
     if written.precision == "day" or written.local.time() != datetime.min.time():
         return candidate
@@ -186,8 +205,9 @@ def _honest(candidate: Moment) -> Moment:
 
 
 def _choose(found: list[Moment]) -> Moment | None:
-    """Return the most trusted candidate; if it is only a day, the most trusted one with a time on
-    that day.
+    """Return the candidate with the highest confidence.
+
+    If it is only a day, the best candidate with a time on that day is returned instead.
     """
     chosen = max(found, key=lambda c: c.confidence, default=None)
     if chosen is None or chosen.value.precision != "day":
@@ -200,8 +220,9 @@ def _choose(found: list[Moment]) -> Moment | None:
 
 
 def _turned(candidate: Moment, day: date) -> Moment | None:
-    """Return a time of ``day`` whose day and month were read in the wrong order (05/03/2024, 2:05 PM), or
-    None.
+    """Return the candidate on ``day`` if its day and month were read in the wrong order, else None.
+
+    Example: "05/03/2024, 2:05 PM" beside the day 2024-05-03 in the metadata.
     """
     written = candidate.value
     if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):

@@ -1,6 +1,6 @@
-"""Times relative to the reader's day: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
+"""Parses relative times: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
 
-They are valid only at the moment of the download, so they are resolved against that moment.
+They are relative to the time of the download.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from newsbot.extraction.fields.dates.moments import Written
 
 MAX_TEXT = 120
-"""Characters; longer texts are prose, where "yesterday" refers to an event and not to the article."""
+"""Maximum length of a text. In longer texts, "yesterday" refers to an event and not to the article."""
 
 _TODAY = (
     "today|heute|сегодня|сьогодні|сёння|dzisiaj|dziś|dnes|aujourd['’]hui|hoy|oggi|hoje|vandaag|i dag|idag|"
@@ -49,10 +49,13 @@ _SPANS = (
     re.compile(rf"(?<!\w){_BEFORE_WORD}\s{_NUMBER}\s?{_UNIT}(?!\w)", re.IGNORECASE),
 )
 _LONGEST = timedelta(days=31)
+"""The longest span in days that is accepted."""
 
 
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
-    """Return the moment that a short text states relative to ``now`` (aware), in the time zone ``zone``.
+    """Return the moment that a short text states relative to ``now``, or None if it states none.
+
+    ``now`` (aware) is the time of the download, and ``zone`` is the time zone of the site.
 
     >>> from datetime import UTC
     >>> relative_moment("Yesterday, 14:05", datetime(2024, 5, 3, 9, tzinfo=UTC), UTC).local
@@ -81,6 +84,7 @@ def _of_day(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | No
     if match["half"] and hour <= 12:
         hour = hour % 12 + (12 if match["half"][0] in "pP" else 0)
     moment = day + timedelta(hours=hour, minutes=int(match["minute"]))
+    # "Today, 20:00" in the future is the time of an event.
     return Written(moment, "minute", zone) if moment <= local + timedelta(hours=1) else None
 
 
@@ -89,7 +93,7 @@ def _of_span(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | N
     if match["minutes"]:
         return Written((local - timedelta(minutes=number)).replace(second=0, microsecond=0), "minute", zone)
     if match["hours"]:
-        # A count of hours is exact to the hour at best; only the day is reliable.
+        # Sites round the hours, so only the day is used.
         return Written(_midnight(local - timedelta(hours=number)), "day")
     span = timedelta(days=number)
     return Written(_midnight(local - span), "day") if span <= _LONGEST else None

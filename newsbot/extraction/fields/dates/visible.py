@@ -1,4 +1,4 @@
-"""Finds dates in the visible text of a page: in bylines, in date lines, around the headline."""
+"""Finds dates in the visible text of a page: in bylines, in date lines and around the headline."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from newsbot.extraction.page.page import Page, text_of, xpath
 
 MAX_ELEMENTS = 120
 MAX_LINE = 70
-"""Characters at the start of a line that are searched; a later date belongs to the story."""
+"""Characters at the start of a line that are searched. Later dates belong to the story."""
 MAX_LINES = 20
 MAX_BESIDE = 250
-"""Letters of a text beside the headline; a longer text is the story."""
+"""Maximum length of a text beside the headline. A longer text is the story."""
 MAX_LOOKED_AT = 10_000
 MAX_SCRIPT = 1_000_000
 
@@ -69,7 +69,10 @@ _SAYS_OTHER = re.compile(
 
 
 def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates with a confidence of .3 to .6: near the headline, then in elements named after dates."""
+    """Yield dates near the headline, then dates in elements named after dates.
+
+    The second value is the confidence, from 0.3 to 0.6.
+    """
     yield from near_headline(page, region)
     for index, element in enumerate(_DATED(page.tree)):
         text = text_of(element, 300)
@@ -81,21 +84,22 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 
 
 def _stamped(element: HtmlElement, region: str | None) -> Written | None:
-    """Return the machine-readable time of an element: ``<abbr class="published"
-    title="2026-11-15T07:00Z">``.
+    """Return the machine-readable time of an element, or None.
+
+    It may be in the ``title``, as in hAtom: ``<abbr class="published" title="2026-11-15T07:00Z">``.
     """
     stamp = element.get("datetime") or element.get("title") or ""
     return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None
 
 
 def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield the dates right before and after the headline."""
+    """Yield the dates directly before and after the headline, each with its confidence."""
     for element in page.h1[:4]:
         yield from _near(element, page, region)
 
 
 def around_headline(page: Page) -> Iterator[str]:
-    """Yield the short texts right before and after the first headline."""
+    """Yield the short texts directly before and after the first headline."""
     for element in page.h1[:1]:
         for around in _around(element):
             text = text_of(around, 400)
@@ -104,7 +108,7 @@ def around_headline(page: Page) -> Iterator[str]:
 
 
 def title_date(page: Page, region: str | None) -> Written | None:
-    """Return the date that stands alone at the end of the page's title: "… | DW | 28.04.2023"."""
+    """Return the date in the last part of the page's title ("… | DW | 28.04.2023"), or None."""
     for title in (page.title_tag, page.meta("og:title")):
         last = _LAST_PART.search(title[-60:])
         written = find_date(last[1], region) if last is not None else None
@@ -114,7 +118,10 @@ def title_date(page: Page, region: str | None) -> Written | None:
 
 
 def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates in short lines and at the start of paragraphs, anywhere on the page."""
+    """Yield dates in short lines and at the start of paragraphs, anywhere on the page.
+
+    The second value is the confidence. It is lower before the headline and in side columns.
+    """
     headline = page.h1[0] if page.h1 else None
     after, count = headline is None, 0
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
@@ -132,9 +139,9 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 
 
 def dates_in_data(page: Page) -> Iterator[Written]:
-    """Yield the first publication time that the page contains only as data for its scripts."""
+    """Yield the first publication time in the data of the page's scripts, at most one."""
     for script in page.tree.iter("script"):
-        # JSON-LD has its own reader, which knows the node of the article
+        # JSON-LD has its own reader, which knows the node of the article.
         if "ld+json" in (script.get("type") or ""):
             continue
         match = _IN_DATA.search((script.text or "")[:MAX_SCRIPT])
@@ -145,14 +152,17 @@ def dates_in_data(page: Page) -> Iterator[Written]:
 
 
 def _from_publication(text: str) -> str:
-    """Return the line from its words on publication, if these come second: "Updated … Published …"."""
+    """Return the part of a line from "Published" on, if it follows "Updated": "Updated … Published …".
+
+    Other lines are returned unchanged.
+    """
     change = _SAYS_OTHER.search(text)
     told = _FIRST.search(text, change.end()) if change is not None else None
     return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
 
 
 def _own_start(element: HtmlElement) -> str:
-    """Return the text directly in an element: all of a short one, the start of a longer one."""
+    """Return the first characters of the text directly in an element, without the text of its children."""
     own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
     return " ".join(own[:1000].split())[:MAX_LINE]
 
@@ -160,7 +170,8 @@ def _own_start(element: HtmlElement) -> str:
 def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
     """Yield times such as "yesterday, 14:05": near the headline, then in elements named after dates.
 
-    ``now`` is the time of the download, ``zone`` the time zone of the site.
+    The second value is the confidence. ``now`` is the time of the download, and ``zone`` is the time zone of
+    the site.
     """
     for headline in page.h1[:1]:
         for element in _around(headline):
@@ -178,7 +189,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     """Yield dates in the texts directly before and after the headline."""
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
-        # In a longer text, a later date belongs to the story.
+        # In a long text, dates after the start belong to the story.
         written = find_date(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and not is_aside(element, page):
             long = 0.08 if len(text) > 120 else 0.0

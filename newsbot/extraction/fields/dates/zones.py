@@ -1,8 +1,8 @@
-"""Finds the time zone of a site whose pages give times in UTC only.
+"""Finds the time zone of a site whose pages give times only in UTC.
 
 The moment is known in this case, but not the day on which the site's readers saw it. A clock time on the page
-gives the zone exactly. A day alone (in the URL, beside the headline) is enough only together with a country
-in whose time zone the moment falls on that day.
+gives the zone exactly. A day on the page (in the URL, beside the headline) is enough only if the moment falls
+on that day in the time zone of the site's country.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _COUNTRIES = {
     "uy": "America/Montevideo", "ve": "America/Caracas", "vn": "Asia/Ho_Chi_Minh",
     "za": "Africa/Johannesburg",
 }  # fmt: skip
-"""The zones of a country, those with most readers first."""
+"""The time zones of a country (IANA names), those with most readers first."""
 _LANGUAGES = {
     "bg": "bg", "cs": "cz", "da": "dk", "de": "de", "el": "gr", "et": "ee", "fi": "fi", "he": "il",
     "hr": "hr", "hu": "hu", "id": "id", "it": "it", "ja": "jp", "ko": "kr", "lt": "lt", "lv": "lv",
     "nb": "no", "nl": "nl", "nn": "no", "no": "no", "pl": "pl", "ro": "ro", "ru": "ru", "sk": "sk",
     "sl": "si", "sv": "se", "th": "th", "tr": "tr", "uk": "ua", "vi": "vn",
 }  # fmt: skip
-"""Languages whose readers nearly all live in one zone."""
+"""Country by language, for languages whose readers nearly all live in one zone."""
 
 
 def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
-    """Return the zone in which one of ``shown`` is the same moment; None if there is none.
+    """Return the zone in which one of the ``shown`` clock times is ``moment``, or None if there is none.
 
     >>> shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25), "minute")])
     datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
@@ -62,15 +62,17 @@ def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
         if written.precision == "day" or written.zone is not None:
             continue
         ahead = written.local.replace(second=0, microsecond=0) - exact
+        # Other differences are not those of a zone: the page shows another time.
         if _WEST <= ahead <= _EAST and not ahead % _STEP:
             return timezone(ahead)
     return None
 
 
 def country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
-    """Return the zone of the site's country in which ``moment`` falls on ``day``; None if there is none.
+    """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
 
-    ``language`` is the tag that the page declares (``es-ar``, ``de``).
+    The country comes from the top-level domain of ``host``, else from ``language``, the tag that the page
+    declares (``es-ar``, ``de``). The zone has a fixed offset.
     """
     for name in _zone_names(host, language):
         try:
