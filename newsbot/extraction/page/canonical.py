@@ -1,4 +1,4 @@
-"""The canonical URL that a page states, if it can be trusted."""
+"""Finds the canonical URL that a page states, and checks whether it can be trusted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from newsbot.extraction.page.variants import AMP_CACHE, VARIANT_STEPS
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
     """Return the canonical URL of the page and the method: ``rule``, ``link``, ``og`` or ``url``.
 
-    ``stated`` is the value that a rule's selectors gave. A stated URL is trusted only on the same site. It
-    must not be a front page unless the page itself is one: some sites state their home page on every page.
+    ``drop_query`` are parameters that the site's rule removes. ``stated`` is the value that the rule's
+    selectors gave. A stated URL is trusted only if it is on the same site. A front page is trusted only for a
+    front page, because some sites state their home page on every page. Raises ``ValueError`` if the page's
+    own URL is not absolute.
     """
     own = urls.canonicalize(page.url, drop_query)
     for method, value in (
@@ -48,12 +50,12 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         and not _same_story(target.path)
         and source.path[len(target.path) :].strip("/").lower() not in VARIANT_STEPS
     ):
-        return None  # a section instead of the page below it
+        return None  # some sites state the section as the canonical URL of its articles
     return found
 
 
 def _is_kept_for(source: SplitResult, target: SplitResult) -> bool:
-    """True for the copy of an AMP page in a cache: its path begins with the URL of the original."""
+    """True for the copy of an AMP page in a cache. Its path begins with the URL of the original."""
     return (source.hostname or "").endswith(AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
         :4
     ]

@@ -1,8 +1,9 @@
-"""Decodes the bytes of a page when the declared encoding may be wrong.
+"""Decodes the bytes of a page, even if the declared encoding is wrong.
 
-The order: byte order mark; UTF-8 if the bytes are valid UTF-8 (text in another encoding hardly ever
-is); what the server or the page declares, unless the letters say otherwise (:mod:`charset_scores`).
-Names of encodings are read as browsers do (WHATWG Encoding Standard, "latin1" means windows-1252).
+The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is hardly ever valid
+UTF-8. Then the encoding that the server or the page declares is used, unless the letters contradict it
+(:mod:`charset_scores`). Names of encodings have the same meaning as in browsers (https://encoding.spec.whatwg.org):
+"latin1" means windows-1252.
 """
 
 from __future__ import annotations
@@ -34,46 +35,54 @@ _MULTIBYTE = {
     "cp949": "ko", "euc_jp": "ja", "cp932": "ja", "gb18030": "zh", "big5": "zh", "euc_kr": "ko", "gbk": "zh",
     "shift_jis": "ja", "gb2312": "zh", "big5hkscs": "zh", "johab": "ko",
 }  # fmt: skip
-"""Encodings of East Asia and the language that is written in them; the first five are tried unasked."""
+"""Encodings of East Asia and their languages."""
 _UNASKED = 5
+"""So many of these encodings, the first ones, are tried on pages that do not declare them."""
 _ESCAPED = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
-"""Escapes of ISO-2022-JP, which looks like ASCII."""
+"""Escape sequences of ISO-2022-JP, whose bytes are all ASCII."""
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic")
 _SCRIPTS = {
     "iso8859-7": "greek", "cp1253": "greek", "cp1255": "hebrew", "iso8859-8": "hebrew",
     "cp1256": "arabic", "iso8859-6": "arabic", "cp874": "thai", "tis_620": "thai", "tis-620": "thai",
     "iso8859-11": "thai",
 }  # fmt: skip
-"""Encodings with one script besides Latin, but for Cyrillic."""
+"""Encodings of one script besides Latin. The Cyrillic encodings have their own score."""
 _CAPITALS = frozenset({"greek", "arabic"})
-"""Scripts of which Cyrillic capitals make a text as well."""
+"""Scripts in which the bytes of a text in Cyrillic capitals also look like a text."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
 _SURE = 0.5
+"""Minimum score of an encoding with another script than Latin."""
 _LIKELY = 0.5
+"""Minimum score of an encoding of East Asia."""
 _BETTER = 0.1
-"""What is declared is left only for a reading that is so much better."""
+"""Bonus of a declared Latin encoding. Another one must have a score higher by this."""
 _RARE = 0.05
-"""What the encoding of old Macintoshes must be better by: it has the small letters of windows-1251."""
+"""Minimum lead of mac-cyrillic over windows-1251, because both have nearly the same small letters."""
 _USUAL = 0.005
+"""Bonus of windows-1252, the most frequent encoding, which decides between equal scores."""
 _TAG = re.compile(rb"<[^<>]{1,3000}>")
 _SAMPLE = 200_000
 _HEAD = 4096
 _LETTERS = 8000
-"""Bytes in which letters are counted."""
+"""Maximum number of bytes in which letters are counted."""
 _HIGH = bytes(range(128, 256))
 _PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
 
 
 def decode(page: bytes, declared: str | None = None) -> str:
-    """Return ``page`` as text; ``declared`` is the charset that the server named. Never fails."""
+    """Return ``page`` as text. ``declared`` is the charset that the server declared. Never raises.
+
+    Bytes that are invalid in the chosen encoding become U+FFFD.
+    """
     for bom, name in _BOMS:
         if page.startswith(bom):
             return page[len(bom) :].decode(name, "replace")
     if wide := _without_bom(page):
         return page.decode(wide, "replace")
     names = _declared(page, declared)
+    # ISO-2022-JP would pass the test for UTF-8, because all its bytes are ASCII.
     for name in names:
         if name in _ESCAPED and b"\x1b" in page:
             return page.decode(name, "replace")
@@ -84,8 +93,9 @@ def decode(page: bytes, declared: str | None = None) -> str:
 
 
 def _without_bom(page: bytes) -> str | None:
-    """Decode UTF-16 without a byte order mark: every second byte of the markup is zero."""
+    """Return the form of UTF-16 of a page without a byte order mark, or None for other encodings."""
     start = page[:_HEAD]
+    # Markup is mostly ASCII, so in UTF-16 every second byte is zero.
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) * 8 < len(start) or min(even, odd) * 50 > len(start):
         return None
@@ -93,7 +103,7 @@ def _without_bom(page: bytes) -> str | None:
 
 
 def _declared(page: bytes, server: str | None) -> list[str]:
-    """Return the encodings that the server and the page declare, known ones only, as Python names."""
+    """Return the known encodings that the server and the page declare, in this order, as Python's names."""
     match = _META.search(page[:_HEAD])
     inside = (match[1] or match[2]).decode("ascii", "replace") if match else None
     names: list[str] = []
@@ -114,17 +124,16 @@ def _known(label: str) -> str | None:
 
 
 def _is_text_codec(name: str) -> bool:
-    """True for codecs of text. Python also has codecs such as ``idna`` and ``punycode``, which are slow and
-    are not for pages.
-    """
+    """True for the codecs of texts. Python also has slow codecs for other purposes, such as ``idna``."""
     return name.startswith(
         ("utf", "cp", "iso", "koi8", "mac", "euc", "gb", "big5", "shift", "ascii", "tis", "johab", "hz")
     )
 
 
 def _as_utf8(page: bytes) -> str | None:
-    """Return valid UTF-8, and UTF-8 with a few broken places or a cut end, as text; None for anything
-    else.
+    """Return the text of a page in UTF-8, or None for other encodings.
+
+    A few invalid bytes are allowed, for example where a site has cut a text in the middle of a character.
     """
     try:
         return page.decode("utf-8")
@@ -144,21 +153,21 @@ def _eight_bit(page: bytes, names: list[str]) -> str:
 
 
 def _has_runs(sample: bytes) -> bool:
-    """True if non-ASCII letters stand side by side. In a Latin text they stand alone."""
+    """True if non-ASCII bytes are next to each other. In a Latin text most of them are alone."""
     return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _HIGH))
 
 
 def _by_script(sample: bytes, declared: list[str]) -> str | None:
-    """Return the encoding in which the letters form a text in a script other than Latin; None if there is
-    none.
+    """Return the encoding in which the letters form a text in a script other than Latin, or None.
 
-    The letters decide; the declared encoding breaks ties.
+    The declared encoding decides only between encodings with nearly the same score.
     """
     scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
     scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
     best = max(scores, key=lambda name: scores[name])
     if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _RARE:
         best = "cp1251"
+    # If a Cyrillic encoding is declared and the text is plausible in it, the text is probably in capitals.
     if _SCRIPTS.get(best) in _CAPITALS:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _SURE:
@@ -172,7 +181,10 @@ def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
 
 
 def _east_asian(page: bytes, declared: list[str]) -> str | None:
-    """Return the Japanese, Korean or Chinese encoding that fits the page or that it declares, or None."""
+    """Return the Japanese, Korean or Chinese encoding that fits the page, or None.
+
+    If none fits well, a declared one is returned if it leaves hardly any invalid bytes.
+    """
     lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
     sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
     stated = [name for name in declared if name in _MULTIBYTE]
@@ -185,7 +197,7 @@ def _east_asian(page: bytes, declared: list[str]) -> str | None:
 
 
 def _of_latin(sample: bytes, declared: list[str]) -> str:
-    """Return the encoding in which most letters belong to one language in Latin script."""
+    """Return the encoding in which most letters belong to one language in the Latin script."""
     stated = [name for name in declared if name not in _CYRILLIC and name not in _SCRIPTS]
     names = dict.fromkeys((*stated, *_LATIN))
     scores = {name: latin(sample.decode(name, "replace")) + _BETTER * (name in stated) for name in names}

@@ -1,7 +1,8 @@
-"""Scores whether a text was decoded correctly, by its letters alone. The scores choose between encodings.
+"""Scores by its letters how likely a text was decoded correctly. The scores choose between encodings.
 
-Bytes read in the wrong encoding give letters too, but not the letters of one language, and not in their usual
-places: there are capitals inside words, endings in the middle, or letters of two scripts side by side.
+Bytes that are decoded in the wrong encoding give letters too, but not the letters of one language in their
+usual places. There are capitals inside words, final forms in the middle, or letters of two scripts next to
+each other.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _SCRIPTS = {
 }
 """Letters of each script, and patterns that never occur in it, such as a word-final form inside a word.
 
-For Greek, two letters are excluded that are a thousand times less frequent than the Russian letters with the
-same bytes.
+The faults of Greek include two letters that are a thousand times rarer than the Russian letters with the same
+bytes.
 """
 _LATIN = (
     "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
@@ -47,7 +48,7 @@ _LATIN = (
 """Letters beyond ASCII, by language."""
 _ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
 _IN_ALL_ICELANDIC = frozenset("áíóú")
-"""If a text has none of these, then eth, thorn and y with an accent are misread Turkish letters."""
+"""If a text has none of these, then eth, thorn and y with an accent are wrongly decoded Turkish letters."""
 _ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
 _HAN = frozenset(
     "的一是不了在人有我他这中大来上国到说们为子和你地出也时年得就那要下以生会自去之过家学对可后小多天而能好都然没日"
@@ -58,9 +59,13 @@ _HAN = frozenset(
 _HANGUL = frozenset(
     bytes((row, cell)).decode("euc_kr") for row in range(0xB0, 0xC9) for cell in range(0xA1, 0xFF)
 )
-"""The 2,350 syllables that Korean uses. Japanese bytes read as Korean give the other syllables too."""
+"""The 2,350 syllables of KS X 1001, which Korean uses.
+
+Japanese decoded as Korean also gives other syllables.
+"""
 _EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
+"""Factors that raise the share of these signs in a typical text to about 1."""
 
 
 @cache
@@ -69,11 +74,12 @@ def _runs(script: str) -> re.Pattern[str]:
 
 
 def cyrillic(text: str) -> float:
-    """Score how much the non-ASCII letters look like Russian or Ukrainian prose: from 0 to about 1.
+    """Return how much the non-ASCII letters look like Russian or Ukrainian prose, from 0 to about 1.
 
-    Common letters count in full where they are small or begin a word, other letters count less. Two faults
-    show the wrong Cyrillic encoding: capitals inside words (KOI8-R and windows-1251 have upper and lower case
-    swapped) and signs that are not letters. A western encoding shows by single letters inside Latin words.
+    Common letters count in full if they are small or begin a word; other letters count less. Two faults show
+    a wrong Cyrillic encoding: signs that are not letters, and capitals inside words, because KOI8-R has
+    capitals where windows-1251 has small letters. Single Cyrillic letters inside Latin words show a western
+    encoding.
     """
     high = [sign for sign in text if sign > "\x7f"]
     if not high:
@@ -87,7 +93,7 @@ def cyrillic(text: str) -> float:
 
 
 def is_orderly(text: str) -> bool:
-    """True where Cyrillic words have no capitals inside of them and no Latin letters."""
+    """True if Cyrillic words have hardly any capitals and Latin letters inside them."""
     return 100 * _faults(text) <= len(text)
 
 
@@ -96,9 +102,10 @@ def _faults(text: str) -> int:
 
 
 def of_script(text: str, script: str) -> float:
-    """Score how much of the non-ASCII letters is ``greek``, ``hebrew``, ``arabic`` or ``thai`` prose: 0 to 1.
+    """Return how much of the non-ASCII letters is prose of ``script``, from 0 to 1.
 
-    Only letters next to each other count. In Latin texts, accented letters and quotation marks stand alone.
+    ``script`` is ``greek``, ``hebrew``, ``arabic`` or ``thai``. The score is 0 if few of the letters are next
+    to each other, because in Latin texts accented letters and quotation marks are alone.
     """
     letters, faults = _SCRIPTS[script]
     high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
@@ -109,8 +116,9 @@ def of_script(text: str, script: str) -> float:
 
 
 def latin(text: str) -> float:
-    """Return the share of non-ASCII signs that belong to one language in Latin script; 1 if there are
-    none.
+    """Return the share of the non-ASCII signs that belong to one language in the Latin script.
+
+    The language with the highest share counts. The result is 1 if there are no such signs.
     """
     high = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
     total = high.total()
@@ -121,7 +129,7 @@ def latin(text: str) -> float:
 
 
 def east_asian(text: str, language: str) -> float:
-    """Score how much of the non-ASCII signs is typical of ``ja``, ``ko`` or ``zh``: 0 to 1.
+    """Return how typical the non-ASCII signs are of ``language`` (``ja``, ``ko`` or ``zh``), from 0 to 1.
 
     At least a fifth of the signs of a Japanese text is Hiragana. About a hundred characters make up as much
     of a Chinese text.

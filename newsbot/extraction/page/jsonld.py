@@ -1,4 +1,4 @@
-"""JSON-LD of a page: which node is the article, and what it states (schema.org vocabulary)."""
+"""Reads the JSON-LD of a page (https://schema.org) and finds the node of its article."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
 _OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
 _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
-"""Characters at the end that are searched: a search of the whole text would try a match at each space."""
+"""Characters at the end that are searched. A search of the whole text would try a match at each space."""
 _SINGLE = re.compile(
     r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
 )
@@ -52,12 +52,12 @@ _ENDS_VALUE = re.compile(r"\s{0,50}[,}\]]")
 
 
 class Nodes:
-    """All nodes of a page's JSON-LD, in order; references by ``@id`` can be followed."""
+    """All nodes of a page's JSON-LD in document order, with the references between them."""
 
     def __init__(self, scripts: Iterable[str]) -> None:
         self.all: list[Node] = []
         self.own: Node | None = None
-        """The article that names this page or its headline; set by :meth:`article`."""
+        """The article that has the URL or the headline of this page. It is set by :meth:`article`."""
         self._asides: set[int] = set()
         self._by_id: dict[str, Node] = {}
         for number, script in enumerate(scripts):
@@ -67,6 +67,8 @@ class Nodes:
                 self._walk(document)
 
     def _walk(self, document: Any) -> None:
+        # A stack instead of recursion. The items are pushed in reverse, so that they come off in document
+        # order.
         stack: list[tuple[Any, int, bool]] = [(document, 0, False)]
         while stack and len(self.all) < MAX_NODES:
             value, depth, aside = stack.pop()
@@ -86,21 +88,23 @@ class Nodes:
             self._asides.add(id(node))
         name = node.get("@id")
         if isinstance(name, str):
+            # References have the same @id as their target. The target has a name or more properties.
             known = self._by_id.get(name, {})
             if (bool(node.get("name")), len(node)) > (bool(known.get("name")), len(known)):
                 self._by_id[name] = node
 
     def follow(self, value: Any) -> Any:
-        """Resolve a node that has only an ``@id``; other values are returned as they are."""
+        """Return the node to which ``value`` refers by its ``@id``. Other values are returned unchanged."""
         if isinstance(value, dict) and not value.get("name") and isinstance(value.get("@id"), str):
             return self._by_id.get(value["@id"], value)
         return value
 
     def article(self, url: str, titles: Iterable[str]) -> Node | None:
-        """Return the node of the page's own article.
+        """Return the node of the page's own article, or None.
 
-        A page may have several, such as teasers of other articles. A node that names this page or its
-        headline wins, then one that is not a part of another node, then the one with most properties.
+        ``titles`` are the titles and headings of the page. A page may have several articles, such as teasers
+        of others. A node with the URL or the headline of this page wins, then a node that is not a part of
+        another node, then the node with most properties.
         """
         known = {key(title) for title in titles if title}
         path = _bare(url)
@@ -136,12 +140,12 @@ class Nodes:
                 yield node
 
     def has_list_type(self) -> bool:
-        """True when the page calls itself a collection, a profile or a search result."""
+        """True if the page declares itself a collection, a profile or a search result."""
         return any(_has_type(node, _LIST) and id(node) not in self._asides for node in self.all)
 
 
 def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
-    """True for an article with another URL on the same site and a headline of other words."""
+    """True for an article that has another URL on the same site and a headline with other words."""
     stated = {bare for address in _addresses(node) if "/" in (bare := _bare(address))}
     words = set(key(first_text(node.get("headline") or node.get("name"))).split())
     return (
@@ -152,12 +156,12 @@ def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
 
 
 def is_article(node: Node) -> bool:
-    """True for NewsArticle, BlogPosting, ReportageNewsArticle … whatever the prefix of the type."""
+    """True for NewsArticle, BlogPosting, ReportageNewsArticle and other types with the same endings."""
     return _has_type(node, _ARTICLE)
 
 
 def types_of(node: Node) -> list[str]:
-    """Return the types of a node that are strings."""
+    """Return the types of a node. Invalid types are left out."""
     types = node.get("@type")
     return [name for name in (types if isinstance(types, list) else [types])[:20] if isinstance(name, str)]
 
@@ -167,11 +171,11 @@ def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
 
 
 def load(script: str) -> list[Any]:
-    """Return the JSON documents of one script; an empty list if the text cannot be repaired.
+    """Return the JSON documents of one script. The list is empty if the text cannot be repaired.
 
-    Common faults are repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes,
-    several documents in one script, quotes as entities. If the text is still broken, single values are read
-    from it.
+    Common faults are repaired: comments around the text, raw line breaks in strings, trailing commas, wrong
+    escapes, several documents in one script, and quotes as entities. If the text is still broken, single
+    values are read from it.
     """
     text = script.strip().lstrip("\ufeff")
     opening = _OPENING.match(text)
@@ -181,6 +185,7 @@ def load(script: str) -> list[Any]:
     if not text:
         return []
     repaired = text = unescape(text) if '"' not in text else text
+    # Each repair may change a correct text, so the next one is made only if the text cannot be parsed yet.
     for repair in (None, _BAD_ESCAPE, _TRAILING_COMMA):
         if repair is not None:
             repaired = repair.sub(r"\\\\" if repair is _BAD_ESCAPE else r"\1", repaired)
@@ -192,7 +197,7 @@ def load(script: str) -> list[Any]:
 
 
 def _single_values(text: str) -> dict[str, Any]:
-    """Return the first value of each name, for values that can be parsed and are complete."""
+    """Return the first value of each name that can be parsed and is complete."""
     decoder = json.JSONDecoder(strict=False)
     found: dict[str, Any] = {}
     for match in islice(_SINGLE.finditer(text), _MOST_SINGLE):
@@ -223,9 +228,7 @@ def _decode(text: str) -> list[Any]:
 
 
 def _bare(url: str) -> str:
-    """Return a URL without scheme, ``www.``, query and closing slash, because pages write URLs
-    inconsistently.
-    """
+    """Return a URL without scheme, ``www.``, query and final slash, in which pages are inconsistent."""
     bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
     return bare.removeprefix("www.").rstrip("/").lower()
 
@@ -240,9 +243,9 @@ def _addresses(node: Node) -> Iterator[str]:
 
 
 def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
-    """Return the strings of a value that may be a string, a node with a name, or a list of these.
+    """Return the texts of a value that may be a string, a node with a name, or a list of these.
 
-    Nodes inside nodes are followed for ``depth`` steps.
+    Nodes inside nodes are followed for ``depth`` steps. Other values give no texts.
     """
     if isinstance(value, str):
         text = plain(value[:20_000])
@@ -258,7 +261,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 
 
 def scalar(value: Any) -> str:
-    """Return a string or a number as text; for a list its first value, for a node its ``@value``.
+    """Return a string or a number as text. For a list, the first value counts; for a node, its ``@value``.
 
     >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
     ('2024-05-03', '1714745110', '')
@@ -278,6 +281,6 @@ def _full_name(node: Node) -> list[str]:
 
 
 def first_text(value: Any) -> str:
-    """Return the first of :func:`texts`, or an empty string."""
+    """Return the first of the :func:`texts` of a value, or an empty string."""
     found = texts(value)
     return found[0] if found else ""

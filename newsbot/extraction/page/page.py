@@ -1,4 +1,4 @@
-"""A parsed page with the metadata and structured data of its head and markup, collected in one walk."""
+"""Represents a parsed page with its metadata and structured data, which are collected in one walk."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from newsbot.extraction.strings import plain, squash, word_set
 MAX_TIMES = 200
 MAX_HEADLINES = 50
 MAX_STEPS = 4000
-"""Start and end tags that are visited for the text of one element."""
+"""Maximum number of start and end tags that are visited for the text of one element."""
 MAX_ITEM_NAMES = 10
+"""Maximum number of names in one ``itemprop``."""
 
 MAX_BOXES = 12
-"""Ancestors of an element that are checked for the name of a side column."""
+"""Maximum number of ancestors that are checked for the name of a side column."""
 
 _ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
 _ENTRY = re.compile(r"(?:^|\s)h-?entry(?:\s|$)")
-"""The class of an article in hAtom and microformats2."""
+"""The class of an article in hAtom and microformats2 (https://microformats.org)."""
 _FOOTER = re.compile("footer", re.IGNORECASE)
 _ITEM_NAMES = word_set(
     "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
@@ -35,7 +36,7 @@ _ITEM_NAMES = word_set(
 
 
 def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
-    """Compile an XPath that gives elements; it may be called from several threads."""
+    """Compile an XPath that selects elements. Several threads may call the returned function."""
     compiled = etree.XPath(expression)
 
     def run(element: HtmlElement) -> list[HtmlElement]:
@@ -51,8 +52,10 @@ _CODE = frozenset({"script", "style"})
 
 @dataclass(slots=True)
 class Times:
-    """One ``<time>``: its machine-readable value, its visible text, and its names (class, id and similar
-    attributes).
+    """One ``<time>`` element.
+
+    ``stamp`` is its machine-readable value, ``text`` its visible text, and ``names`` its class, ``itemprop``
+    and id in lower case.
     """
 
     stamp: str
@@ -63,23 +66,26 @@ class Times:
 
 @dataclass
 class Page:
-    """The input of the functions that read fields. The tree is shared and must not be changed."""
+    """A page as the functions for the fields read it. The tree is shared and must not be changed."""
 
     tree: HtmlElement
     url: str
     metas: dict[str, list[str]] = field(default_factory=dict)
-    """Values of ``<meta>`` by lower-case name, property or itemprop."""
+    """Values of ``<meta>`` by ``property``, ``name`` or ``itemprop`` in lower case."""
     links: dict[str, list[str]] = field(default_factory=dict)
     """``href`` of ``<link>`` by relation."""
     title_tag: str = ""
+    """Text of the first ``<title>`` outside of drawings."""
     h1: list[HtmlElement] = field(default_factory=list)
     times: list[Times] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
+    """Texts of the scripts with JSON-LD."""
     html_lang: str | None = None
+    """The language tag of ``<html>``."""
 
     @classmethod
     def read(cls, tree: HtmlElement, url: str) -> Page:
-        """Collect the evidence of ``tree``."""
+        """Collect the metadata of ``tree``. ``url`` is the URL of the page."""
         page = cls(tree, url)
         page.html_lang = (
             tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
@@ -110,7 +116,7 @@ class Page:
 
     @cached_property
     def parts(self) -> SplitResult:
-        """The parts of the page's URL; all are empty if the URL is not valid."""
+        """The parts of the page's URL. All are empty if the URL is not valid."""
         try:
             return urlsplit(self.url)
         except ValueError:  # brackets without an IPv6 address
@@ -123,22 +129,23 @@ class Page:
 
     @cached_property
     def headings(self) -> list[str]:
-        """Texts of the page's ``<h1>``, in order, empty ones left out."""
+        """The texts of the page's ``<h1>`` elements in order, without empty ones."""
         return [text for element in self.h1 if (text := text_of(element))]
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
-        """The ancestors of the headline: none of them is a side column, whatever its name is."""
+        """The ancestors of the headline. None of them is a side column, even if it is named like one."""
         return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
 
     def is_aside(self, element: HtmlElement, named: re.Pattern[str], tags: frozenset[str]) -> bool:
-        """True for an element inside a box with one of ``tags``, or whose class or id matches ``named``.
+        """True for an element inside a side column, a footer or another box that is not part of the article.
 
-        A box that contains the headline does not count. The footer of the page's own article does not count
-        either.
+        Such a box has one of ``tags``, or its class or id matches ``named``. Boxes that contain the headline
+        do not count, and neither does the footer of the page's own article.
         """
         footer = False
         for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
+            # A footer inside an article belongs to it. It counts as aside only if that is another article.
             if footer and (box.tag == "article" or _ENTRY.search(box.get("class") or "")):
                 return box not in self.around_headline
             if box.tag == "body" or (box in self.around_headline and not footer):
@@ -157,14 +164,15 @@ class Page:
 
     @cached_property
     def article(self) -> Node | None:
-        """The JSON-LD node of the page's own article."""
+        """The JSON-LD node of the page's own article, or None."""
         return self.nodes.article(self.url, [self.meta("og:title"), *self.headings, self.title_tag])
 
     @cached_property
     def items(self) -> dict[str, list[HtmlElement]]:
-        """Microdata of the page's own article: elements by ``itemprop``.
+        """Microdata of the page's own article: its elements by ``itemprop``.
 
-        A page with several article scopes is read only where one of them holds the ``<h1>``.
+        If the page has several article scopes, the one that contains the ``<h1>`` is read. If none contains
+        it, there are no items.
         """
         marked = _ITEM(self.tree)
         scope = self._item_scope(
@@ -229,7 +237,10 @@ class Page:
 
 
 def text_of(element: HtmlElement, limit: int = 20_000) -> str:
-    """Return the text of an element on one line, without scripts."""
+    """Return the text of an element on one line, without scripts.
+
+    Reading stops after about ``limit`` characters.
+    """
     parts: list[str] = []
     length = 0
     for part in _pieces(element):
@@ -241,7 +252,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the text in document order; of a box that holds half the page, only the start."""
+    """Yield the text in document order. Of a very large element, only the start is read."""
     if not len(element):
         if element.text and element.tag not in _CODE:
             yield element.text
@@ -255,7 +266,7 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
 
 
 def _has_blocks(element: HtmlElement) -> bool:
-    """True when words of neighbouring children would run together without a space."""
+    """True if the words of neighbouring children would run together without a space."""
     return element.find("br") is not None or element.find("p") is not None or element.find("div") is not None
 
 

@@ -1,4 +1,4 @@
-"""Parses the bytes of a page into a tree. Time and memory are bounded for any input."""
+"""Parses the bytes of a page into a tree, with bounded time and memory for any input."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction.page.charset import decode
 
 MAX_BYTES = 6_000_000
-"""Bytes of a page that are read; the rest is ignored."""
+"""Maximum number of bytes of a page that are read. The rest is ignored."""
 MAX_MARKUP = 2_500_000
-"""Characters of markup that are parsed. Scripts are removed first if the markup is longer."""
+"""Maximum number of characters that are parsed. If the markup is longer, scripts are removed first."""
 MAX_TAGS = 60_000
-"""Tags that are parsed; the longest real pages have about 30,000."""
+"""Maximum number of tags that are parsed. The longest real pages have about 30,000."""
 
 MAX_ATTRIBUTES = 75_000
-"""Attributes that are parsed; the longest real pages have about 20,000. Each copy of the tree takes 250 bytes
-for an attribute.
+"""Maximum number of attributes that are parsed. The longest real pages have about 20,000.
+
+Each copy of the tree takes 250 bytes per attribute.
 """
 
 MAX_MAINS = 5
 MAX_CELLS = 200
+"""Maximum number of cells in a row of a table."""
 LONG_MARKUP = 500_000
+"""Longer markup is checked for long class names and many attributes."""
 MAX_CLASS = 500
+"""Maximum length of a class attribute in long markup."""
 
 _NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
 _BINARY = (
@@ -45,20 +49,22 @@ _LAYOUT_TAG = re.compile(
 _TEXT = re.compile(r"[^\W_]")
 _LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
 _PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
-"""Makes every element a plain ``HtmlElement``. By default, lxml.html calls a Python function for the class of
-each element. newsbot does not need its classes for forms and links.
+"""Makes every element a plain ``HtmlElement``.
+
+By default, lxml.html calls a Python function for the class of each element. newsbot does not need its special
+classes for forms.
 """
 
 
 def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
-    """Return the tree of a page, without comments.
+    """Return the tree of a page without comments and processing instructions.
 
-    ``charset`` is the encoding that the server declared. Raises :class:`NotAnArticle` with the reason
-    ``binary`` or ``empty``.
+    ``html`` is the body of the response. ``charset`` is the encoding that the server declared. Raises
+    :class:`NotAnArticle` with the reason ``binary`` or ``empty``.
 
-    Time and memory are bounded: markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
-    :data:`MAX_ATTRIBUTES`. Scripts without data are removed first. libxml2 limits the depth of the tree and
-    the length of a text.
+    Time and memory are bounded. The markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
+    :data:`MAX_ATTRIBUTES`; if it is too long, scripts without data are removed first. libxml2 limits the
+    depth of the tree and the length of a text.
     """
     if not html or html.isspace():
         raise NotAnArticle("empty")
@@ -67,11 +73,13 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     markup = decode(html[:MAX_BYTES], charset)
     if len(markup) > MAX_MARKUP:
         markup = _without_scripts(markup)[:MAX_MARKUP]
+    # Tags and attributes are counted by their signs, before the parser uses memory for them.
     for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
         if markup.count(sign) > most:
             markup = sign.join(markup.split(sign, most)[:most])
     tree, too_deep = _parse(markup)
-    if too_deep:  # libxml2 stops at a depth of 256: parse again without tags that are layout only
+    # libxml2 stops at a depth of 256. Such pages are parsed again without the tags that are only layout.
+    if too_deep:
         tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
     if tree is None:
         raise NotAnArticle("empty")
@@ -83,9 +91,9 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
 
 
 def _mend(tree: HtmlElement) -> None:
-    """Repair what would mislead the readers of the tree.
+    """Repair markup that would mislead the extractors, or slow them down.
 
-    All repairs share one walk because the nodes of a page are far apart in memory.
+    All repairs share one walk. The nodes of a large page are far apart in memory, so each walk is slow.
     """
     found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
     for element in tree.iter(*found):
@@ -96,15 +104,16 @@ def _mend(tree: HtmlElement) -> None:
 
 
 def _free_main(mains: list[HtmlElement]) -> None:
-    """Turn unclosed buttons and menus that contain the main part into plain boxes."""
+    """Turn buttons and menus that contain the main part, because they were never closed, into plain boxes."""
     for main in mains[:MAX_MAINS]:
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
             holder.tag = "div"
 
 
 def _narrow_rows(rows: list[HtmlElement]) -> None:
-    """Split rows of more than :data:`MAX_CELLS` cells: extractors count all cells of a row again for each
-    cell.
+    """Split rows with more than :data:`MAX_CELLS` cells.
+
+    Extractors count all cells of a row again for each cell, which takes quadratic time.
     """
     for row in rows:
         if len(row) <= MAX_CELLS:
@@ -119,7 +128,7 @@ def _narrow_rows(rows: list[HtmlElement]) -> None:
 
 
 def _shorten_classes(tree: HtmlElement) -> None:
-    """Shorten very long class names: extractors search each of them about thirty times."""
+    """Shorten very long class attributes. Extractors search each of them about thirty times."""
     found = _LONG_CLASSES(tree)
     for element in found if isinstance(found, list) else ():
         if isinstance(element, HtmlElement):
@@ -127,8 +136,9 @@ def _shorten_classes(tree: HtmlElement) -> None:
 
 
 def _limit_attributes(tree: HtmlElement) -> None:
-    """Remove attributes beyond the limit. Attributes without a value cannot be counted in the markup, so they
-    are counted here.
+    """Remove attributes beyond the limit.
+
+    Attributes without a value have no "=" and are not counted in the markup, so they are counted here.
     """
     left = MAX_ATTRIBUTES
     for element in tree.iter(etree.Element):
@@ -138,19 +148,19 @@ def _limit_attributes(tree: HtmlElement) -> None:
 
 
 def is_binary(html: bytes) -> bool:
-    """True for files that are not text, whatever their content type says."""
+    """True for files that are not text. Only their bytes count, because content types are often wrong."""
     start = html[:2048]
     if start.startswith(_BINARY) or start[4:8] == b"ftyp":
         return True
-    # UTF-16 is text, but has zero bytes.
+    # Text in UTF-16 has single zero bytes. Two in a row are rare in it.
     if b"<\0" in start or b"\0<" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return start.count(b"\0\0") * 10 > len(start)  # UTF-16 has single zeros
+        return start.count(b"\0\0") * 10 > len(start)
     control = len(start) - len(start.translate(None, _CONTROL))
     return control * 20 > len(start)
 
 
 def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
-    """Return the tree, and whether the parser gave up before the end of the page."""
+    """Return the tree, and True if the parser has stopped before the end of the page."""
     if not _TEXT.search(markup):
         return None, False
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
@@ -166,7 +176,7 @@ def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
 
 
 def _without_scripts(markup: str) -> str:
-    """Drop scripts, styles and drawings except JSON-LD, in linear time."""
+    """Return ``markup`` without scripts, styles and drawings. JSON-LD is kept. Takes linear time."""
     kept: list[str] = []
     at = 0
     while match := _SCRIPT.search(markup, at):
@@ -182,7 +192,7 @@ def _without_scripts(markup: str) -> str:
 
 
 MAX_ASIDE = 60
-"""Maximum length, in letters, of a comment counter or of a note on how a link opens."""
+"""Maximum length of a comment counter, or of a note on how a link opens."""
 
 _AROUND_COUNT = " \t\r\n\xa0()[]+"
 _COUNTS = re.compile(
@@ -203,11 +213,11 @@ _OPENS = re.compile(
 
 
 def without_asides(elements: Iterable[HtmlElement]) -> None:
-    """Empty the elements (links, spans, superscripts) that hold a sign instead of words of the line.
+    """Empty the elements (links, spans, superscripts) whose text is a note and not part of the line.
 
-    Some sites let readers comment on each paragraph and print the count before its first word (``<p><a
-    class="comments_count">0</a>The mayor said``). Some links tell users of screen readers that they open a
-    new window. Such words would appear in the middle of sentences.
+    Some sites let readers comment on each paragraph. They print the count before its first word:
+    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers that they
+    open a new window. Such notes would appear in the middle of sentences.
     """
     for element in elements:
         text = element.text

@@ -1,4 +1,4 @@
-"""Tells whether two URLs are forms of one page (AMP, print, mobile host, parameters), by the URLs alone."""
+"""Decides by the URLs alone whether two URLs are forms of one page (AMP, print, mobile, parameters)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from urllib.parse import unquote, urlsplit
 from newsbot.extraction.strings import word_set
 
 VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
-"""Segments of a path that mark another form of the page; the URL without them is the page itself."""
+"""Segments of a path that mark another form of the page. The URL without them is the page itself."""
 AMP_CACHE = ".cdn.ampproject.org"
+"""The end of the hosts of Google's cache of AMP pages."""
 
 _HOSTS = re.compile(r"^(?:www|m|mobile|mobil|amp|wap|touch|print|pda|lite)\.(?=[^.]+\.)")
 _ENDS = re.compile(r"(?:\.(?:amp|html?|shtml|xhtml|php|aspx?|print))+$", re.IGNORECASE)
@@ -19,16 +20,16 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 
 
 def is_variant(url: str, canonical: str) -> bool:
-    """Return True if ``canonical`` is another form of ``url``, as far as the two URLs show it.
+    """Return True if the two URLs show that ``canonical`` is another form of ``url``.
 
-    Both are canonical URLs of one site. Hosts may differ in a prefix such as ``m.``. Paths may differ in one
-    segment (``amp``, ``print``) or in the ending. Parameters may be missing if the path still identifies one
-    page. If the headline and the section in the path differ, the same long number at the end of both paths
-    decides.
+    Both are canonical URLs of one site. Their hosts may differ in a prefix such as ``m.``. Their paths may
+    differ in segments such as ``amp`` and ``print``, or in the ending. ``canonical`` may lack parameters if
+    its path still identifies one page. If the paths differ otherwise, both must have the same article number.
     """
     one, other = urlsplit(url), urlsplit(canonical)
     host, path = one.netloc, one.path
     if host.partition(":")[0].endswith(AMP_CACHE):
+        # The path in the cache contains the URL of the page: /c/s/news.test/story.
         _, found, rest = path.partition(f"/{other.netloc}/")
         if not found:
             return False
@@ -60,16 +61,15 @@ def _parameters(query: str) -> frozenset[str]:
 
 
 def _names_a_page(steps: tuple[str, ...]) -> bool:
-    """True for a path that identifies one page without its parameters; the path of ``/news?id=7``
-    does not.
-    """
+    """True for a path that identifies one page without its parameters, unlike that of ``/news?id=7``."""
     last = unquote(steps[-1]) if steps else ""
     return any(sign.isdigit() for sign in last) or last.count("-") + last.count("_") >= 2
 
 
 def _number(steps: tuple[str, ...]) -> str | None:
-    """Return the number of the article: a long number at the start or end of the last segment, but not a
-    date.
+    """Return the number of the article, or None.
+
+    It is a long number at the start or end of the last segment. Dates and round numbers do not count.
     """
     found = _NUMBER.search(steps[-1].lower()) if steps else None
     number = found and (found[1] or found[2])

@@ -1,4 +1,4 @@
-"""The visible text of a page: without scripts, styles and elements that the markup hides.
+"""Extracts the visible text of a page, without scripts, styles and elements that the markup hides.
 
 Each block (paragraph, cell, heading) is one line, with white space as browsers show it. Style sheets are not
 read, so text that only a style sheet hides counts as visible.
@@ -13,7 +13,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 MAX_TEXT = 1_000_000
-"""Characters of one page that are kept."""
+"""Maximum length of the text of one page, in characters."""
 
 _UNSEEN = frozenset((
     "head", "title", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "datalist",
@@ -32,19 +32,17 @@ _NO_WIDTH = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 
 
 def visible_text(tree: HtmlElement) -> str:
-    """Return the visible text of a page, at most :data:`MAX_TEXT` characters. Leaves the tree as it is."""
+    """Return the visible text of a page, at most :data:`MAX_TEXT` characters. The tree is not changed."""
     return "\n".join(_lines("".join(_pieces(tree))))[:MAX_TEXT]
 
 
 def plain_lines(text: str) -> str:
-    """Return plain text in the form that :func:`visible_text` gives."""
+    """Return plain text in the form of :func:`visible_text`."""
     return "\n".join(_lines(text.replace("\r", "\n")))[:MAX_TEXT]
 
 
 def smooth(text: str) -> str:
-    """Return a text with white space normalised as in visible text: single spaces, no zero-width
-    characters.
-    """
+    """Return a text with single spaces and without zero-width characters, as in visible text."""
     return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
 
 
@@ -53,7 +51,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _pieces(tree: HtmlElement) -> Iterator[str]:
-    """Yield the text in order, a line break wherever a block begins or ends."""
+    """Yield the text in order, with a line break wherever a block begins or ends."""
     walk = etree.iterwalk(tree, events=("start", "end"))
     hidden: etree._Element | None = None
     for event, element in walk:
@@ -67,6 +65,7 @@ def _pieces(tree: HtmlElement) -> Iterator[str]:
                 yield "\n"
             yield _BLANK.sub(" ", element.text or "")
         elif event == "end":
+            # skip_subtree() does not suppress the end event, whose tail is visible again.
             if hidden is element:
                 hidden = None
             elif block:
