@@ -1,4 +1,7 @@
-"""newsbot: a distributed news crawler that people keep.
+"""newsbot: a distributed crawler for news sites.
+
+It finds articles in feeds, sitemaps and pages, extracts their text and stores them. The Python interface is
+in :mod:`newsbot.api`.
 
 Packages and modules from the bottom up; each imports only from those above it in this list:
 
@@ -21,7 +24,7 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``push``: notices of changes
 * ``backends``: opens frontier, storage and index by the settings
 * ``sites``: what workers learn of a site and share
-* ``alerts``, ``monitoring``, ``sensor``: what is wrong; reports on sites; what site owners install
+* ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
 * ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
 * ``operations``: what a person does to data
@@ -45,7 +48,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Import the Python interface only when it is used, because commands do not need it."""
     if name in __all__:
-        from importlib import import_module  # noqa: PLC0415  # no program pays for it that does not use it
+        from importlib import import_module  # noqa: PLC0415  # only programs that use the interface need it
 
         return getattr(import_module("newsbot.api"), name)
     raise AttributeError(f"module 'newsbot' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""The Python interface: what ``import newsbot`` offers. See docs/python.md.
+"""The Python interface of newsbot: crawl sites, extract one page, open stored articles. See docs/python.md.
 
 ::
 
@@ -31,16 +31,17 @@ from newsbot.storage.base import Storage
 __all__ = ["Article", "crawl", "extract", "open_storage"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder that contains the package ``newsbot``."""
 STOP_SECONDS = 60.0
-"""Seconds that a crawl has to end after it was told to stop."""
+"""Maximum number of seconds in which a crawl may end after a stop. Then it is killed."""
 
 
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
-    """Open the articles of a crawl.
+    """Open the stored articles of a crawl.
 
-    ``data`` is a data folder (the setting NEWSBOT_DATA) or the address of a MongoDB (``mongodb://…``).
-    Close the storage after use, or use it in ``with contextlib.closing(...)``.
-    Raises :class:`newsbot.errors.DataError` if it cannot be opened.
+    ``data`` is a data folder (the setting NEWSBOT_DATA) or the URI of a MongoDB (``mongodb://…``). Close the
+    storage after use, or use it in ``with contextlib.closing(...)``. Raises
+    :class:`newsbot.errors.DataError` if it cannot be opened.
     """
     place = os.fspath(data)
     name = "MONGO_URI" if place.startswith(("mongodb://", "mongodb+srv://")) else "NEWSBOT_DATA"
@@ -57,21 +58,22 @@ def crawl(
 ) -> Generator[Article, None, None]:
     """Crawl sites and yield each article when it has been stored.
 
-    ``sites``: domains or addresses; a site without a rule is read from its home page. ``max_articles``:
-    stop after that number of new articles. ``data``: the folder that keeps the crawl; a second crawl of the
-    same folder yields only articles that are new. Without it nothing is kept. ``settings``: settings of
-    Scrapy and newsbot. ``arguments``: other arguments of ``scrapy crawl news``, such as ``since="7d"``.
+    ``sites``: domains or URLs; a site without a rule is read from its home page. ``max_articles``: stop after
+    this number of new articles. ``data``: the folder for the data of the crawl; a second crawl with the same
+    folder yields only new articles. Without it, nothing is kept. ``settings``: settings of Scrapy and
+    newsbot. ``arguments``: other arguments of ``scrapy crawl news``, such as ``since="7d"``.
 
-    The crawl runs in a process of its own, so that this also works in a notebook and more than once. It
-    begins with the first article that is asked for and stops when the iterator is closed. Raises
-    :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` when the
-    crawl fails; the text is the crawl's own.
+    The crawl runs in a process of its own, so it can be started in a notebook and more than once. It begins
+    when the first article is requested from the iterator, and stops when the iterator is closed. Raises
+    :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` if the
+    crawl fails, with the crawl's own message.
     """
     named = [sites] if isinstance(sites, str) else list(sites)
     if not named:
         raise ArgumentError("crawl: name at least one site")
     settings = dict(settings or {})
     rules = open_rules(settings)
+    # The argument ``sites`` accepts only sites with a rule. The others are passed as URLs.
     ruled = [site for site in named if "/" not in site and rules.get(site) is not None]
     others = [site for site in named if site not in ruled]
     asked = {
@@ -102,15 +104,17 @@ def _articles(
             code = process.wait()
         finally:
             _stop(process)
-        if code:
+        if code:  # the commands of newsbot exit with 2 for wrong arguments
             messages.seek(0)
             said = messages.read()[-4000:].decode(errors="replace").strip()
             raise (ArgumentError if code == 2 else UserError)(said or f"the crawl ended with code {code}")
 
 
 def _environment(trial: bool) -> dict[str, str]:
-    """Return the environment of the crawl, with this package on its path. A crawl without ``data`` uses no
-    servers."""
+    """Return the environment of the crawl's process, with this package on its path.
+
+    ``trial``: the crawl keeps no data, so the servers of the environment are not used.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, (str(PACKAGE), os.environ.get("PYTHONPATH")))),

@@ -1,8 +1,8 @@
 """Opens the rules, the frontier, the storage and the near-duplicate index by the settings.
 
-A backend is imported only when it is opened. So a program without a server does not load pymongo, and a
-command that only reads rules does not load numpy. ``settings`` is anything with ``get(name, default)``, such
-as Scrapy's settings or a dict.
+A backend is imported only when it is opened: a program without a server does not load pymongo, and a command
+that only reads rules does not load numpy. In all functions, ``settings`` is any object with
+``get(name, default)``, such as Scrapy's settings or a dict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from newsbot.storage.base import Storage
 
 DATA_FILE = "newsbot.db"
+"""Name of the embedded data file in the data folder."""
 SEARCH_FILE = "search.db"
+"""Name of the file with the search index in the data folder."""
 _OF_THEIR_SCHEDULER = (
     "SCHEDULER_FLUSH_ON_START",
     "SCHEDULER_QUEUE_KEY",
@@ -37,7 +39,10 @@ _OF_THEIR_SCHEDULER = (
     "REDIS_START_URLS_KEY",
 )
 REDIS_KEEPS = 3600.0
-"""Seconds. Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill`."""
+"""Horizon of the frontier in Redis, in seconds.
+
+Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill`.
+"""
 
 
 def data_folder(settings: SettingsLike) -> Path:
@@ -68,7 +73,7 @@ def open_rules(settings: SettingsLike) -> RuleSet:
 
 
 def present_rules(settings: SettingsLike) -> PresentRules:
-    """Return an object that gives the current rules at any time."""
+    """Return an object whose ``get()`` returns the current rules. It reloads files that have changed."""
     from newsbot.rules.reload import PresentRules
 
     return PresentRules(rules_folder(settings))
@@ -88,7 +93,8 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
-    ``hurried``: a server has only a few seconds for each answer, not the time of a long search.
+    ``hurried``: time out after a few seconds, as a crawl needs it. Without it, a server has the time that a
+    long search takes.
     """
     uri = settings.get("MONGO_URI")
     if not uri:
@@ -117,9 +123,10 @@ def open_index(settings: SettingsLike) -> NearIndex:
 
 
 def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | None = None) -> ArticleSearch:
-    """Open the search index of this machine over a storage. Raises :class:`newsbot.errors.DataError`.
+    """Open this machine's search index of the articles in ``storage``.
 
-    ``rules`` are those whose tags a query can name. By default they are read when a query names a tag.
+    A query can name tags of ``rules``. By default, the rules are read when a query names a tag. Raises
+    :class:`newsbot.errors.DataError`.
     """
     from newsbot.search.articles import ArticleSearch
 
@@ -131,7 +138,7 @@ def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | 
 
 @contextmanager
 def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
-    """Open the search for a command. Raises as :func:`stored` does."""
+    """Open the search for a command. Raises the same errors as :func:`stored`."""
     with stored(settings) as storage, closing(open_search(settings, storage)) as search:
         yield search
 
@@ -150,7 +157,7 @@ def stored(settings: SettingsLike) -> Iterator[Storage]:
 
 @contextmanager
 def queued(settings: SettingsLike) -> Iterator[Frontier]:
-    """Open the frontier for a command that only reads. Raises as :func:`stored` does."""
+    """Open the frontier for a command that only reads. Raises the same errors as :func:`stored`."""
     if not settings.get("REDIS_URL"):
         _must_exist(settings)
     with closing(open_frontier(settings)) as frontier:
@@ -161,7 +168,7 @@ def _must_exist(settings: SettingsLike) -> None:
     path = data_file(settings)
     try:
         exists = path.exists()
-    except OSError as error:  # a folder on the way may not be entered
+    except OSError as error:  # no permission for one of the folders in the path
         raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
     if not exists:
         raise DataUnavailable(
@@ -182,10 +189,10 @@ def empty_index(settings: SettingsLike) -> None:
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:
-    """Return the settings of scrapy-redis that are set but have no or another meaning here.
+    """Return the settings of scrapy-redis that are set but have no meaning, or a different one, in newsbot.
 
-    The queue is never flushed, its entries are JSON, and the frontier knows which URLs are known. Without
-    REDIS_URL the crawl uses the data file, even if a Redis host is set.
+    newsbot never flushes the queue, stores entries as JSON, and has no dupefilter, because the frontier knows
+    all URLs. Without REDIS_URL the crawl uses the data file, even if a Redis host is set.
     """
     if not settings.get("REDIS_URL"):
         return [name for name in ("REDIS_HOST", "REDIS_PORT", "REDIS_PARAMS") if settings.get(name)]
@@ -197,14 +204,14 @@ def ignored_settings(settings: SettingsLike) -> list[str]:
 
 
 def place_of(backend: Frontier | Storage | NearIndex) -> str:
-    """Return a word for the server or file that a backend keeps its data in."""
+    """Return the place of a backend's data for messages: ``data file``, ``MongoDB`` or ``Redis``."""
     if is_local(backend):
         return "data file"
     return "MongoDB" if ".mongo" in type(backend).__module__ else "Redis"
 
 
 def is_local(backend: Frontier | Storage | NearIndex) -> bool:
-    """Return True for the embedded file."""
+    """Return True for a backend that keeps its data in the embedded data file."""
     from newsbot.dedup.sqlite import SqliteIndex
     from newsbot.frontier.sqlite.frontier import SqliteFrontier
     from newsbot.storage.sqlite import SqliteStorage

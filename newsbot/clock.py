@@ -1,6 +1,6 @@
-"""Time: the clock, and functions that parse and format times and durations.
+"""The clock, and functions that parse and format times and durations.
 
-Scheduling uses POSIX seconds (``float``). Times for people are aware ``datetime`` in UTC.
+Scheduling uses POSIX seconds (``float``). Times for people are aware ``datetime`` objects in UTC.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def parse_duration(text: str | float) -> float:
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return a time as UTC text with microseconds, which sorts in order of time."""
+    """Return ``moment`` in UTC as text that sorts in order of time: ``2026-11-20 08:00:00.000000``.
+
+    A naive ``moment`` is taken as UTC. ``None`` stays ``None``.
+    """
     if moment is None:
         return None
     if moment.tzinfo is not None:

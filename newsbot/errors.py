@@ -35,8 +35,10 @@ class ArgumentError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in a rule file: ``file:line: key: problem``. Line 0 means that it concerns no single
-    line."""
+    """One problem in a rule file, shown as ``file:line: key: problem``.
+
+    Line 0 means that the problem does not belong to a single line.
+    """
 
     file: str
     line: int

@@ -16,7 +16,7 @@ Form = Literal["article", "live", "gallery"]
 
 
 class Kind(StrEnum):
-    """What a URL is expected to be."""
+    """The kind of content that a URL is expected to have."""
 
     FEED = "feed"
     SITEMAP = "sitemap"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class Where(StrEnum):
-    """Where a link was found: the evidence that ranking weighs."""
+    """Where a link was found. Ranking uses this as evidence."""
 
     SEED = "seed"
     FEED = "feed"
@@ -50,9 +50,9 @@ class Where(StrEnum):
 
 
 class Reason(StrEnum):
-    """Reasons as tokens. The crawl compares them, and data, stats and records contain them.
+    """Reasons as tokens. The code compares them, and data, stats and records contain them.
 
-    There are other tokens that nothing compares, such as ``http_503`` or ``feed_empty``.
+    Records may contain other tokens, such as ``http_503`` or ``feed_empty``, which the code does not compare.
     :mod:`newsbot.operations.explain_text` turns tokens into sentences for people.
     """
 
@@ -62,7 +62,7 @@ class Reason(StrEnum):
     CLAIMED = "claimed"
     """A fetched page names it as its canonical address."""
     DOUBTED = "doubted"
-    """Another page names it as its canonical address. That claim is doubted, so it is read."""
+    """Another page names it as its canonical address. That claim is doubted, so the URL is read."""
     DUE_AGAIN = "due_again"
     EXPLORED = "explored"
     """An unlikely link that is fetched to test the ranking."""
@@ -87,7 +87,7 @@ class Reason(StrEnum):
     NOT_IN_RULE = "not_in_rule"
     OFFSITE = "offsite"
     OTHER_LISTS = "other_lists"
-    """Numbered pages, an archive or a sitemap lead to the older articles, so that this list is not needed."""
+    """Numbered pages, an archive or a sitemap lead to the older articles, so this list is not needed."""
     TOO_DEEP = "too_deep"
     TOO_OLD = "too_old"
     UNLIKELY_ARTICLE = "unlikely_article"
@@ -138,7 +138,7 @@ class Reason(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happened to a page: the name of an event in its history."""
+    """The kind of an event in the history of a page."""
 
     DISCOVERED = "discovered"
     FETCHED = "fetched"
@@ -162,7 +162,7 @@ class EventKind(StrEnum):
     LIST = "list"
     """A list under trial has shown what it leads to."""
     LEFT = "left"
-    """It was queued, but is not fetched because of what was learned in the meantime."""
+    """It was queued, but it is not fetched, because more was learned in the meantime."""
     GUESSED = "guessed"
     RESPELLED = "respelled"
     """It failed and is tried under another spelling of the same address."""
@@ -270,7 +270,7 @@ class Link:
 
 @dataclass(slots=True, kw_only=True)
 class PageRecord:
-    """The record of one URL. Times are POSIX seconds."""
+    """The record of one URL: its state, the last response, and its history. Times are POSIX seconds."""
 
     url: str
     fingerprint: bytes
@@ -299,7 +299,7 @@ class PageRecord:
     failures: int = 0
     """Failures in a row; 0 after a success."""
     history: list[Event] = field(default_factory=list)
-    """The last events, oldest first. Bounded by storage."""
+    """The last events, oldest first. The storage limits their number."""
 
     def last(self, kind: EventKind) -> Event | None:
         """Return the last event of a kind."""
@@ -307,13 +307,15 @@ class PageRecord:
 
 
 TIME = {"serializer": iso}
+"""Metadata of fields that hold a time. Scrapy's feed exports call the serializer."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Article:
     """One article: the Scrapy item, the stored document and the export row.
 
-    Times are aware; ``published_at`` and ``modified_at`` keep the offset of the page, rows are in UTC.
+    Times are aware. ``published_at`` and ``modified_at`` keep the UTC offset of the page; exported rows are
+    in UTC.
     """
 
     url: str
@@ -325,7 +327,10 @@ class Article:
     summary: str | None = None
     authors: list[str] = field(default_factory=list)
     agencies: list[str] = field(default_factory=list)
-    """News agencies that the page names as author or source; those of the byline are in ``authors`` too."""
+    """News agencies that the page names as author or source.
+
+    Agencies in the byline are in ``authors`` too.
+    """
     published_at: datetime | None = field(default=None, metadata=TIME)
     published_source: str | None = None
     published_precision: Precision | None = None
@@ -337,9 +342,9 @@ class Article:
     structure: dict[str, list[int]] = field(default_factory=dict)
     """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, cell."""
     form: Form = "article"
-    """What the text is: one story, a live blog, or a gallery of pictures with captions."""
+    """The form of the text: one article, a live blog, or a gallery of pictures with captions."""
     partial: bool = False
-    """True for a teaser: the rest is for subscribers."""
+    """True if only a part of the text could be read, such as the teaser of an article for subscribers."""
     discovered_at: datetime | None = field(default=None, metadata=TIME)
     fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""
@@ -354,7 +359,7 @@ class Article:
     duplicate_of: str | None = None
     """Canonical URL of the article of the source that this one nearly equals."""
     derived_from: list[str] = field(default_factory=list)
-    """Canonical URLs of articles with which it shares most of the shorter text, the largest share first."""
+    """Canonical URLs of the articles with which it shares most of the shorter text, largest share first."""
     version: int = 1
     rights: dict[str, str] = field(default_factory=dict)
     """Reservations of the site, and where each is stated (:mod:`newsbot.rights`), e.g. ``{"noai":
@@ -366,7 +371,7 @@ class Article:
     """
 
     def __post_init__(self) -> None:
-        """Read ``derived_from`` as stored until November 2026: one address or none."""
+        """Accept ``derived_from`` as it was stored until November 2026: one URL or None."""
         named: list[str] | str | None = self.derived_from
         self.derived_from = [named] if isinstance(named, str) else list(named or ())
 
@@ -374,7 +379,7 @@ class Article:
     def site_lines(self) -> list[tuple[int, str]]:
         """The lines that were removed because the site repeats them around its articles.
 
-        Each has the number of the line of ``text``, from 0, that it stood before.
+        Each is a pair: the number of the line of ``text`` (from 0) before which it stood, and the line.
         """
         notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
         return [(int(number), line) for number, _, line in notes]
@@ -388,6 +393,7 @@ class Article:
     def shown(self) -> str:
         """The text as the page shows it, including the site's lines."""
         lines = self.text.split("\n") if self.text else []
+        # From the end, so that the numbers of the other lines stay valid.
         for number, line in reversed(self.site_lines):
             lines.insert(number, line)
         return "\n".join(lines)
@@ -431,5 +437,5 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>|]|^[#+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 
 
 def _plain_markdown(line: str) -> str:
-    """Return a line with all Markdown characters escaped."""
+    """Return a line with all characters escaped that have a meaning in Markdown."""
     return _SPECIAL.sub(r"\\\g<0>", line.strip())

@@ -1,20 +1,19 @@
-"""URLs: canonical form, fingerprint (identity), host key (politeness), site.
+"""Functions on URLs: canonical form, fingerprint (identity), host key (politeness), site.
 
 Parsing follows WHATWG (https://url.spec.whatwg.org, by ada-url), so that a link has the same meaning as in a
-browser. The canonical form adds only rules that identify a page: tracking and session parameters, default
-documents, repeated slashes, escapes (RFC 3986, 6.2.2). The canonical URL *names* a page; requests use the
-site's spelling.
+browser. The canonical form removes differences that do not change the page: tracking and session parameters,
+default documents, repeated slashes, escapes (RFC 3986, 6.2.2). The canonical URL only *identifies* a page;
+requests use the site's spelling.
 
-Deliberate choices:
+Decisions:
 
-- The fragment is dropped, also ``#!``: no server sees it, so that all such addresses of a document have the
-  same content.
-- The query keeps its order: the order of repeated and positional keys has a meaning, and the links of one
-  site hardly ever differ in it. Remaining copies are recognised by their text.
-- A trailing slash stays: ``/a`` and ``/a/`` may be two pages, and relative links differ. If they are one
-  page, the server redirects.
-- ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because only one of
-  them may answer. :func:`fingerprint` makes them equal.
+- The fragment is removed, even ``#!``. Servers do not receive it, so all such URLs have the same response.
+- The order of the query's keys is kept. It has a meaning for repeated and positional keys, and the links of
+  one site rarely differ in it. Remaining copies are recognised by their text.
+- A trailing slash is kept. ``/a`` and ``/a/`` may be two pages, and relative links resolve differently. If
+  they are one page, the server redirects.
+- ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because the host may
+  answer to only one of them. :func:`fingerprint` makes them equal.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 MAX_URL = 8192
-"""Maximum length. Longer URLs are refused, as most servers do from 8 kB on."""
+"""Maximum length of a URL in characters. Most servers refuse URLs of more than 8 kB, too."""
 _MAX_HOST = 253  # RFC 1035, 2.3.4: resolvers accept no longer names
 
 
@@ -72,7 +71,7 @@ _TRACKING_STARTS = (
     "elqtrack",
     "aspsessionid",
 )
-_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # sid=… is more often a section's number than a session
+_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # other values of sid= are mostly numbers of sections
 
 _DEFAULT_DOCUMENTS = _words(
     "index.html index.htm index.shtml index.xhtml index.phtml index.php index.php3 index.php5 index.asp",
@@ -86,10 +85,13 @@ _ASSETS = _words(
     "ts vtt srt pdf doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi fb2 djvu csv ics vcf",
     "zip rar 7z tgz bz2 xz tar exe msi dmg pkg deb rpm apk ipa iso bin torrent",
 )
-"""Extensions of files without links and articles. ``xml``, ``json`` and ``gz`` may be feeds or sitemaps."""
+"""Extensions of files without links and articles.
+
+``xml``, ``json`` and ``gz`` are not among them, because such files may be feeds or sitemaps.
+"""
 
 _HREF = re.compile(r"(https?://)(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(:\d+)?(/[^?#]*)(?:\?([^#]*))?")
-"""A URL as ada serialises it. It escapes a slash, ``@`` or colon inside the user name or password."""
+"""Matches a URL as ada serialises it: a slash, ``@`` or colon in the user name or password is escaped."""
 
 _UNTIDY_ESCAPE = re.compile(
     r"%(?:(?![0-9A-F]{2})([0-9A-Fa-f]{2})?"  # an escape with lower-case digits, or a % that is not an escape
@@ -101,10 +103,10 @@ _SLASHES = re.compile("//+")
 
 
 def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
-    """Return the canonical form of an absolute http(s) URL. Applying it twice changes nothing.
+    """Return the canonical form of an absolute http(s) URL. The function is idempotent.
 
-    ``drop_query`` are further query keys that do not matter on this site, ignoring case; ``name*`` matches
-    all keys with this prefix. Raises ``ValueError`` with a readable text.
+    ``drop_query`` are further query keys to remove on this site, ignoring case; ``name*`` matches all keys
+    with this prefix. Raises ``ValueError`` with a message for people.
     """
     scheme, host, port, path, query = _split(url)
     if "%" in path:
@@ -127,10 +129,11 @@ def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
 def fingerprint(canonical: str) -> bytes:
     """Return the identity of a page: 16 bytes (BLAKE2b) of its canonical URL.
 
-    The scheme and a leading ``www.`` are left out: sites move to https and add or drop ``www.``, and two
-    pages never differ in this alone.
+    The scheme and a leading ``www.`` are left out. Sites move to https and add or remove ``www.``, but do not
+    publish two pages whose URLs differ in this alone.
     """
     name = canonical.partition("://")[2]
+    # In ``www.com`` the label ``www`` is the domain itself.
     if name.startswith("www.") and "." in name[4:].partition("/")[0]:
         name = name[4:]
     return blake2b(name.encode(), digest_size=16).digest()
@@ -158,9 +161,10 @@ def host_in_letters(name: str) -> str:
 
 
 def resolve(base: str, href: str) -> str | None:
-    """Return the URL of the link ``href`` on the page ``base``, as in a browser. Never raises.
+    """Return the absolute URL of the link ``href`` on the page ``base``, as in a browser. Never raises.
 
-    Returns None for other schemes (``mailto:``, ``javascript:``), broken URLs and those over the size limit.
+    Returns None for other schemes (``mailto:``, ``javascript:``), for broken URLs, and for URLs longer than
+    :data:`MAX_URL`.
     """
     if len(href) > MAX_URL or len(base) > MAX_URL:
         return None
@@ -175,9 +179,10 @@ def resolve(base: str, href: str) -> str | None:
 def site_of(host: str) -> str:
     """Return the registered domain of a host by the public suffix list, e.g. ``bbc.co.uk``.
 
-    A port is allowed and ignored. Addresses, single labels and public suffixes are returned as they are. The
-    private part of the list counts (``spb.ru``, ``blogspot.com``): subdomains of these have different owners.
-    The list is the one inside tldextract; nothing is downloaded.
+    A port is allowed and ignored. IP addresses, single labels and public suffixes are returned as they are.
+    The private part of the list is used too (``spb.ru``, ``blogspot.com``), because subdomains of these
+    belong to different owners. The list is the copy in tldextract (https://publicsuffix.org); nothing is
+    downloaded.
     """
     name = host.lower().rstrip(".")
     if name.startswith("["):
@@ -193,7 +198,7 @@ def site_of(host: str) -> str:
 
 @cache
 def _suffix_list() -> TLDExtract:
-    import tldextract  # noqa: PLC0415  (it imports requests: a quarter of the start of a command)
+    import tldextract  # noqa: PLC0415  (it imports requests, which is a quarter of a command's start time)
 
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
@@ -209,7 +214,7 @@ def is_asset(url: str) -> bool:
 
 
 def meant(text: str) -> str:
-    """Return the end of a message for an invalid URL: the URL that was probably meant, or an example."""
+    """Return the end of a message about an invalid URL: the URL that was probably meant, or an example."""
     scheme = _SCHEME.match(text)
     near = get_close_matches(scheme[1].lower(), ("https", "http"), n=1) if scheme else []
     if scheme and near:
@@ -231,8 +236,11 @@ _HERE = re.compile(r"localhost\b|[\w.-]+:\d")
 
 
 def _split(url: str) -> tuple[str, str, str, str, str]:
-    """Parse a URL. Return scheme with ``://``, host, port with ``:`` or nothing, path, query without
-    ``?``."""
+    """Parse a URL. Return scheme, host, port, path and query.
+
+    The scheme ends with ``://``. The port begins with ``:`` or is empty. The query is without ``?``. Raises
+    ``ValueError`` if the URL is not an absolute http(s) URL with a usable host, or is too long.
+    """
     if len(url) > MAX_URL:
         raise ValueError(f"{_short(url)} is too long: over {MAX_URL} characters")
     try:
@@ -260,10 +268,11 @@ def _tidy_escape(match: re.Match[str]) -> str:
 
 
 def _without_session(path: str) -> str:
-    """Remove ``;jsessionid=…``. The rest may be a dot segment, so the caller parses it again."""
+    """Return ``path`` without session ids such as ``;jsessionid=…``."""
     stripped = _SESSION_IN_PATH.sub("", path)
     if stripped == path:
         return path
+    # ``/a/..;jsessionid=1/b`` has a dot segment only now, so it is parsed again.
     return ada_url.normalize_url("http://h" + stripped)[len("http://h") :]
 
 

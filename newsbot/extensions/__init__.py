@@ -1,4 +1,4 @@
-"""Scrapy's extensions.
+"""The extensions of newsbot.
 
 * ``logs``: the format of log lines
 * ``progress``, ``summary``, ``statsfile``: show the state of a crawl while it runs and at its end

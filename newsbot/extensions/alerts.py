@@ -1,4 +1,4 @@
-"""Checks for alerts during a news crawl. One of the workers checks and sends, the others wait."""
+"""Checks for alerts during a news crawl and sends them. One worker does this at a time; the others wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from newsbot.errors import ArgumentError, DataError
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds before the first check, or a whole period if that is shorter. Late pages are then being fetched."""
+"""Maximum number of seconds before the first check.
+
+A crawl that starts after a break finds late pages. They are being fetched by then, and cause no alert.
+"""
 
 
 class Alerts:
@@ -47,7 +50,7 @@ class Alerts:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Start the checks. Not for other spiders than ``news``, nor for a crawl that stores nothing."""
+        """Start the checks, if this is the spider ``news`` and the crawl stores its results."""
         crawl = Crawl.of(self.crawler)
         context = self._context = crawl.context
         if spider.name != "news" or crawl.scope.arguments.dry_run or not context.is_open:
@@ -62,7 +65,7 @@ class Alerts:
         self._task.start(first, now=False)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Stop. Another worker takes over. If this one is killed, that happens when the lock expires."""
+        """Stop the checks. Another worker takes over when the lock is released or, after a crash, expires."""
         if self._task is not None and self._task.running:
             self._task.stop()
         if self._round is not None:

@@ -1,7 +1,7 @@
 """Sets the format of a crawl's log by NEWSBOT_LOG_JSON and removes secrets from it.
 
-Scrapy 2.19 creates its log handler again after the extensions are created. So the format is set again right
-after that. It is set once more when the spider opens, in case Scrapy's private name changes.
+Scrapy 2.19 creates its log handler again after the extensions are created, so the format is set again right
+after that. It is also set when the spider opens, in case the private method of Scrapy has another name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads during a crawl which sites people have paused or resumed."""
+"""Applies pauses of sites during a crawl: people pause and resume sites on the dashboard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERY = 5.0
 
 
 class Pauses:
-    """Reads the pauses every few seconds. While a backend is unavailable, the last ones hold."""
+    """Reads the pauses every few seconds. While a backend is unavailable, the pauses last read stay valid."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -51,7 +51,7 @@ class Pauses:
             self._task.stop()
 
     def look(self) -> None:
-        """Apply the present pauses to the crawl."""
+        """Read the pauses and apply them to the crawl."""
         with suppress(DataError):  # the outage is logged already
             now = frozenset(paused(self._context.notes))
             for domain in sorted(now - self._scope.paused):

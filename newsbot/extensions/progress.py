@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 FIRST_AFTER = 2.0
 """Seconds until the first line, so that people soon see that something happens."""
 MAX_INTERVAL = 10**6
-"""Maximum interval in seconds (eleven days), because a timer accepts some months at most and not infinity."""
+"""Maximum interval in seconds (eleven days). A timer does not accept infinity or more than some months."""
 REFRESH = 0.5
 """Seconds between two updates of the live display."""
 
 
 class Progress:
-    """Starts at ``spider_opened``, ends at ``spider_closed``.
+    """Shows the progress from ``spider_opened`` to ``spider_closed``.
 
-    Settings: NEWSBOT_PROGRESS (off: no progress), NEWSBOT_PROGRESS_INTERVAL (seconds between lines).
+    Settings: NEWSBOT_PROGRESS (off: no progress), NEWSBOT_PROGRESS_INTERVAL (seconds between log lines).
     """
 
     def __init__(self, stats: StatsCollector, interval: float, *, live: bool) -> None:

@@ -59,6 +59,7 @@ class RulesReload:
 
     def look(self) -> None:
         """Apply changed rules. New sources, and sources whose rule has changed, are queued at once."""
+        # The watch reports a change only once. After a DataError the new rules are kept for the next call.
         self._new = self._watch.changed() or self._new
         if self._new is None:
             return
@@ -80,7 +81,7 @@ class RulesReload:
             logger.error("rules not taken over fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
-            context.rules = old  # a backend is unavailable: everything is repeated later
+            context.rules = old  # a backend is unavailable, so all steps are repeated later
 
 
 def _is_same(rule: Rule, old: Rule | None) -> bool:

@@ -18,10 +18,14 @@ from newsbot.items import Article
 logger = logging.getLogger(__name__)
 
 MAX_SAMPLES = 8
+"""Maximum number of pages that are saved."""
 
 
 class Samples:
-    """Saves pages into the folder NEWSBOT_SAMPLES; empty means none. ``crawl.json`` has the Crawl-delays."""
+    """Saves pages into the folder NEWSBOT_SAMPLES; an empty setting switches this off.
+
+    The file ``crawl.json`` in this folder has the Crawl-delays of the hosts.
+    """
 
     def __init__(self, crawler: Crawler, folder: Path) -> None:
         self.crawler = crawler
@@ -56,6 +60,7 @@ class Samples:
         """Write the Crawl-delays of the sites' robots.txt."""
         politeness = Crawl.of(self.crawler).politeness
         asked = politeness.crawl_delays.items()
+        # Only delays that hold: a rule may have a longer one.
         delays = {host: delay for host, delay in asked if 0 < delay == politeness.delay_of(host)}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

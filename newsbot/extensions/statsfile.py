@@ -16,9 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class StatsFile:
-    """Writes the JSON file NEWSBOT_STATS_FILE; empty means none.
+    """Writes the stats to the JSON file NEWSBOT_STATS_FILE; an empty setting switches this off.
 
-    The file is written every NEWSBOT_PROGRESS_INTERVAL seconds. ``finish_reason`` is only in the last one.
+    The file is written every NEWSBOT_PROGRESS_INTERVAL seconds and at the end. Only the last version has
+    ``finish_reason``.
     """
 
     def __init__(self, crawler: Crawler, path: Path, interval: float) -> None:
@@ -45,7 +46,7 @@ class StatsFile:
         self._task.start(self._interval, now=False)
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Write all stats. Times are written as text."""
+        """Write the final stats. Times are written as text."""
         if self._task is not None and self._task.running:
             self._task.stop()
         self._write(finish_reason=reason)

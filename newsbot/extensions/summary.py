@@ -32,7 +32,9 @@ from newsbot.sites.statistics import (
 )
 
 SHOWN_SITES = 50
+"""Maximum number of sites in the table. The others are added up in one row."""
 SHOWN_REASONS = 4
+"""Maximum number of reasons why links were not followed."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
 """The names in the summary for the ways to save bytes."""
 
@@ -71,7 +73,7 @@ class Summary:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Register a call before the backends are closed."""
+        """Arrange that the next due source is read before the backends are closed."""
         if isinstance(getattr(spider, "arguments", None), Arguments):
             crawl = Crawl.of(spider.crawler)
             crawl.before_close.append(lambda: self._look_ahead(crawl))
@@ -140,8 +142,8 @@ def closing_lines(
 ) -> list[str]:
     """Return the lines below the table. ``data`` is None if nothing was stored.
 
-    ``trial``: who started the crawl throws its data away, so that there is nothing to read afterwards.
-    ``ahead``: what is due next.
+    ``trial``: the program that started the crawl deletes its data, so there is nothing to read afterwards.
+    ``ahead``: the source that is due next, as text. ``seconds``: duration of the crawl.
     """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"

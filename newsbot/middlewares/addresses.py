@@ -1,7 +1,8 @@
 """Refuses requests to private addresses, to unusual ports and to schemes other than http and https.
 
-IP addresses are checked here, after WHATWG parsing, so that 0x7f.1 is 127.0.0.1. Names are checked when they
-are resolved (:mod:`newsbot.crawl.address_guard`). Behind a proxy, the proxy resolves names.
+IP addresses in URLs are checked here, after WHATWG parsing, which recognises ``0x7f.1`` as 127.0.0.1. Names
+are checked when they are resolved (:mod:`newsbot.crawl.address_guard`). If a proxy is used, the proxy
+resolves names, and they are not checked.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class AddressGuardMiddleware:
             raise Ignored(
                 Reason.PRIVATE_ADDRESS, f"{host} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)"
             )
+        # Unusual ports: a link could otherwise make the crawl send requests to services such as databases.
+        # The three checks are for requests of the news crawl, of other spiders, and of scripts of a page.
         visit: Visit | None = request.meta.get(META_KEY)
         if port not in USUAL_PORTS and visit is not None and not _may_ask(visit, parts.netloc, port):
             raise Ignored(Reason.PORT, f"only a page names port {port}; name it in a URL of the rule")
@@ -58,7 +61,7 @@ class AddressGuardMiddleware:
 
 
 def _may_ask(visit: Visit, netloc: str, port: int | None) -> bool:
-    """Return True for a port that people have named, or from which pages of the same host were fetched."""
+    """Return True if a person or a rule named the port, or if the host's pages have been fetched from it."""
     known = visit.record is not None and visit.record.last_fetched is not None
     if not visit.hops and (known or visit.data.get("where") in (Where.SEED, Where.ARGUMENT)):
         return True

@@ -1,7 +1,7 @@
-"""Passes requests and responses to the archive after the page was read. Only then its rights are known.
+"""Passes requests and responses to the WARC archive, after the page was read.
 
-A page that says ``noarchive`` is not archived. Nor is a page whose URL or canonical URL was removed while it
-was fetched. Redirects are archived at once.
+Only then it is known whether the page says ``noarchive``; such a page is not archived. A page whose URL or
+canonical URL was removed while it was fetched is not archived either. Redirects are archived at once.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.warc.records import Exchange
 
 RAW_KEY = "exchange"
+"""Request meta key: the exchange that waits until the page is read."""
 
 
 class WireMiddleware:
-    """Keeps each response before it is decompressed. Does nothing if there is no archive."""
+    """Keeps each response as it was sent, before it is decompressed. Does nothing if there is no archive."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._context = Crawl.of(crawler).context
@@ -64,7 +65,7 @@ class ArchiveMiddleware:
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Pass on everything. Then archive the page, unless it forbids this."""
+        """Pass on everything that the spider yields. Then archive the page, unless it says ``noarchive``."""
         async for output in result:
             yield output
         visit: Visit | None = response.meta.get(META_KEY)
@@ -73,7 +74,7 @@ class ArchiveMiddleware:
 
 
 async def keep_page(context: Context, removals: Removals, response: Response) -> None:
-    """Archive a response that was read, unless its headers forbid this."""
+    """Archive a response that was read, unless its headers say ``noarchive`` or its page was removed."""
     request = response.request
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if context.archive is None or exchange is None:

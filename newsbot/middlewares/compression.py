@@ -1,7 +1,7 @@
-"""Decompression that does not guess a charset from compressed bytes.
+"""Decompresses responses, without guessing a charset from the compressed bytes.
 
 Scrapy's middleware copies the response with ``replace()``, which reads the encoding of the compressed
-response. Without a charset in the header, this runs a detector over the compressed bytes (1.7 ms per page).
+response. If the header has no charset, a detector runs over the compressed bytes (1.7 ms per page).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from newsbot.items import Reason
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):
-    """Scrapy's middleware with a cheaper last step and our own error tokens."""
+    """Scrapy's middleware with a faster last step. Errors raise :class:`Ignored` with a token."""
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None

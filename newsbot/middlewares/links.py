@@ -57,4 +57,4 @@ class LinksMiddleware:
         except DataError as error:
             if visit is None or isinstance(error, RecordRefused):
                 raise
-            visit.end(Ending.RETURNED)  # a backend is unavailable: the page is read again later
+            visit.end(Ending.RETURNED)  # a backend is unavailable, so the page is read again later

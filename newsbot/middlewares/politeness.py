@@ -1,13 +1,14 @@
-"""Pauses hosts that answer 429 or 503, or do not answer. The pause holds for all workers.
+"""Gives each request a turn of its host, and pauses hosts that answer 429 or 503, or do not answer.
 
-After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as the host asks for. Without
-Retry-After, and after timeouts and refused connections, the pause doubles with each further fault up to a
-limit. A URL that another site gave may have been chosen because it fails. So a site with a rule pauses only
-shortly for it. If the whole host has problems, the site's own URLs show it.
+*Pauses* hold for all workers. After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as
+the host says. Without Retry-After, and after timeouts and refused connections, the pause doubles with each
+further fault up to a limit. Another site could link URLs of a host that it knows to fail, to stop the crawl
+of that host. After a fault of such a URL, a site with a rule therefore pauses only briefly. If the whole host
+has problems, the site's own URLs show it.
 
-Every request has a turn of its own in its host's clock, including those for robots.txt and for the targets of
-redirects. A request without a turn, or one that has missed its turn, takes the next one. A request that
-wakes late takes another turn too, because the next turn would come too soon after the late request.
+*Turns*: the turns of a host are one delay apart. Every request needs one, including those for robots.txt and
+for the targets of redirects. A request without a turn takes the next one. A request that is late for its turn
+takes the next one too, because otherwise the following request would come too soon after it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
 
 SLOW_DOWN = (429, 503)
+"""Statuses with which a host asks for fewer requests."""
 HOST_FAULTS = (
     Reason.TIMEOUT,
     Reason.REFUSED,
@@ -44,8 +46,11 @@ MOST_TURNS = 5
 LONGEST_WAIT = 60.0
 """Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0
+"""Seconds of the pause after the first fault of a host."""
 LONGEST_PAUSE = 900.0
+"""Maximum of the doubled pauses, in seconds."""
 MAX_RETRY_AFTER = 24 * 3600.0
+"""Maximum of a pause by Retry-After, in seconds."""
 _REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}
 """Faults of an https request to a host without TLS."""
 _COUNTS = {ASIDE_KEY, PART_KEY}
@@ -69,7 +74,11 @@ class PolitenessMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:
-        """Let a request without a turn wait for one. If the wait is long, the scheduler keeps the page."""
+        """Let a request without a turn wait for one.
+
+        If the wait is longer than :data:`LONGEST_WAIT`, the request of a visit is returned, so that it waits
+        in the scheduler and its slot is free.
+        """
         turn: Turn | None = request.meta.pop(TURN_KEY, None)
         host = host_key(request.url)
         delay = self._politeness.delay_of(host)
@@ -80,6 +89,7 @@ class PolitenessMiddleware:
             now = self._context.clock()
             if turn is not None and now - turn.at <= late:
                 break
+            # The missed turn of a lease can be used again if no other request has taken a turn since.
             wait = self._politeness.take_turn(host, missed=None if turn is None else turn.leased)
             turn = Turn(now + wait)
             if wait > LONGEST_WAIT and META_KEY in request.meta:
@@ -111,7 +121,7 @@ class PolitenessMiddleware:
         return response
 
     def _is_strangers(self, visit: Visit, url: str) -> bool:
-        """Return True if another site gave ``url`` or redirected to it, and both sites have rules."""
+        """Return True if another site linked ``url`` or redirected to it, and both sites have rules."""
         named_by = visit.data.get("referrer") or visit.lease.entry.url
         sites = {self._context.rule_for(one).domain for one in (url, named_by)}
         return len(sites) > 1 and all(self._context.rules.get(one) is not None for one in sites)
@@ -127,13 +137,16 @@ class PolitenessMiddleware:
             cause = Reason.PRIVATE_ADDRESS
         self._reachability.failed(self._context.rule_for(request.url).domain, cause)
         if request.url.startswith("https:") and host in self._plain and cause in _REFUSALS:
-            return  # the host has no TLS, and is not in trouble: it answers by http
+            return  # the host has no TLS, but it answers to http, so it needs no pause
         if (visit is not None or _COUNTS.intersection(request.meta)) and cause in HOST_FAULTS:
             asked = None if visit is None else visit.outcome.retry_after
             self._rest(request.url, visit, asked)
 
     def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
-        """Pause the host that answered or failed. After a redirect this is not the leased one."""
+        """Pause the host of ``url``. After a redirect this is not the host of the leased entry.
+
+        ``asked`` is the pause by Retry-After in seconds, or None.
+        """
         host = host_key(url)
         if len(self._faults) >= MAX_HOSTS:
             self._faults.clear()

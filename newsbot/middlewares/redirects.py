@@ -67,6 +67,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         return result
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
+        """Note the target in the visit. Raises :class:`Ignored` if it must not or need not be fetched."""
         context = self._context
         try:
             rule = context.rule_for(target.url)
@@ -77,6 +78,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
+        # A source is read wherever its URL leads, and so is a page that a person requested.
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
         if context.rules.get(rule.domain) is not None:
@@ -85,5 +87,6 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.DENIED, f"redirects to what the site's rule denies: {canonical}")
         if self._canonical.is_taken(here):
             alias = alias_of(visit, target.url, here, context.clock())
+            # If the known page failed under its spelling, it is tried under the spelling of this redirect.
             self._links.offer([replace(alias, priority=visit.lease.entry.priority)])
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")

@@ -1,9 +1,9 @@
-"""Runs the scripts of pages whose text they write (rule key ``render``, NEWSBOT_RENDER).
+"""Renders pages whose text is written by scripts (rule key ``render``, NEWSBOT_RENDER).
 
-The page is downloaded like every other page, including redirects. Then it is passed to the browser. Each
-request of its scripts goes through the other middlewares like any request: robots.txt, the address guard, the
-turns of the host's clock, certificates, proxy, size limits. Scripts are cached, because other pages of the
-site need them too.
+The page is downloaded like every other page, including redirects. Then it is passed to the browser
+(:mod:`newsbot.crawl.browser`). Each request of its scripts goes through the other middlewares like any
+request: robots.txt, the address guard, the turns of the host, certificates, proxy, size limits. Scripts are
+cached, because other pages of the site need them too.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ RENDERED = "rendered"
 MAX_PART = 5 * 2**20
 """Maximum size in bytes of a response to a script's request."""
 MAX_PARTS = 20 * 2**20
-"""Bytes of such responses after which the page gets no more."""
+"""Total size in bytes of such responses after which further requests of the page are refused."""
 MAX_KEPT = 48 * 2**20
 """Maximum number of bytes of cached scripts."""
 KEEP_SECONDS = 3600.0
 """Maximum number of seconds for which a script is cached. It is also the default."""
 CONTENT_TYPE = "text/html; charset=utf-8"
-# they are valid for the page before its scripts ran, not for the rendered text
+# These headers are valid for the page as it was downloaded, not for the rendered text.
 _VALIDATORS = ("ETag", "Last-Modified")
 
 
@@ -74,10 +74,10 @@ class RenderingMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the rendered page if it is to be rendered, else the response.
+        """Return the rendered page if the rule or the setting says so, else the response.
 
-        Raises :class:`Ignored` (``render``; ``ours`` if the browser does not start). The page is then tried
-        again later.
+        Raises :class:`Ignored` with ``render``, or with ``ours`` if the browser does not start. The page is
+        then tried again later.
         """
         visit: Visit | None = request.meta.get(META_KEY)
         rule: Rule | None = request.meta.get(RULE_KEY) if visit is None else visit.rule
@@ -110,7 +110,7 @@ class RenderingMiddleware:
             rendered = await self._rendered(request, response, of_list)
         except Ignored as error:
             if error.cause == Reason.OURS or self._trials.helped(notes, domain):
-                raise  # the page is not complete without its scripts
+                raise  # rendering has added text on this site, so the page is not complete without it
             self._trials.saw(notes, domain, now, helped=False)
             return response
         after = _tree(rendered)
@@ -163,11 +163,11 @@ class RenderingMiddleware:
         return rendered
 
     async def _ask(self, part: Part, page: str) -> Answer | None:
-        """Download what a script of ``page`` requests. Return None if this failed or is not allowed."""
+        """Download a part for a script of ``page``. Return None if this failed or is not allowed."""
         if part.method not in ("GET", "HEAD", "POST"):
             return None
         if part.method == "POST" and site_of(host_key(part.url)) != site_of(host_key(page)):
-            return None  # data that a page sends to other sites do not change what it shows
+            return None  # such requests report to trackers and do not change the text
         if not part.lasting:
             return await self._download(part, page)
         return await self._scripts.get(part.url, lambda: self._download(part, page), self._context.clock)
@@ -187,7 +187,7 @@ class RenderingMiddleware:
                     meta={PART_KEY: page, "download_maxsize": MAX_PART},
                 )
             )
-        except Exception as error:  # noqa: BLE001  (whatever keeps it from us: the page does without it)
+        except Exception as error:  # noqa: BLE001  (any failure: the page is rendered without this part)
             self._context.count(f"render/refused/{cause_of(error)}")
             return None
         self._context.count("render/bytes", len(response.body))
@@ -199,7 +199,10 @@ class RenderingMiddleware:
 
 
 class _Scripts:
-    """A cache of scripts by URL for all pages (LRU). Each script is downloaded only once at a time."""
+    """A cache of scripts by URL for all pages (LRU).
+
+    If several pages request a script at the same time, it is downloaded once.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
@@ -218,7 +221,7 @@ class _Scripts:
         if url not in self._asked:
             task = self._asked[url] = asyncio.ensure_future(download())
             task.add_done_callback(lambda _: self._asked.pop(url, None))
-        # shield: if one page is closed, the others still get the script
+        # shield: several pages may wait for this task. If one of them is closed, the others get the script.
         came = await asyncio.shield(self._asked[url])
         if came is not None and came.status == 200:
             fresh = parse_max_age(came.headers.get("cache-control"))

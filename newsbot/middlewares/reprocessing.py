@@ -1,7 +1,7 @@
-"""Refuses the download of a page before its interval has passed.
+"""Refuses the download of a page before its interval has passed, and makes requests conditional.
 
 :func:`newsbot.recrawl.gate` makes the decision. This middleware reads the page record, adds the conditional
-headers and notes the response's data on the page.
+headers (RFC 9110, 13.1) and notes status and validators of the response in the visit.
 """
 
 from __future__ import annotations
@@ -36,9 +36,12 @@ class ReprocessingMiddleware:
         return cls(crawler)
 
     def process_request(self, request: Request) -> None:
-        """Let the request pass with conditional headers, or raise :class:`Ignored` (``too_young``)."""
+        """Let the request pass with conditional headers, or raise :class:`Ignored` with the reason.
+
+        Reasons: ``limit``, ``removed``, ``unnamed``, ``same_page``, ``too_young``.
+        """
         visit: Visit | None = request.meta.get(META_KEY)
-        # a request for robots.txt, or a later hop of a visit that has passed the gate
+        # A request for robots.txt, or a later hop of a visit that was checked before.
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
@@ -55,6 +58,7 @@ class ReprocessingMiddleware:
         if visit.kind.is_source:
             interval = min(interval, LONGEST_SOURCE_REST)
         decision = gate(visit.record, interval, now)
+        # A retry is not refused: the page may have been fetched just now, in a visit that was not completed.
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
             self._context.count("gated")
             visit.page["next_due"] = decision.until
@@ -62,13 +66,16 @@ class ReprocessingMiddleware:
         kept_as = None if visit.record is None else visit.record.kind
         visit.anew = visit.kind.is_source and (self._scope.arguments.narrows or kept_as is not visit.kind)
         if visit.anew:
-            return
+            return  # without conditions, because a 304 response would have no links
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
         self._heads.begin(request, visit)
 
     def _look_up(self, visit: Visit) -> None:
-        """Read the page's record, unless the frontier knows that the page was never fetched."""
+        """Read the page's record into the visit, unless the frontier knows that the page was never fetched.
+
+        This saves a query for each new article.
+        """
         lease, data = visit.lease, visit.data
         untouched = lease.last_fetched is None and lease.attempts == 0
         found = not data.get("again") and data.get("where") != Where.REDIRECT
@@ -94,6 +101,7 @@ class ReprocessingMiddleware:
             self._note_headers(visit, response)
             self._context.count("bytes", len(response.body))
             if response.status == 304:
+                # The server breaks the protocol, and there is no body to read.
                 if not _is_conditional(request):
                     raise Ignored(cause_of_status(304), "304 to a request without a condition")
                 self._count_saving(visit, request)
@@ -123,6 +131,7 @@ def _is_conditional(request: Request) -> bool:
 
 
 MAX_HOSTS = 10_000
+"""Maximum number of hosts without HEAD that are remembered."""
 
 
 class Heads:
@@ -139,7 +148,7 @@ class Heads:
     def begin(self, request: Request, visit: Visit) -> None:
         """Turn a conditional request into HEAD if the rule says so.
 
-        This is not done for pages that a person asked for, nor twice in a visit.
+        Pages that a person requested and retries are not changed.
         """
         if visit.kind not in visit.rule.head or visit.forced or visit.lease.attempts:
             return
@@ -147,7 +156,11 @@ class Heads:
             request.method = "HEAD"
 
     def answer(self, visit: Visit, request: Request, response: Response) -> Request | Response:
-        """Return what follows a HEAD response: the response itself, a 304 response, or a GET request."""
+        """Return the result of a HEAD response.
+
+        This is the response itself if a GET would not help, a 304 response if the page is unchanged, and a
+        GET request otherwise.
+        """
         self._context.count("head/asked")
         if response.status in PASSING:
             return response

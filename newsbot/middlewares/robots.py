@@ -1,8 +1,9 @@
 """Obeys robots.txt (RFC 9309) and uses its Crawl-delay and Sitemap lines.
 
 The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.host_files`).
-The middleware of Scrapy 2.19 lets disallowed requests pass under concurrency: several coroutines await one
-Deferred, and all but the first get None. Here all coroutines await one task per host.
+
+The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several are made at the
+same time: they await one Deferred, and all but the first get None. Here they await one task per host.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
-"""Only the beginning of a larger file counts.
+"""Maximum number of bytes that are downloaded.
 
-More is downloaded, because Scrapy drops a truncated response.
+Only the first :data:`MAX_BYTES` count. More is downloaded because Scrapy drops a truncated response.
 """
 KEEP_FAILED_SECONDS = 300.0
+"""Seconds before a robots.txt that could not be read is requested again."""
 MAX_KNOWN = 20_000
 """Hosts whose robots.txt is remembered. When the limit is reached, all are forgotten."""
 NAME = "robots.txt"
@@ -49,8 +51,10 @@ class Robots:
     """None if there is no file. Everything is then allowed if ``fault`` is None, else nothing."""
     text: str = ""
     fault: str | None = None
-    """``robots_unreachable`` (no answer), ``tls`` (no valid certificate), ``robots_failing`` (server
-    error)."""
+    """Why the file could not be read.
+
+    ``robots_unreachable`` (no response), ``tls`` (no valid certificate) or ``robots_failing`` (server error).
+    """
 
 
 class RobotsMiddleware:
@@ -78,7 +82,7 @@ class RobotsMiddleware:
             return
         robots = await self._robots(request)
         if robots.parser is not None and robots.parser.crawl_delay(self.agent) is not None:
-            # each time: another worker may have written the rule's delay only
+            # With each request: another worker may have written the rule's shorter delay in between.
             self._set_pace(robots, request)
         if robots.fault is not None:
             raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
@@ -86,8 +90,11 @@ class RobotsMiddleware:
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
+        """Return the robots.txt of the request's host. The first request of a host fetches it."""
         origin = origin_of(request.url)
         host = host_key(request.url)
+        # A host may answer to one scheme only. The file of one scheme is valid for both, but a fault is not:
+        # the loop then fetches the file with the scheme of this request.
         while True:
             known = self._asked.get(host)
             if known is not None and known.done() and self._is_over(known, origin):
@@ -96,13 +103,16 @@ class RobotsMiddleware:
                 if len(self._asked) >= MAX_KNOWN:
                     self._asked = {where: told for where, told in self._asked.items() if not told.done()}
                 known = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))
-            # shield: if one request is cancelled, the others still get the result
+            # shield: several requests may wait for this task. If one is cancelled, the others get the result.
             robots = await asyncio.shield(known)
             if robots.fault is None or robots.origin == origin:
                 return robots
 
     def _is_over(self, told: asyncio.Future[Robots], origin: str) -> bool:
-        """Return True for a result that is too old, or whose fault is ours or that of the other scheme."""
+        """Return True for a result that cannot be used any more.
+
+        It is too old, or the task raised an exception, or it is a fault of the other scheme.
+        """
         if told.cancelled() or told.exception() is not None:
             return True
         robots = told.result()
@@ -133,9 +143,10 @@ class RobotsMiddleware:
         return robots
 
     async def _ask(self, origin: str, turn: Turn | None) -> bytes | Robots | None:
-        """Fetch the file with ``turn``.
+        """Fetch the file. The request uses ``turn``, the turn of the page's request.
 
-        Return None if there is none, or a closed site if it cannot be read.
+        Returns the content, None if there is no file, or a :class:`Robots` with the fault if the file cannot
+        be read.
         """
         question = Request(
             f"{origin}/robots.txt",
@@ -147,7 +158,7 @@ class RobotsMiddleware:
         self._context.count("robots/asked")
         try:
             response = await engine.download_async(question)
-        except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
+        except Exception as error:  # noqa: BLE001  (if robots.txt cannot be read, no page may be fetched)
             if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops it counts as missing
                 return None
             if cause_of(error) == Reason.TLS:
@@ -170,6 +181,7 @@ class RobotsMiddleware:
         self._politeness.set_pace(host_key(request.url), rule, min(float(wanted or 0.0), self.delay_cap))
 
     def _use(self, robots: Robots, rule: Rule, visit: Visit) -> None:
+        """Add the sitemaps that robots.txt names to the links of the visit, unless the rule has its own."""
         chosen = self._follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             place = f"{robots.origin}/robots.txt"

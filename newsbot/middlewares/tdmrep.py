@@ -1,9 +1,9 @@
-"""Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first page of the day.
+"""Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first article page of the day.
 
-All workers and both schemes share it (:mod:`newsbot.sites.host_files`).
-
-The content of the file is recorded with the articles. If a site has no file or does not answer, it reserves
-nothing by this file. robots.txt is obeyed.
+The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
+All workers and both schemes share it (:mod:`newsbot.sites.host_files`). Its content is recorded with the
+articles. A site without this file, or that does not respond, reserves nothing by it. robots.txt is obeyed for
+this request, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from newsbot.sites.rights import MAX_KNOWN, origin_of
 from newsbot.urls import host_key
 
 TIMEOUT = 10.0
+"""Seconds to wait for the file."""
 
 
 class TdmRepMiddleware:
@@ -54,7 +55,7 @@ class TdmRepMiddleware:
                 self._asked = {where: one for where, one in self._asked.items() if not one[1].done()}
             task = asyncio.ensure_future(self._learn(origin_of(request.url)))
             asked = self._asked[host] = (now + KEEP_SECONDS, task)
-        # shield: if one request is cancelled, the others still get the result
+        # shield: several requests may wait for this task. If one is cancelled, the others get the result.
         await asyncio.shield(asked[1])
 
     async def _learn(self, origin: str) -> None:
@@ -74,7 +75,7 @@ class TdmRepMiddleware:
         self._context.count("tdmrep/asked")
         try:
             response = await engine.download_async(Request(origin + PATH, callback=NO_CALLBACK, meta=meta))
-        except Exception:  # noqa: BLE001  (whatever keeps the file from us: then nothing is known of it)
+        except Exception:  # noqa: BLE001  (any failure counts as a site without the file)
             self._context.count("tdmrep/unreachable")
             return None
         body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None

@@ -1,4 +1,7 @@
-"""``scrapy crawl monitor``: requests every known page of sites, politely, and stores the responses' data."""
+"""``scrapy crawl monitor``: requests every known page of sites and stores status, size and other data.
+
+The results show broken links, redirects and changes. Delays and robots.txt apply as in a news crawl.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,11 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 HEADERS_ONLY = "headers_only"
+"""Request meta key: True if the body is not needed."""
 AHEAD = 500
 """Maximum number of waiting pages per site. The others are read from the crawl database later."""
 _TRIES = 3
+"""Maximum number of further tries of a page after an error that may pass."""
 
 
 class MonitorSpider(auxiliary.SideSpider):
@@ -107,7 +112,9 @@ class MonitorSpider(auxiliary.SideSpider):
                     continue
                 try:
                     some = list(islice(left[domain], AHEAD))
-                except DataError:  # the outage is logged already; the scheduler knows what was requested
+                # The outage is logged already. The pages are read again from the beginning, because a broken
+                # iterator cannot continue; the scheduler drops those that were requested before.
+                except DataError:
                     left[domain] = self._requests(rules[domain])
                     continue
                 if not some:
@@ -147,7 +154,11 @@ class MonitorSpider(auxiliary.SideSpider):
         found_on: str | None = None,
         depth: int = 0,
     ) -> Request:
-        """Return the first request for a page. ``depth`` is used if the page has no record."""
+        """Return the first request for a page.
+
+        ``page`` is its record, if it has one. ``found_on`` and ``depth`` (clicks from a seed) are for pages
+        without a record.
+        """
         reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
         target = Target(
             url=canonicalize(url, rule.drop_query),
@@ -176,19 +187,19 @@ class MonitorSpider(auxiliary.SideSpider):
         )
 
     def going(self, request: Request) -> Request:
-        """Replace HEAD by GET if the host has refused HEAD meanwhile."""
+        """Replace HEAD by GET if the host has refused HEAD in the meantime."""
         if request.method != "HEAD" or host_key(request.url) not in self._no_head:
             return request
         return self._request(request.url, request.cb_kwargs["target"], "GET", int(request.meta[ASIDE_KEY]))
 
     # --- responses
     def headers_received(self, request: Request, **more: Any) -> None:
-        """Raise ``StopDownload`` if the body is not needed."""
+        """Stop the download (``StopDownload``) if the body is not needed."""
         if request.meta.get(HEADERS_ONLY) and request.method == "GET":
             raise StopDownload(fail=False)
 
     async def parse(self, response: Response, target: Target) -> AsyncIterator[Any]:
-        """Read one response: request the page in another way, follow a redirect, or store the check."""
+        """Handle one response: request the page in another way, follow a redirect, or store the check."""
         request = response.request
         assert request is not None
         tries = int(request.meta[ASIDE_KEY])
@@ -216,6 +227,7 @@ class MonitorSpider(auxiliary.SideSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_of(failure.value)
+        # Twisted reports a refused private address as a name that does not exist.
         if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
             cause = Reason.PRIVATE_ADDRESS.value
         again = self._again(request, cause)
@@ -237,7 +249,7 @@ class MonitorSpider(auxiliary.SideSpider):
         return request.replace(meta={**request.meta, ASIDE_KEY: tries})
 
     def _is_ours(self, url: str, target: Target) -> bool:
-        """Return True if the redirect stays on the site. Other sites are not checked."""
+        """Return True if the URL belongs to the checked site. Redirects to other sites are not followed."""
         return self._context.rule_for(url).domain == target.source
 
     async def _keep(self, check: PageCheck) -> dict[str, Any]:
@@ -246,7 +258,7 @@ class MonitorSpider(auxiliary.SideSpider):
         return _item(check)
 
     def _save(self, check: PageCheck) -> None:
-        """Store a check, unless the page was removed meanwhile."""
+        """Store a check, unless the page was removed in the meantime (``scrapy remove``)."""
         if not self._crawl.removals.covers(fingerprint(check.url), host_key(check.url)):
             self.storage.checks.save([check])
 
@@ -330,7 +342,7 @@ def _answer(response: Response, fault: str | None) -> Answer:
 
 
 def _links_on(response: Response) -> list[Link]:
-    """Return the links of a page. For any thread."""
+    """Return the links of a page. It may run in any thread."""
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     media = content_type.partition(";")[0].strip().lower()
     if media and "html" not in media:

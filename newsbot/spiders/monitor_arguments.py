@@ -12,7 +12,7 @@ from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.errors import ArgumentError
 
 MAX_PAGES = 10_000
-"""Default limit of pages with ``follow=links``, since a site may have endless pages."""
+"""Default of ``max_pages`` with ``follow=links``, because a site may have endless pages."""
 
 Follow = Literal["known", "links"]
 Method = Literal["HEAD", "GET"]
@@ -37,7 +37,7 @@ class Monitoring:
     follow: Follow = "known"
     max_pages: int | None = None
     min_age: float = 0.0
-    """Seconds."""
+    """Seconds since the last check of a page before it is checked again."""
     report: Path | None = None
     scope: Arguments
     """The arguments that all spiders share; they name the sites."""

@@ -69,6 +69,7 @@ class NewsSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield the seeds of the crawl. The links middleware queues them."""
         context, scope = self._crawl.context, self._crawl.scope
+        # The argument ``now``: known sources are read at once. Seeds alone would not change their due times.
         if self.arguments.now:
             domains = scope.limited_to or {rule.domain for rule in context.rules}
             make_due(context.storage, context.frontier, context.rules, domains, context.clock())
@@ -88,7 +89,7 @@ class NewsSpider(Spider):
                 yield article
 
     def failed(self, failure: Failure) -> None:
-        """Note in the visit why there was no response. The scheduler decides what follows."""
+        """Note in the visit why there was no response. :mod:`newsbot.crawl.completion` plans the next try."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         visit: Visit | None = request.meta.get(META_KEY)
@@ -99,6 +100,7 @@ class NewsSpider(Spider):
             visit.end(Ending.RETURNED)
             return
         cause = cause_of(failure.value)
+        # Twisted reports a refused private address as a name that does not exist.
         if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
             cause = Reason.PRIVATE_ADDRESS.value
         visit.outcome.error = cause

@@ -1,7 +1,7 @@
-"""Articles of several pages. The further pages are fetched within the visit of the first one and joined.
+"""Joins articles of several pages. The further pages are fetched within the visit of the first one.
 
-So there is one article, of all pages or (marked ``partial``) of those that came. The pace of the host,
-robots.txt and the guard of addresses hold for each as for any request.
+The result is one article. It is marked ``partial`` if one of the pages could not be read. The delay of the
+host, robots.txt and the address guard apply to each page as to any request.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ class Paging:
         self._lines, self._engine = crawl.sites.shared_lines, engine
 
     async def whole(self, visit: Visit, article: Article) -> Article | None:
-        """Return the article with the pages that follow its first one, at most :data:`MAX_PAGES` in all.
+        """Return the article joined with its further pages, at most :data:`MAX_PAGES` in all.
 
-        Return None if the crawl ends meanwhile; the visit is then given back. Raises
-        :class:`newsbot.errors.DataError` if a backend becomes unavailable.
+        ``article`` is the article of the first page. Returns None if the crawl ends in the meantime; the
+        lease is then released and another crawl reads the article. Raises :class:`newsbot.errors.DataError`
+        if a backend becomes unavailable.
         """
         pages = [article]
         seen = {_key(article.url)}
@@ -65,12 +66,13 @@ class Paging:
                     await keep_page(self._context, self._removals, response)
             except DataError:
                 raise
-            except Exception as error:  # noqa: BLE001  (whatever keeps a page from us, the others are kept)
+            except Exception as error:  # noqa: BLE001  (any failure of a page: the pages before it are kept)
                 fault = error.reason if isinstance(error, NotAnArticle) else cause_of(error)
                 break
             if not same_title(article.title, page.title):
-                break  # the next article, not the next page
+                break  # some sites use rel=next for the next article
             pages.append(page)
+            # Links to this page need no visit: its text is part of the article.
             self._context.frontier.mark_done(
                 [alias_of(visit, page.url, _key(page.url), self._context.clock())], None
             )
@@ -84,7 +86,7 @@ class Paging:
 
 
 def _read(response: Response, visit: Visit, memory: SiteMemory, now: datetime) -> tuple[Article, str | None]:
-    """Return the article of a further page, and the URL of the page after it. For any thread."""
+    """Return the article of a further page, and the URL of the page after it. It may run in any thread."""
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     tree = parse_html(response.body, charset)
     page = read_page(

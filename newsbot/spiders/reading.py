@@ -51,7 +51,7 @@ class Reader:
     """Reads the responses of one crawl."""
 
     def __init__(self, crawl: Crawl, *, obeys_noindex: bool) -> None:
-        """``obeys_noindex``: store no page that says ``noindex``."""
+        """``obeys_noindex``: articles that say ``noindex`` are not stored."""
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._learning = crawl.sites.url_learning
@@ -61,13 +61,14 @@ class Reader:
     async def parse_ahead(self, response: Response, visit: Visit) -> None:
         """Read a page, or parse a large feed or sitemap, in a thread, so that the event loop is free.
 
-        :meth:`read` uses the result. Pages of any size are read there, because a small page may be slow too:
-        one of 16 kB took 170 ms. They are read one at a time, because a tree may take 50 MB.
+        :meth:`read` uses the result. Pages of all sizes are read in the thread, because a small page may be
+        slow too: one of 16 kB took 170 ms. They are read one at a time, because the tree of a page may take
+        50 MB. Small feeds and sitemaps are left to :meth:`read`.
         """
         if response.status >= 300:
             return
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
-            return
+            return  # read() will find that it is unchanged
         if visit.kind not in (Kind.FEED, Kind.SITEMAP):
             async with self._one_page:
                 await _in_thread(self._work(response, visit), visit)
@@ -75,7 +76,7 @@ class Reader:
             await _in_thread(self._work(response, visit), visit)
 
     def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
-        """Return the part of the reading that needs nothing but its arguments, and changes nothing."""
+        """Return the part of the reading that can run in a thread, because it changes no shared state."""
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return partial(_parse_source, response, visit)
         known = Known(self._rights.signals(response.url))
@@ -96,7 +97,7 @@ class Reader:
         return self._work(response, visit)() if visit.parsed is None else visit.parsed.result()
 
     def read(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        """Yield the links or the article of a response. Data on the page are written into ``visit``."""
+        """Yield the links or the article of a response. Other data on the page are written into ``visit``."""
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
         self._context.count_site(domain, "fetched")
@@ -112,7 +113,7 @@ class Reader:
             return
         if response.status >= 300:
             visit.outcome.error = cause_of_status(response.status)
-            if not visit.guessed:
+            if not visit.guessed:  # a missing feed at a guessed address is not an error of the site
                 self._context.count_error(domain, visit.outcome.error)
             if not visit.kind.is_source:
                 self._context.count_site(domain, "pages")
@@ -141,6 +142,7 @@ class Reader:
         self._indexes.rest(visit)
 
     def _fault(self, visit: Visit, cause: str, text: str = "") -> None:
+        """Record that the response cannot be parsed. ``cause`` is the token of the reason."""
         visit.outcome.error = cause
         visit.note(self._context.clock(), EventKind.UNREADABLE, cause=cause, text=text[:200])
         if not visit.guessed:
@@ -165,7 +167,10 @@ class Reader:
         yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
 
     def _note_window(self, visit: Visit, links: Sequence[Link]) -> None:
-        """Note the number of links that the source shows at once, and how far back their dates go."""
+        """Note the number of links that the source shows at once, and how far back their dates go.
+
+        The recrawl policy needs both: a source that shows few links must be polled before they scroll out.
+        """
         dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
         visit.outcome.shown = len(links)
         if len(dates) > 1 and min(dates) < self._context.clock():
@@ -188,7 +193,7 @@ class Reader:
             yield from self._indexes.files(sitemap.children, response.url, visit)
 
     def _read_html(self, response: Response, visit: Visit) -> HtmlPage | None:
-        """Return what the page says, or None after a note that it cannot be read."""
+        """Return the parsed page, or None if it cannot be parsed. The reason is then noted in the visit."""
         page: HtmlPage = self._result(response, visit)
         for step, seconds in page.seconds.items():
             self._context.spent(step, seconds)
@@ -199,7 +204,7 @@ class Reader:
         return page
 
     def _links(self, page: HtmlPage, response: Response, visit: Visit) -> Found:
-        """Return the links of a page, or none if it says ``nofollow``."""
+        """Return the links of a page; no links if it says ``nofollow``."""
         if not visit.rights.follow:
             visit.note(self._context.clock(), EventKind.NOFOLLOW)
             self._context.count("links/nofollow_pages")
@@ -225,7 +230,7 @@ class Reader:
             self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
         yield self._links(page, response, visit)
         if page.following and visit.rights.follow:
-            # Yielded after the other links: these show whether the next page is worth reading.
+            # Yielded after the other links, which show whether the next page is worth reading.
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
 
@@ -249,7 +254,8 @@ class Reader:
         page = self._read_html(response, visit)
         if page is None:
             return
-        if page.first is not None:  # the visit of the first page fetches and joins this one
+        # A further page of an article: the visit of the article's first page fetches and joins it.
+        if page.first is not None:
             self._no_article(visit, "continuation")
             first = Link(url=page.first, where=Where.REDIRECT, kind=Kind.ARTICLE)
             yield Found(links=(first,), referrer=response.url, depth=visit.lease.entry.depth)
@@ -303,7 +309,7 @@ async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
 
 # --- sources
 LARGE = 1 << 17
-"""Bytes from which a feed or sitemap is parsed in a thread. Parsing so many takes about 50 ms."""
+"""Size in bytes from which a feed or sitemap is parsed in a thread. Parsing one of this size takes 50 ms."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -323,43 +329,47 @@ def _digest(response: Response) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the crawl knows of a page that it has fetched. A section needs the first field only."""
+    """What the crawl knows of a page before it is read. A section needs the first field only."""
 
     signals: Mapping[str, str]
-    """The reservations of its host."""
+    """The rights reservations of its host."""
     now: datetime | None = None
     memory: SiteMemory | None = None
+    """Lines that the site's articles have in common."""
     vouched: bool = False
-    """True if the site's articles have URLs like this one."""
+    """True if a person requested the page, or if the site's articles have URLs like this one."""
     follows: bool = False
-    """True if the links of an article are wanted."""
+    """True if the links of an article are followed."""
     obeys_noindex: bool = False
+    """True if a page that says ``noindex`` is not stored."""
 
 
 @dataclass(slots=True)
 class HtmlPage:
-    """What a page says."""
+    """The content of a page: links, article, rights, or the reason why there is none."""
 
     fault: str | None = None
-    """Why there is no tree."""
+    """The token of the reason why the page cannot be parsed."""
     rights: PageRights = field(default_factory=PageRights)
     follows: bool = False
-    """True if the links were looked for."""
+    """True if the links were extracted."""
     links: tuple[Link, ...] = ()
     links_count: int = 0
     following: tuple[Link, ...] = ()
     """The next pages of a list."""
     named: Found | None = None
-    """The feeds and sections of a home page."""
+    """The feeds and sections that a home page names."""
     hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
+    """The WebSub hubs and the topic that the page names."""
     first: str | None = None
-    """The page that this one continues."""
+    """The URL of the article's first page, if this is a further page of it."""
     article: Article | None = None
     refusal: str = ""
-    """Why there is no article."""
+    """The token of the reason why the page is not an article."""
     scripts: bool = False
-    """True if there is no article, or no link of a list, because scripts make it."""
+    """True if the page has no article, or no links of a list, because its scripts write them."""
     next_page: str | None = None
+    """The URL of the article's next page."""
     seconds: dict[str, float] = field(default_factory=dict)
     """The duration of each step."""
 
@@ -374,7 +384,7 @@ class HtmlPage:
 
 
 def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
-    """Read a page as a section or an article. For any thread; nothing is changed."""
+    """Read a page as a section or an article. May run in any thread, because it changes no shared state."""
     page = HtmlPage()
     content_type = _content_type(response)
     if visit.kind is not Kind.SECTION and not looks_like_html(response.body, content_type):
@@ -399,6 +409,8 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     where = visit.data.get("where")
     with page.timed("links"):
         links = PageLinks(tree, url)
+        # A site whose rule names no sources: its home page names feeds and sections, and a section may have a
+        # feed of its own.
         if where in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
             page.named = _named(tree, links, url, visit)
         elif where == Where.AUTODISCOVERY and not visit.rule.has_sources:
@@ -417,7 +429,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     page.first = first_page(tree, url)
     if page.first is not None:
         return
-    links = cache(partial(PageLinks, tree, url))
+    links = cache(partial(PageLinks, tree, url))  # made only if one of the two places below needs it
     page.follows = known.follows
     if known.follows and page.rights.follow:
         with page.timed("links"):
@@ -426,7 +438,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     try:
         with page.timed("extract"):
             if not page.rights.index and known.obeys_noindex:
-                raise NotAnArticle("noindex")  # our search is an index
+                raise NotAnArticle("noindex")  # the stored articles can be searched, so they are an index
             page.article = read_page(
                 response.body,
                 url,
@@ -443,6 +455,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         if visit.data.get("where") == Where.ARGUMENT and not rule.has_sources:
             page.named = _named(tree, links(), url, visit)
     else:
+        # Most pages have no rel=next. The search in the bytes is cheaper than one in the tree.
         if _NEXT.search(response.body, 0, MAX_MARKUP) or any(
             "next_page" in one.extract for one in rule.layouts
         ):
@@ -450,15 +463,16 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
 
 
 def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found:
-    """Return the feeds and sections that a page names. The page was given by a person."""
+    """Return the feeds and sections that a page names: a home page, or a page that a person requested."""
     named = (*find_sources(tree, url), *find_sections(links, url, visit.rule))
     return Found(links=named, referrer=url, depth=1)
 
 
 def looks_like_html(body: bytes, content_type: str) -> bool:
-    """Return False for JSON, feeds, sitemaps and plain text. Parsed as HTML they would look like prose.
+    """Return False for JSON, feeds, sitemaps and plain text.
 
-    The content type counts only if the first bytes do not decide.
+    If these were parsed as HTML, their text would look like an article. The content type counts only if the
+    first bytes do not decide, because many servers send a wrong one.
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):

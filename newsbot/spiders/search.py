@@ -39,6 +39,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 DEPTH = "depth_from_start"
+"""Request meta key: clicks from a seed or known page to this page."""
 
 
 class SearchSpider(Spider):
@@ -98,7 +99,7 @@ class SearchSpider(Spider):
         )
 
     async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
-        """Read one page: store the texts that were found, and follow its links."""
+        """Read one page: store where the texts were found, and yield requests for its links."""
         if response.status >= 300:
             for again in self._again(response.request, cause_of_status(response.status)):
                 yield again
@@ -168,7 +169,7 @@ class SearchSpider(Spider):
         if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
             yield request.replace(
                 url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries}
-            )  # many sites answer only over http or only over https
+            )  # many sites answer only to http or only to https
             return
         if request is not None and tries < 3 and may_retry(cause, tries):
             yield request.replace(meta={**request.meta, ASIDE_KEY: tries})

@@ -11,7 +11,9 @@ from newsbot.errors import ArgumentError
 from newsbot.search.phrases import Finder, Wanted
 
 MAX_NAME = 100
+"""Characters of a search's name that are stored."""
 MAX_PAGES = 10_000
+"""Default of ``max_pages``, because a site may have endless pages."""
 
 Follow = Literal["links", "known"]
 

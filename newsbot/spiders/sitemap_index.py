@@ -1,16 +1,17 @@
-"""Sitemap indexes: decides which of their files are read, in which order, and when again.
+"""Chooses the files of sitemap indexes: which are read, in which order, and when again.
 
-An index may name a hundred thousand files. A file is read if its ``lastmod`` is new enough and newer than our
-last visit. The newest come first. Files without a date are tried from both ends of the list, after the files
-that are news sitemaps by name.
+An index may name a hundred thousand files (https://www.sitemaps.org/protocol.html). A file is read if its
+``lastmod`` is new enough and newer than our last visit. The newest files come first. Files without a date
+come after the files whose names suggest a news sitemap. They are taken from both ends of the list in turn,
+because either end may be the newest.
 
 The files of a site get only a share of its requests: :data:`AT_ONCE` at the beginning, then :data:`SHARE`.
-Except for the freshest, their priority is lower than that of articles. The remaining files are read with
-later visits of the index.
+Except for the freshest files, their priority is lower than that of articles. The remaining files are read
+after later visits of the index.
 
-The interval of a file grows as long as it does not change or holds only old pages. The file is due again when
-the index gives it a newer date. Among the freshest files, news sitemaps and files that have changed once have
-intervals no longer than those of other sources.
+The interval of a file grows while the file does not change or lists only old pages. The file is due again
+when the index gives it a newer date. The freshest files are an exception: news sitemaps and files that have
+changed once are read at least as often as other sources.
 """
 
 from __future__ import annotations
@@ -43,24 +44,31 @@ UNDATED = 10
 CHECKS = 3
 """Visits without a change after which a newer date of a file is doubted."""
 LONGEST_REST = 30 * DAY
+"""The longest interval of a file in seconds."""
 _OLD_BY = 0.1
 """The interval of a file with old pages only, as a share of the age of its newest page."""
 _CHUNK = 1000
+"""Files whose records are read from the storage together."""
 _NEWS = re.compile(r"//[^/]+/.*(?:news|latest|recent|today)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class _Choice:
     urgent: list[Child] = field(default_factory=list)
+    """New files that come before articles."""
     patient: list[Child] = field(default_factory=list)
+    """Other new files."""
     newer: list[Child] = field(default_factory=list)
+    """Known files with a newer date than our last visit."""
     doubtful: list[Child] = field(default_factory=list)
-    """Files with a newer date that never had changed when they were visited.
+    """Known files with a newer date that had never changed when they were visited.
 
-    Some sites date all files anew.
+    Some sites give all files a new date each day.
     """
     old: int = 0
+    """Number of files that are too old for this crawl."""
     left: int = 0
+    """Number of files that are left for later visits of the index."""
 
 
 class SitemapIndexes:
@@ -73,9 +81,10 @@ class SitemapIndexes:
         self._context, self._scope, self._sources = crawl.context, crawl.scope, crawl.sources
 
     def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
-        """Yield the files of the index at ``url`` that are to be read now.
+        """Yield the files of the index at ``url`` that are read now.
 
-        Note how many are left for later.
+        ``children`` are all files of the index. The number of files that are left for later is noted in the
+        visit.
         """
         choice = self._choose(children, visit)
         room = self._room(visit.rule.domain)
@@ -99,10 +108,11 @@ class SitemapIndexes:
         self._tell(visit, choice, len(children))
 
     def rest(self, visit: Visit, newest: datetime | None = None) -> None:
-        """Set the interval of a file: double it if the file is unchanged; derive it from the age of old
-        files.
+        """Set the next visit of a file of an index.
 
-        ``newest`` is the latest date in it, if it was read and says any.
+        The interval of an unchanged file is doubled. The interval of a file with old pages only is a share of
+        the age of its newest page. ``newest`` is the latest date in the file, if the file was read and has
+        dates.
         """
         if not visit.of_index:
             return
@@ -140,7 +150,7 @@ class SitemapIndexes:
         return choice
 
     def _looks(self, children: Sequence[Child], visit: Visit) -> Iterator[tuple[Child, PageRecord | None]]:
-        """Yield the files that are not queued already, each with its page record."""
+        """Yield the files that do not wait in the queue, each with its page record (None: unknown file)."""
         for start in range(0, len(children), _CHUNK):
             part = children[start : start + _CHUNK]
             keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
@@ -151,7 +161,11 @@ class SitemapIndexes:
                     yield child, page
 
     def _may_look_again(self, seen: float, visit: Visit) -> bool:
-        """Return True if a changed file may be read again. The limit stops indexes that name each other."""
+        """Return True if a changed file may be read again.
+
+        ``seen`` is the time of its last fetch (POSIX seconds). Without this limit, two indexes that name each
+        other with new dates would be read in an endless loop.
+        """
         return self._context.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
 
     def _room(self, domain: str) -> int:
@@ -184,7 +198,7 @@ class SitemapIndexes:
 def _is_live(visit: Visit) -> bool:
     """Return True for a file to which new articles are added. Its interval is that of other sources.
 
-    Many indexes give no dates, so that nothing else would make these files due again.
+    Many indexes have no dates, so only a short interval makes these files due again.
     """
     entry, before = visit.lease.entry, visit.record
     changed = before is not None and before.changes > 0
