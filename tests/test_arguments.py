@@ -107,7 +107,7 @@ def test_scrapyd_may_pass_its_job():
         ),
         (
             {"urls_file": os.devnull},
-            f"urls_file={os.devnull}: there is nothing in this file; write one a line",
+            f"urls_file={os.devnull}: there is nothing in this file; write one per line",
         ),
         ({"follow": "everything"}, "feeds,sitemaps,sections,links"),
         ({"since": "yesterday"}, "2026-11-20"),

@@ -363,7 +363,7 @@ def test_what_still_calls_when_the_crawl_is_over_is_no_fault(
         backend.fault = DataError("server: Cannot use MongoClient after close")
         await asyncio.gather(storing, return_exceptions=True)
         assert outage.noted == 0
-        with pytest.raises(DataUnavailable, match="the crawl is over"):
+        with pytest.raises(DataUnavailable, match="the crawl has ended"):
             await outage.patiently(part.read)
 
     def slow_write() -> str:

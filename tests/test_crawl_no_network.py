@@ -51,7 +51,7 @@ def test_one_line_says_that_no_host_can_be_reached(alone, environment, told):
     (line,) = crawl.err.splitlines()
     assert line.startswith("no host could be reached, ")
     assert told in line
-    assert line.endswith("No page was put off. To try newsbot without a network: scrapy demo")
+    assert line.endswith("No page was postponed. To try newsbot without a network: scrapy demo")
     assert "word" not in line
     assert crawl.stats["finish_reason"] == "no_network"
     assert due_now(alone) == len(SITES)
@@ -67,8 +67,8 @@ def test_private_addresses_name_the_setting(alone):
     assert "NEWSBOT_ALLOW_PRIVATE=1 allows them" in line
     one = alone.crawl("-a", "url=http://localhost:8000/")
     assert one.code == 1
-    assert "no host was asked: 1 site with private addresses only" in one.err
-    assert "read them with" not in one.err
+    assert "no host was contacted: 1 site with private addresses only" in one.err
+    assert "to read them" not in one.err
 
 
 def test_a_single_site_that_is_down_is_tried_again_and_written_down(alone):
@@ -76,7 +76,7 @@ def test_a_single_site_that_is_down_is_tried_again_and_written_down(alone):
     assert crawl.code == 0
     assert crawl.stat("frontier/nacked") >= 1
     assert alone.page(f"http://{SITES[0]}/feed.xml").failures >= 1
-    assert "no host could be reached, 1 site asked" in crawl.err
+    assert "no host could be reached, 1 site tried" in crawl.err
 
 
 def test_sites_that_are_down_are_blamed_as_soon_as_another_answers(site, world):
@@ -97,7 +97,7 @@ def test_the_doubt_ends_with_the_first_answer_and_with_too_few_sites():
         reach.failed(f"a{number}.test", "dns")
         reach.failed(f"a{number}.test", "timeout")
     assert (reach.is_ours, reach.enough_tried) == (True, True)
-    assert f"{MANY} sites asked (timeout {MANY})" in (reach.fault or "")
+    assert f"{MANY} sites tried (timeout {MANY})" in (reach.fault or "")
     reach.believe()
     assert not reach.in_doubt
     reach.answered()

@@ -203,7 +203,7 @@ def test_lines_without_any_figures() -> None:
     assert line(empty, (0.0, 0.0)).startswith("progress fetched=0 (0/min) articles=0 (0/min) useful=- new=0")
     assert "errors 0" in picture(empty, (0.0, 0.0), 0.0).plain
     assert site_rows({}) == []
-    assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: nothing was kept"
+    assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: nothing was stored"
 
 
 def test_an_idle_crawl_says_what_it_waits_for() -> None:
@@ -244,8 +244,8 @@ def test_the_summary_says_what_was_not_sent() -> None:
         "newsbot/bytes_saved/head": 640,
     }
     lines = closing_lines(stats, "finished", 1.0, None)
-    assert "not sent: 3.4 MB (304 3.4 MB, compression 12.3 kB, HEAD 640 bytes)" in lines
-    assert not any("not sent" in line for line in closing_lines({}, "finished", 1.0, None))
+    assert "download saved: 3.4 MB (304 3.4 MB, compression 12.3 kB, HEAD 640 bytes)" in lines
+    assert not any("download saved" in line for line in closing_lines({}, "finished", 1.0, None))
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,6 @@ def test_what_cannot_be_handed_back_is_said_in_one_line(
     server.kill()
     worker.send_signal(signal.SIGINT)
     _, err = worker.communicate(timeout=60)
-    (said,) = [line for line in err.splitlines() if "not handed back leases=" in line]
+    (said,) = [line for line in err.splitlines() if "not released leases=" in line]
     assert "free_in_seconds=" in said
     assert "Traceback" not in err

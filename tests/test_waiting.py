@@ -43,7 +43,7 @@ def test_the_delay_of_a_host(desk: Desk, waiting: Waiting) -> None:
 def test_the_lease_of_another_worker(desk: Desk, waiting: Waiting) -> None:
     desk.queue(URL)
     desk.context.frontier.lease("another", 1, horizon=desk.clock(), ttl=60)
-    assert say(waiting) == "another worker, at work on 1 URL"
+    assert say(waiting) == "another worker, which is processing 1 URL"
     assert say(waiting, own=1) == "", "the lease is this worker's own"
 
 
@@ -62,4 +62,4 @@ def test_the_next_source(desk: Desk, waiting: Waiting) -> None:
 def test_a_server_that_is_away(desk: Desk, waiting: Waiting) -> None:
     fault = DataUnavailable("gone")
     desk.context.outage.failed("Redis", "lease", fault, began=desk.context.outage.clock(), for_good=False)
-    assert say(waiting, "a.test") == "Redis, out of reach"
+    assert say(waiting, "a.test") == "Redis, not available"

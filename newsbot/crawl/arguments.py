@@ -58,16 +58,16 @@ HELP = {
     "sites": "domains of rule files, comma separated: sites=lenta.ru,bbc.com",
     "url": "one address to fetch now: url=https://example.org/news/1",
     "urls": "several addresses, comma or space separated",
-    "urls_file": "a file with one address a line",
-    "feeds": "feeds to read now: addresses (comma separated), or a file with one a line, or an OPML file",
+    "urls_file": "a file with one address per line",
+    "feeds": "feeds to read now: addresses (comma separated), or a file with one per line, or an OPML file",
     "follow": f"any of {','.join(FOLLOW)}",
     "since": "articles published at or after: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
     "until": "articles published before; written as since",
-    "max_articles": "stop after so many new articles",
-    "max_articles_per_site": "so many new articles of each site at most",
+    "max_articles": "stop after this number of new articles",
+    "max_articles_per_site": "maximum number of new articles of each site",
     "mode": "once (until nothing is due) or continuous",
-    "now": "yes: look at all feeds, sitemaps and sections at once, whenever they are due",
-    "dry_run": "yes: fetch and extract, keep nothing",
+    "now": "yes: read all known feeds, sitemaps and sections now, even if they are not due",
+    "dry_run": "yes: fetch and extract, store nothing",
 }
 """The meaning of each argument. Error messages show it."""
 
@@ -169,7 +169,7 @@ def lines_of(name: str, file: str | None) -> list[str]:
 def _some(name: str, file: str, found: list[str]) -> list[str]:
     """Return ``found``. Raises :class:`ArgumentError` if it is empty: the crawl would do nothing."""
     if not found:
-        raise ArgumentError(f"{name}={file}: there is nothing in this file; write one a line")
+        raise ArgumentError(f"{name}={file}: there is nothing in this file; write one per line")
     return found
 
 
@@ -240,7 +240,7 @@ def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int 
     if not value:
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise ArgumentError(f"{name}={value}: a whole number from 1 is meant ({known[name]})")
+        raise ArgumentError(f"{name}={value}: must be a whole number from 1 on ({known[name]})")
     return int(value)
 
 
@@ -267,5 +267,5 @@ def _flag(name: str, value: str | None) -> bool:
     if not value:
         return False
     if value.lower() not in words:
-        raise ArgumentError(f"{name}={value}: yes or no is meant ({HELP[name]})")
+        raise ArgumentError(f"{name}={value}: must be yes or no ({HELP[name]})")
     return words[value.lower()]

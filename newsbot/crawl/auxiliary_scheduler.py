@@ -91,7 +91,7 @@ class SideScheduler(BaseScheduler):
         # The slot is private in Scrapy, but only it knows the requests in flight and can wake the engine.
         slot: Any = getattr(self.crawler.engine, "_slot", None)
         if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
-            raise RuntimeError("this Scrapy is another than requirements.txt names: its engine slot differs")
+            raise RuntimeError("this Scrapy has another engine slot: install the version in requirements.txt")
         self._slot = slot
         self._max_pages: int | None = getattr(spider, "max_pages", None)
         self._spider = spider

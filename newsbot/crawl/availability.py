@@ -130,7 +130,7 @@ class Outage:
         Raises :class:`DataUnavailable` if the crawl is over, or if the place has an outage and no try is due.
         """
         if self.over:
-            raise DataUnavailable("the crawl is over, its data are closed")
+            raise DataUnavailable("the crawl has ended and its data are closed")
         fault = self._faults.get(place)
         if fault is not None and self.wait > 0:
             raise DataUnavailable(fault.text)

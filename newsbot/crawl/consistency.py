@@ -33,7 +33,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
-            " of the last %g days may not be recognised. To put it right: scrapy articles reindex",
+            " of the last %g days may not be recognised. To repair it: scrapy articles reindex",
             *(index.place, texts, lately, index.keep / DAY),
         )
 
@@ -53,9 +53,9 @@ def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
     if not urls:
         return
     if next(storage.pages.iter(), None) is None:
-        fault = "has no page of them, and what was fetched is not fetched again"
+        fault = "has no page of this queue, and pages that were fetched are not fetched again"
     elif served != own:
-        fault = "holds other pages, which will be missing among them"
+        fault = "holds other pages, and pages that this queue knows will be missing there"
     else:
         return
     logger.warning(

@@ -70,7 +70,9 @@ NO_TLS = (
 )
 """Errors of an https request to a host without TLS. A refused certificate (``tls``) is not among them: with a
 certificate of their own, an attacker between us and the host could force the crawl to use http."""
-REFUSED_CERTIFICATE = "the TLS certificate is not valid (tls: ignore in the rule reads the site all the same)"
+REFUSED_CERTIFICATE = (
+    "the TLS certificate is not valid (to read the site nevertheless: tls: ignore in its rule)"
+)
 
 
 def cause_of(error: BaseException) -> str:

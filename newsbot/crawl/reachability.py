@@ -73,8 +73,8 @@ class Reachability:
         sites = counted(len(self._failed), "site")
         if set(causes) == {Reason.PRIVATE_ADDRESS}:
             return (
-                f"no host was asked: {sites} with private addresses only, which the address guard refuses; "
-                "the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
+                f"no host was contacted: {sites} with private addresses only, which the address guard "
+                "refuses; the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
             )
         told = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
         proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
@@ -83,8 +83,8 @@ class Reachability:
             if proxies
             else "is there a network? Behind a proxy set http_proxy and https_proxy."
         )
-        spared = "" if self._believed else " No page was put off."
+        spared = "" if self._believed else " No page was postponed."
         return (
-            f"no host could be reached, {sites} asked ({told}): {question}{spared} "
+            f"no host could be reached, {sites} tried ({told}): {question}{spared} "
             "To try newsbot without a network: scrapy demo"
         )

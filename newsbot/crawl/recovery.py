@@ -73,8 +73,8 @@ class Recovery:
         if resumed.emptied:
             self._emptied = True
             logger.error(
-                "queue came back empty in_work=%d; its server has lost its data (is appendonly on?),"
-                " pages in work go on, sources are queued again",
+                "queue came back empty in_work=%d; its server has lost its data (is appendonly on?)."
+                " Pages in progress are completed, and sources are queued again",
                 len(held),
             )
 

@@ -106,8 +106,8 @@ class Refill:
             return
         self._clock_told = True
         logger.warning(
-            "clock wrong seconds=%+.0f; beside that of the queue's server: this worker fetches too early or"
-            " too late, set the clock (NTP)",
+            "clock wrong seconds=%+.0f; it differs from the clock of the queue's server, so this worker"
+            " fetches too early or too late. Set the clock (NTP)",
             asked - now,
         )
 

@@ -139,7 +139,7 @@ class FrontierScheduler(BaseScheduler):
             # Workers of this machine that were killed: their leases need not wait for the deadline.
             for owner in dead_owners(self._context.frontier.owners()):
                 handed_back = self._context.frontier.release(owner, lost=True)
-                logger.info("took back from a dead worker leases=%d owner=%s", handed_back, owner)
+                logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
         except DataError as error:
             logger.error("data unavailable fault=%s", error)
             # Scrapy then closes a scraper that it has not opened, and logs a long traceback about it.
@@ -224,7 +224,7 @@ class FrontierScheduler(BaseScheduler):
         except DataError:  # the outage has logged the fault
             held = len({lease.entry.fingerprint for lease in self._leases()})
             again = self.lease_seconds
-            logger.warning("not handed back leases=%d free_in_seconds=%.0f", held, again)
+            logger.warning("not released leases=%d free_in_seconds=%.0f", held, again)
 
     # --- Scrapy's scheduler interface
     def has_pending_requests(self) -> bool:

@@ -49,7 +49,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
         yield Found(links=tuple(at_home), referrer=None, depth=0)
     for follow, domains in bare.items():
         names, kinds = ", ".join(domains[:SHOWN]), ",".join(follow)
-        logger.warning("nothing to begin with sites=%d (%s) follow=%s", len(domains), names, kinds)
+        logger.warning("no seeds sites=%d (%s) follow=%s", len(domains), names, kinds)
     asked = tuple(_of_arguments(context, scope.arguments))
     if asked:
         yield Found(links=asked, referrer=None, depth=0, force=True)

@@ -31,7 +31,7 @@ class Waiting:
         :class:`newsbot.errors.DataError`.
         """
         if away := self.context.outage.away:
-            return f"{' and '.join(away)}, out of reach"
+            return f"{' and '.join(away)}, not available"
         if hosts:
             more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
             return f"the answer of {min(hosts)}{more}"
@@ -44,7 +44,7 @@ class Waiting:
             delay = f" (delay {host.delay:g} s)" if host is not None else ""
             return f"{outlook.host or 'a host'}, next request {when(outlook.next_at, now)}{delay}"
         if outlook.leased > own():
-            return f"another worker, at work on {counted(outlook.leased - own(), 'URL')}"
+            return f"another worker, which is processing {counted(outlook.leased - own(), 'URL')}"
         if now >= self._looked_at + SOURCES_EVERY:
             mine = (one for one in self.context.storage.sources.all() if self.scope.in_scope(one.source))
             self._next_source, self._looked_at = next_due(mine, now) or "", now

@@ -154,24 +154,24 @@ def closing_lines(
     if now.errors:
         lines.append(f"errors: {causes(now)}")
     if Reason.TLS in now.errors:
-        lines.append("tls: certificates that are not valid; scrapy why URL tells more (rule key tls)")
+        lines.append("tls: certificates that are not valid; scrapy why URL shows more (rule key tls)")
     if now.saved:
         ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
-        lines.append(f"not sent: {size(sum(now.saved.values()))} ({ways})")
+        lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
-        lines.append(f"no link was followed: {left} (scrapy why URL tells the reason of each; rules: follow)")
+        lines.append(f"no link was followed: {left} (scrapy why URL shows the reason of each; rules: follow)")
     if trial:
         return lines
     if data is None:
-        return [*lines, "dry run: nothing was kept"]
+        return [*lines, "dry run: nothing was stored"]
     if ahead is not None:
-        lines.append(f"{ahead}; to look at once: -a now=yes")
+        lines.append(f"{ahead}; to read it now: -a now=yes")
     if now.articles:
         lines.append(
-            "read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)"
+            "to read them: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)"
         )
     lines.append(f"data: {data}")
     return lines

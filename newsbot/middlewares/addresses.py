@@ -50,14 +50,14 @@ class AddressGuardMiddleware:
         # The three checks are for requests of the news crawl, of other spiders, and of scripts of a page.
         visit: Visit | None = request.meta.get(META_KEY)
         if port not in USUAL_PORTS and visit is not None and not _may_ask(visit, parts.netloc, port):
-            raise Ignored(Reason.PORT, f"only a page names port {port}; name it in a URL of the rule")
+            raise Ignored(Reason.PORT, f"port {port} is not usual; to allow it, name it in a URL of the rule")
         if port not in USUAL_PORTS and ASIDE_KEY in request.meta:
             rule = self._rule_for(request.url)
             if not _is_named(rule, parts.netloc, port):
-                raise Ignored(Reason.PORT, f"only a page names port {port}")
+                raise Ignored(Reason.PORT, f"port {port} is not usual, and the rule does not name it")
         page = request.meta.get(PART_KEY)
         if port not in USUAL_PORTS and page is not None and urlsplit(page).netloc != parts.netloc:
-            raise Ignored(Reason.PORT, f"a script of a page asks for port {port}")
+            raise Ignored(Reason.PORT, f"a script of a page requests port {port} of another host")
 
 
 def _may_ask(visit: Visit, netloc: str, port: int | None) -> bool:

@@ -54,7 +54,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         except IgnoreRequest as error:
             raise Ignored(Reason.REDIRECTS, "too many redirects in a row") from error
         except ValueError as error:
-            raise Ignored(Reason.BAD_URL, f"redirects to what is not an address: {error}") from error
+            raise Ignored(Reason.BAD_URL, f"redirects to an invalid URL: {error}") from error
         if not isinstance(result, Request):
             return result
         if "@" in result.url:
@@ -84,7 +84,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         if context.rules.get(rule.domain) is not None:
             visit.rule = rule  # an article belongs to the site that publishes it
         if classify(visit.rule, canonical).denied:
-            raise Ignored(Reason.DENIED, f"redirects to what the site's rule denies: {canonical}")
+            raise Ignored(Reason.DENIED, f"redirects to a URL that the site's rule denies: {canonical}")
         if self._canonical.is_taken(here):
             alias = alias_of(visit, target.url, here, context.clock())
             # If the known page failed under its spelling, it is tried under the spelling of this redirect.

@@ -159,7 +159,7 @@ class RenderingMiddleware:
         )
         if not in_time and ((tree := _tree(rendered)) is None or made_by_scripts(tree, of_list=of_list)):
             self._context.count("render/late")
-            raise Ignored(Reason.RENDER, "no text yet when its time was over (NEWSBOT_RENDER_SECONDS)")
+            raise Ignored(Reason.RENDER, "no text within the time limit (NEWSBOT_RENDER_SECONDS)")
         return rendered
 
     async def _ask(self, part: Part, page: str) -> Answer | None:

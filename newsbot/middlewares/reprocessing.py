@@ -46,13 +46,13 @@ class ReprocessingMiddleware:
             return
         if visit.rule.domain in self._scope.limited:
             visit.end(Ending.HELD)
-            raise Ignored(Reason.LIMIT, "this crawl has all that it may take of the site")
+            raise Ignored(Reason.LIMIT, "the crawl has reached its limit of articles for this site")
         now = self._context.clock()
         if self._removals.covers(visit.lease.entry.fingerprint, visit.lease.entry.host):
-            raise Ignored(Reason.REMOVED, "taken out by scrapy remove, which keeps it out")
+            raise Ignored(Reason.REMOVED, "a person removed it (scrapy remove)")
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
-            raise Ignored(Reason.SAME_PAGE, "differs from a known page in a session's id only")
+            raise Ignored(Reason.SAME_PAGE, "its URL differs from a known page's only in a session id")
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:

@@ -85,7 +85,7 @@ class RobotsMiddleware:
             # With each request: another worker may have written the rule's shorter delay in between.
             self._set_pace(robots, request)
         if robots.fault is not None:
-            raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
+            raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 

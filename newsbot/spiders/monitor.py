@@ -309,7 +309,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 report = site_report(self.storage, domain)
                 keep_report(self.storage.notes, report, run)
             except DataError as error:
-                logger.error("monitor has no report site=%s fault=%s", domain, error)
+                logger.error("monitor cannot make the report site=%s fault=%s", domain, error)
                 continue
             reports.append(report)
             said = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))

@@ -19,10 +19,10 @@ Method = Literal["HEAD", "GET"]
 
 HELP = {
     "sites": "domains of rule files, comma separated; without it all rules",
-    "method": "head (the default; what refuses HEAD is asked by GET) or get (conditional, headers only)",
-    "follow": "known (the pages of the crawl database; the default) or links (pages are read, and what they "
-    "link to on the site is checked too)",
-    "max_pages": f"ask for so many pages at most (default: all known; with follow=links {MAX_PAGES})",
+    "method": "head (the default; GET if the host refuses HEAD) or get (conditional, headers only)",
+    "follow": "known (the pages of the crawl database; the default) or links (pages are read, and their "
+    "links within the site are checked too)",
+    "max_pages": f"maximum number of requested pages (default: all known; with follow=links {MAX_PAGES})",
     "min_age": "leave out pages that were checked within this time: min_age=12h",
     "report": "write the report on each site to this file: report.html or report.json",
 }

@@ -22,12 +22,12 @@ HELP = {
     "url": "one address to begin with; the search stays on its site",
     "urls": "several addresses, comma or space separated",
     "text": "texts to find, separated by |: text=bridge|town hall",
-    "texts_file": "a file with one text a line",
+    "texts_file": "a file with one text per line",
     "regex": "one regular expression to find: regex=\\d+ (dead|injured)",
-    "regexes_file": "a file with one regular expression a line",
-    "search": "the name under which results are kept; default: what is searched for",
-    "follow": "links (known pages, and what they link to; the default) or known (known pages only)",
-    "max_pages": f"ask for so many pages at most (default: {MAX_PAGES})",
+    "regexes_file": "a file with one regular expression per line",
+    "search": "the name of the results; default: the texts and expressions",
+    "follow": "links (known pages, and the pages that they link to; the default) or known (known pages only)",
+    "max_pages": f"maximum number of requested pages (default: {MAX_PAGES})",
 }
 """The meaning of each argument. Error messages show it."""
 

@@ -186,7 +186,7 @@ class SitemapIndexes:
             self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number
         )
         logger.info(
-            "sitemap index domain=%s url=%s files=%d old=%d left=%d for later looks",
+            "sitemap index domain=%s url=%s files=%d old=%d left=%d for later visits",
             visit.rule.domain,
             visit.lease.entry.url,
             number,

@@ -44,7 +44,7 @@ NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """Where links come from that a person, a rule or a push notice gave. They are read without a judgement."""
 
 
-_KEPT_OUT = "left out url=%s; it was taken out and is kept out; see: scrapy remove --list and --allow"
+_KEPT_OUT = "left out url=%s; a person removed it (scrapy remove); see: scrapy remove --list and --allow"
 logger = logging.getLogger(__name__)
 
 
