@@ -9,7 +9,7 @@ Files in reading order:
 * ``sections``: links of HTML pages
 * ``pages``: absolute URLs, and the base of relative links
 * ``autodiscovery``: feeds, sitemaps and sections in a home page and robots.txt, and their usual places
-* ``traps``: URLs that lead into endless spaces
+* ``traps``: URLs of endless calendars, page lists and the like
 * ``list_pages``: the pages of a list, and which one is next
 * ``list_probing``: how far lists are read, and which shapes of list URLs lead to articles
 """

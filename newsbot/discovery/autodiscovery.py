@@ -18,6 +18,7 @@ from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
 _RUBRIC_DEPTH = 2
+"""Number of folders in a URL such as ``/category/politics/``."""
 MAX_SITEMAPS = 50
 MAX_SECTIONS = 30
 MAX_ROBOTS = 500_000
@@ -83,8 +84,8 @@ def find_sources(tree: etree._Element, url: str) -> list[Link]:
 def from_robots(text: str, url: str) -> list[Link]:
     """Return the links in the ``Sitemap:`` lines of a robots.txt, at most :data:`MAX_SITEMAPS`.
 
-    They may also be feeds. Other hosts are allowed, as the protocol says, because robots.txt proves that the
-    site means them. Never raises.
+    They may also be feeds. Other hosts are allowed (https://www.sitemaps.org/protocol.html), because the
+    robots.txt proves that the site intends them. Never raises.
     """
     found: dict[str, Link] = {}
     lines = text[:MAX_ROBOTS].replace("\r", "\n")  # some servers end lines with CR only
@@ -109,14 +110,16 @@ def usual_places(url: str) -> list[Link]:
         for path in _USUAL_SITEMAPS
         if (place := resolve(url, path))
     ]
+    # the most common places of both kinds come before the rare ones of either
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
 
 def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
     """Return section fronts that the menus of a home page link to, those of its own host first.
 
-    They are on the same site, have a short path, are not denied by the rule, and are not a service, login or
-    legal page. URLs that match a section pattern of the rule count wherever the link is.
+    They are on the same site, have a short path, are not denied by the rule, and are not service, login or
+    legal pages. A URL that matches a section pattern of the rule is accepted from any place of the page.
+    Returns at most :data:`MAX_SECTIONS` links.
     """
     site, host = _site(url), _host(url)
     here: dict[str, Link] = {}
@@ -133,7 +136,7 @@ def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
 
 
 def is_feed_address(url: str) -> bool:
-    """True for a URL that looks like a feed's."""
+    """Return True for a URL that looks like a feed's."""
     path, mark, query = url.partition("#")[0].partition("?")
     return _FEED_PATH.search(path) is not None or _FEED_QUERY.search(mark + query) is not None
 
@@ -180,6 +183,7 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)
+    # "/category/politics/" is a list to the features, but in the menu of a home page it is a section
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
     return (
@@ -188,7 +192,7 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
 
 
 def _is_rubric(url: str) -> bool:
-    """True for ``/category/politics/`` and similar URLs: in a menu of the home page these are sections."""
+    """Return True for ``/category/politics/`` and similar URLs."""
     folders = url.lower().partition("://")[2].rstrip("/").split("/")[1:]
     return is_list_id(url) or (len(folders) == _RUBRIC_DEPTH and folders[0] in RUBRICS)
 

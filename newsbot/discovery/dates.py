@@ -62,11 +62,11 @@ _FORMS = tuple(
 
 
 def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
-    """Return the moment that ``text`` states, in UTC; None if it states none or an impossible one.
+    """Return the time that ``text`` states, in UTC; None if it states none or an impossible one.
 
     ``zone`` is used if the text has none. ``language`` (BCP 47) decides whether 11/12/2024 is in November or
-    in December. Without it, the date is in November if the time has AM or PM, else the result is None. A
-    moment is impossible before :data:`EARLIEST` and more than :data:`AHEAD` after ``now``.
+    in December. Without it, the date is in November if the time has AM or PM, else the result is None. A time
+    is impossible before :data:`EARLIEST` or more than :data:`AHEAD` after ``now``.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
@@ -82,12 +82,14 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = 
 
 
 def _moment(text: str, zone: tzinfo, language: str) -> datetime | None:
-    try:  # nine in ten are RFC 3339, and the standard library reads it in C
+    """Return the time in UTC, or None. Raises ValueError or OverflowError for an impossible one."""
+    try:  # the fast path: nine in ten are RFC 3339, which the standard library parses in C
         moment = datetime.fromisoformat(text) if text[4:5] == "-" else None
     except ValueError:
         moment = None
     if moment is not None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    # POSIX seconds or milliseconds; eight digits are a date (20241231)
     if text.isdecimal() and len(text) in (9, 10, 13):
         return datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC)
     for form in _FORMS:
@@ -99,7 +101,7 @@ def _moment(text: str, zone: tzinfo, language: str) -> datetime | None:
 
 
 def _with_slashes(part: dict[str, str | None], language: str) -> dict[str, str | None]:
-    """Raises ValueError if the number of the month cannot be determined."""
+    """Return month and day of a date such as 11/12/2024. Raises ValueError if their order is unknown."""
     one, other = part["one"] or "", part["other"] or ""
     if int(one) > 12 or int(other) > 12 or one == other:
         month_first = int(one) <= 12
@@ -115,7 +117,7 @@ def _with_slashes(part: dict[str, str | None], language: str) -> dict[str, str |
 
 
 def _from_groups(part: dict[str, str | None], zone: tzinfo) -> datetime:
-    """Raises ValueError for an unknown month or a day that does not exist."""
+    """Return the time of a match in UTC. Raises ValueError for an unknown month or an impossible day."""
     hour = int(part.get("hour") or 0)
     if half := part.get("half"):
         hour = hour % 12 + (12 if half[0] in "pP" else 0)
@@ -144,7 +146,7 @@ def _month(part: dict[str, str | None]) -> int:
     if name is None:
         return int(part.get("month") or 1)
     name = name.lower()
-    number = month(name) or month(name[:3])
+    number = month(name) or month(name[:3])  # also "Sept" and other abbreviations
     if number is None:
         raise ValueError(f"unknown month {name!r}")
     return number

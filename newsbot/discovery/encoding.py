@@ -1,7 +1,7 @@
 """Decodes a feed or sitemap whose declared encoding may be wrong.
 
-UTF-8 is tried first, whatever is declared: text in another encoding is practically never valid UTF-8. The
-document's declaration is next, then the server's, then a guess.
+UTF-8 is tried first, whatever is declared, because text in another encoding is practically never valid UTF-8.
+The declaration of the document is used next, then that of the server, then a guess.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _BOMS = (
 _SAFE = re.compile(
     r"(?:utf-(?:8|16|32)|iso8859-|cp\d|koi8|gb|big5|shift_jis|euc_|iso2022|mac-|latin|ascii|tis-620|hz)"
 )
-"""Encodings of real documents; Python's others (punycode, idna, utf-7 …) are slow or not for documents."""
+"""Encodings of real documents. Python's others (punycode, idna, utf-7 …) are slow or not for documents."""
 _SEVEN_BIT = re.compile(r"(?:iso2022|hz)")
 _DEFAULTS = ("iso8859-1", "cp1252")
+"""Encodings that many servers declare for all documents."""
 _HIGH = re.compile(rb"[\xa8\xb8\xc0-\xff]+")
+"""Letters in the Cyrillic code page 1251."""
 _RUNS = re.compile(rb"[\xa8\xb8\xc0-\xff]{3,}")
 _BROKEN_MAX = 0.1
+"""Maximum share of invalid bytes among the bytes from 0x80 on, in a document that counts as UTF-8."""
 
 
 def charset_of(content_type: str | None) -> str | None:
@@ -40,17 +43,20 @@ def charset_of(content_type: str | None) -> str | None:
 
 
 def detect(body: bytes, charset: str | None = None) -> str:
-    """Return the name of the Python codec that fits ``body`` best; ``charset`` is the server's
-    declaration.
+    """Return the name of the Python codec that fits ``body`` best.
+
+    ``charset`` is the encoding that the server declares. Never raises.
     """
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return codec
+    # UTF-16 without a byte order mark: the first character, mostly "<", has one zero byte
     if body[1:2] == b"\0" or body[:1] == b"\0":
         return "utf-16-le" if body[1:2] == b"\0" else "utf-16-be"
     match = _DECLARED.search(body[:_HEAD])
     declared = [_known(match[1].decode("ascii")) if match else None, _known(charset)]
     named = [name for name in declared if name]
+    # Seven-bit encodings are valid UTF-8, so they have to be believed before that is tried.
     for name in named:
         if _SEVEN_BIT.match(name):
             return name
@@ -60,7 +66,7 @@ def detect(body: bytes, charset: str | None = None) -> str:
 
 def _declared_or_guessed(named: list[str], sample: bytes) -> str:
     for name in named:
-        if name in _DEFAULTS:  # the default of a server that was not configured
+        if name in _DEFAULTS:  # probably not chosen for this document
             return "cp1251" if _looks_cyrillic(sample) else "cp1252"
         if not name.startswith(("utf-", "ascii")):
             return name
@@ -68,7 +74,7 @@ def _declared_or_guessed(named: list[str], sample: bytes) -> str:
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
-    """Return ``body`` as text without byte order mark; never raises, bad bytes become U+FFFD."""
+    """Return ``body`` as text without byte order mark. Never raises; invalid bytes become U+FFFD."""
     text = body.decode(detect(body, charset), errors="replace")
     return text.removeprefix("\ufeff")
 
@@ -81,7 +87,7 @@ def _known(name: str | None) -> str | None:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    if codec in ("utf-16", "utf-32"):  # impossible: the first two bytes contain no NUL
+    if codec in ("utf-16", "utf-32"):  # wrong: detect() has found no zero byte
         return None
     return codec if _SAFE.match(codec) else None
 
@@ -96,9 +102,7 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _guess(sample: bytes) -> str:
-    """Guess the codec if no declared one fits: UTF-8 with a few errors, else Cyrillic or western by the
-    letters.
-    """
+    """Return the likely codec if no declared one fits: UTF-8 with a few errors, Cyrillic or western."""
     high = sum(sample.count(byte) for byte in range(0x80, 0x100))
     broken = sample.decode("utf-8", errors="replace").count("\ufffd")
     if broken <= high * _BROKEN_MAX:
@@ -107,8 +111,9 @@ def _guess(sample: bytes) -> str:
 
 
 def _looks_cyrillic(sample: bytes) -> bool:
-    """True for Cyrillic: its words are runs of high bytes; western high bytes stand alone among ASCII
-    letters.
+    """Return True for Cyrillic text.
+
+    Its words are runs of high bytes. In western text, high bytes stand alone among ASCII letters.
     """
     high = sum(len(run) for run in _HIGH.findall(sample))
     return sum(len(run) for run in _RUNS.findall(sample)) > high / 2
@@ -120,15 +125,15 @@ _MAX_MEMBERS = 1000
 
 
 def is_gzip(body: bytes) -> bool:
-    """True for a gzip file, by its first bytes (RFC 1952); names and headers are often wrong."""
+    """Return True for a gzip file, by its first bytes (RFC 1952). File names and headers are often wrong."""
     return body.startswith(_MAGIC)
 
 
 def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
     """Yield ``body`` in pieces, unpacked if it is gzip, at most ``limit`` bytes in all.
 
-    From a broken or cut archive, the readable part is returned. Each piece is small, whatever the compression
-    ratio.
+    If an archive is broken or cut off, its readable part is returned. All pieces are small, also those of an
+    archive with a high compression ratio.
     """
     if not is_gzip(body):
         for at in range(0, min(len(body), limit), _PIECE):
@@ -148,14 +153,14 @@ def gunzip(body: bytes, limit: int) -> bytes:
 
 
 def _members(packed: memoryview) -> Iterator[bytes]:
-    """Unpack the gzip members in order; stop at the first fault."""
+    """Unpack the members of a gzip file in order, up to the first fault (RFC 1952, 2.2)."""
     for _member in range(_MAX_MEMBERS):
         if packed[:2] != _MAGIC:
             return
         unpacker = zlib.decompressobj(wbits=31)
         position = 0
         while not unpacker.eof:
-            source = unpacker.unconsumed_tail
+            source = unpacker.unconsumed_tail  # input that is left because the output has reached _PIECE
             if not source:
                 source = bytes(packed[position : position + _PIECE])
                 position += len(source)
@@ -167,4 +172,5 @@ def _members(packed: memoryview) -> Iterator[bytes]:
                 yield piece
             elif not source:  # cut off
                 return
+        # the unpacker has read into the next member
         packed = packed[position - len(unpacker.unused_data) :]

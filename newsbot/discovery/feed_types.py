@@ -16,24 +16,26 @@ from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
 
 MAX_ITEMS = 5000
-"""Items of a feed that are read: the first ones, which are the newest."""
+"""Maximum number of items that are read from a feed. They are the first ones, which are the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
+"""Maximum seconds for which a feed may ask not to be polled. Longer times are ignored."""
 _MAX_TITLE = 500
 _MAX_LEAD = 300
 _MAX_AUTHOR = 200
 MAX_AUTHORS = 10
 MAX_RAW_LEAD = 4_000
-"""Characters, markup included, that are read for the lead."""
+"""Maximum number of characters, including markup, that are read for the lead."""
 
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
+"""Tags and comments. A "<" in a title that is not part of one is kept."""
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 
 
 class FeedError(ValueError):
-    """The body is not a feed; ``reason`` says why. Smaller faults are counted in ``problems``."""
+    """Raised if a body is not a feed; ``reason`` is a token. Other faults are counted in ``problems``."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
         super().__init__(reason)
@@ -73,9 +75,10 @@ class Feed:
 
 @dataclass(slots=True)
 class RawItem:
-    """An item as written. ``addresses``: (href, base) pairs, best first."""
+    """An item as the feed contains it."""
 
     addresses: list[tuple[str, str | None]]
+    """Pairs (href, base of relative URLs), the most reliable first."""
     title: str | None
     published: Iterable[str]
     modified: Iterable[str]
@@ -117,26 +120,29 @@ class Collector:
             self._problems[token] += count
 
     def resolve(self, href: str, base: str | None = None) -> str | None:
-        """Return an absolute URL, or None."""
+        """Return ``href`` as an absolute URL, or None if it is not an http(s) URL."""
         return absolute(base or self.base, href)
 
     def add_hub(self, href: str, protocol: Literal["websub", "rsscloud"] = "websub") -> None:
-        """Add a hub."""
+        """Add a hub, at most :data:`MAX_HUBS` in all."""
         hub = self.resolve(href)
         if hub and len(self._hubs) < MAX_HUBS:
             self._hubs.setdefault(hub, Hub(hub, protocol))
 
     def set_ttl(self, seconds: float) -> None:
-        """Set the time for which the feed asks not to be polled, unless it is absurd."""
+        """Set the seconds for which the feed asks not to be polled.
+
+        The first value that is above 0 and at most :data:`MAX_TTL` is kept.
+        """
         if 0 < seconds <= MAX_TTL and self.ttl is None:
             self.ttl = seconds
 
     def set_title(self, text: str) -> None:
-        """Set the feed's title; the first one that is not empty stays."""
+        """Set the feed's title. The first title that is not empty is kept."""
         self.title = self.title or clean_title(text)
 
     def add(self, item: RawItem) -> None:
-        """Convert an item to a link, or count why it gives none."""
+        """Convert an item to a link, or count the fault if it has no usable URL."""
         self._items += 1
         address = self._address(item)
         if address is None:
@@ -184,8 +190,9 @@ class Collector:
         return None
 
     def _item_base(self) -> str:
-        """Return the base of relative links: in a feed on another host, they belong to the site that it is
-        about.
+        """Return the base of relative links of items.
+
+        In a feed on another host, such as FeedBurner, they are relative to the site that the feed is about.
         """
         if self.base == self._url and self.site_url and _host(self.site_url) != _host(self._url):
             return self.site_url
@@ -211,7 +218,7 @@ def clean_title(text: str) -> str | None:
 
 
 def clean_author(text: str) -> str | None:
-    """Return the name in ``jane@example.org (Jane Doe)``, the form of RSS; other text as one line."""
+    """Return an author's name as one line. Of the RSS form ``jane@example.org (Jane Doe)`` it is the name."""
     named = _MAILED.fullmatch(text.strip())
     return clean_title(named[1] if named else text[:_MAX_AUTHOR])
 

@@ -1,7 +1,7 @@
 """Builds a feed from XML events: RSS, RDF and Atom in one parser, because real feeds mix them.
 
-It is a small state machine without a stack. It is in the feed or in an item, and either captures the text of
-one element or skips one. So neither deep nor wrong nesting can cause errors.
+It is a small state machine without a stack. Its state is either in the feed or in an item, and it either
+captures the text of one element or skips one. Therefore neither deep nor wrong nesting can cause errors.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ _SKIPPED = frozenset((
     "image", "textinput", "source", "contributor", "content", "content:encoded", "description",
     "summary", "media:group", "media:content",
 ))  # fmt: skip
-"""Elements with titles, links or dates of their own, or with long text of which only the start is needed."""
+"""Elements whose inner elements are ignored.
+
+They have titles, links or dates of their own, or a long text of which only the start is needed.
+"""
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item, the shortest first."""
+"""The skipped elements that describe an item. The text of the first one that is present is the lead."""
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -36,8 +39,9 @@ _PUBLISHED = (
 )
 _MODIFIED = ("updated", "modified", "dcterms:modified", "lastbuilddate")
 _AUTHORS = ("author", "name", "dc:creator")
-"""Elements of authors. A ``name`` is an Atom author's: names of contributors and sources are skipped with
-these.
+"""Elements with the names of authors.
+
+``name`` is the one of an Atom author. Those of contributors and sources are in skipped elements.
 """
 _TEXTS = frozenset((
     *_PUBLISHED, *_MODIFIED, *_AUTHORS, "date", "title", "dc:title", "link", "guid", "id",
@@ -63,14 +67,19 @@ class _Item:
 
     base: str | None = None
     about: str | None = None
+    """``rdf:about``, the URL of an item in RDF."""
     permalink: bool = True
+    """False if the ``guid`` is not a URL."""
     texts: dict[str, str] = field(default_factory=dict)
     authors: list[str] = field(default_factory=list)
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
     """(rank, href, base); the lowest rank is the best."""
 
     def raw(self) -> RawItem:
-        """Return the item with its URLs in order of trust."""
+        """Return the item with its URLs, the most reliable first.
+
+        The original URL that FeedBurner and Pheedo add comes before the link to their own counter.
+        """
         original = [
             self.texts[key] for key in ("feedburner:origlink", "pheedo:origlink") if key in self.texts
         ]
@@ -119,12 +128,12 @@ class FeedHandler:
         if name in _ITEMS:
             self._open_item(attributes)
         elif self._skipped:
-            self._depth += name == self._skipped
+            self._depth += name == self._skipped  # an inner element of the same name has its own end
             self.data(" ")  # words in two XHTML elements are separate words
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
-            self._finish_text()
+            self._finish_text()  # the element before may lack its end
             self._capture(name, attributes)
         elif name in _FEEDS or name == "cloud":
             self._feed_element(name, attributes)
@@ -147,7 +156,7 @@ class FeedHandler:
             self._finish_text()
 
     def close(self) -> None:
-        """End of the document. An open item is dropped, because its better URL may be missing."""
+        """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
         self._found.update_period = period / frequency or None
 
@@ -177,7 +186,7 @@ class FeedHandler:
         self.wants_text = True
 
     def _skip(self, name: str) -> None:
-        """Ignore elements up to the end of this one; the text of an item's lead is kept."""
+        """Ignore all elements up to the end of this one. Its text is kept if it is an item's lead."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
@@ -265,6 +274,7 @@ class FeedHandler:
             found.language = found.language or text
         elif name == "ttl":
             found.set_ttl(number * 60.0)
+        # RSS 0.91 counts the hours from 1 to 24, RSS 2.0 from 0 to 23
         elif name == "hour" and text.isdecimal() and number <= 24:
             found.skip_hours.add(number % 24)
         elif name == "sy:updateperiod":
@@ -274,8 +284,10 @@ class FeedHandler:
 
 
 def _rank(relation: str, media_type: str) -> int:
-    """Rank links of an Atom entry: the article as HTML, then other forms of it, then pages that it is
-    about.
+    """Return the rank of a link of an Atom entry; the lowest is the best.
+
+    1 is the article as HTML, 2 another form of the article, 3 a related page. An element with the URL as text
+    has rank 0.
     """
     if relation in ("", "alternate"):
         return 1 if not media_type or "html" in media_type.lower() else 2

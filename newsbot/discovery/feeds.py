@@ -19,10 +19,10 @@ from newsbot.discovery.jsonfeed import read_json
 from newsbot.discovery.xml_events import Malformed, pieces, read_loosely, read_strictly
 
 MAX_BODY = 16 << 20
-"""Bytes of a feed that are read; the rest is ignored (``too_long``)."""
+"""Maximum number of bytes that are read. The rest is ignored (``too_long``)."""
 
 _JUNK = 1 << 16
-"""Characters within which the feed must begin: some servers print warnings before it."""
+"""Number of characters within which the feed must begin. Some servers print warnings before it."""
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
 _PROLOGUE = re.compile(
@@ -34,8 +34,10 @@ _ENTITY = re.compile(
     r"""["']((?:[^&%<"']|&amp;){1,200})["']\s{0,9}>"""
 )
 _MAX_ENTITIES, _MAX_USES = 20, 2 * MAX_ITEMS
-"""Limits of entities and of their uses: the text grows by at most that many times 200 characters, because
-entities in replaced text are not expanded.
+"""Maximum numbers of entities, and of uses of each one.
+
+They limit the growth of the text. An entity has at most 200 characters, and entities in replaced text are not
+expanded again.
 """
 _ITEM = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE)
 
@@ -50,12 +52,13 @@ def parse_feed(
 ) -> Feed:
     """Return the content of a feed, as far as it can be read.
 
-    ``url`` is the URL of the feed. ``zone`` is used for times without one. Dates more than a day after
-    ``now`` are faults. Raises :class:`FeedError` if the body is not a feed; all other faults are counted in
-    ``problems``. Time and memory are linear in the first :data:`MAX_BODY` bytes.
+    ``body`` may be gzip. ``url`` is the URL of the feed, ``content_type`` is the header of the response.
+    ``zone`` is used for times without one. Dates more than a day after ``now`` (default: the current time)
+    are faults. Raises :class:`FeedError` if the body is not a feed. All other faults are counted in
+    ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
     source = _Source(url, now or utc(system_clock()), zone)
-    body = gunzip(body, MAX_BODY + 1)
+    body = gunzip(body, MAX_BODY + 1)  # one byte more, to notice that it is too long
     if len(body) > MAX_BODY:
         source.problems.append("too_long")
         body = body[:MAX_BODY]
@@ -67,9 +70,7 @@ def parse_feed(
 
 @dataclass(slots=True)
 class _Source:
-    """The origin and time of a feed, and faults found before parsing. It can make a new collector if parsing
-    has to restart.
-    """
+    """The origin and time of a feed, and the faults that were found before parsing."""
 
     url: str
     now: datetime
@@ -77,11 +78,15 @@ class _Source:
     problems: list[str] = field(default_factory=list)
 
     def collector(self) -> Collector:
+        """Return a new collector. A second one is needed if parsing has to start again."""
         return Collector(self.url, self.now, self.zone, self.problems)
 
 
 def _with_entities(text: str, prologue: str) -> str:
-    """Expand the entities for which the DOCTYPE declares short plain texts, up to the limits."""
+    """Replace the entities that the DOCTYPE declares as short plain texts, up to the limits.
+
+    The parsers do not expand declared entities, because these can make a document grow without bound.
+    """
     values = {f"&{name};": value for name, value in islice(_ENTITY.findall(prologue), _MAX_ENTITIES)}
     for name, value in values.items():
         text = text.replace(name, value, _MAX_USES)
@@ -94,6 +99,7 @@ def _read_xml(text: str, source: _Source) -> Feed:
     root = _ROOT.match(text, prologue.end())
     if root is None:  # there is foreign text before the root
         root = _ROOT.search(text, 0, _JUNK)
+        # an HTML page may contain the text of a feed, e.g. in an example
         if _HTML.search(text, 0, root.start() if root else _JUNK):
             raise FeedError("html")
         if root is None:

@@ -1,4 +1,4 @@
-"""Reads JSON Feed (https://www.jsonfeed.org/version/1.1/), also cut off or with broken items."""
+"""Reads JSON Feed (https://www.jsonfeed.org/version/1.1/), including feeds that are cut off or broken."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from newsbot.discovery.feed_types import (
 )
 
 _WHOLE = 4 << 20
-"""Characters up to which a feed is parsed as a whole; longer feeds are parsed item by item to save memory."""
+"""Maximum length of a feed that is parsed as a whole, in characters. Longer feeds are parsed item by item, to
+save memory."""
 _ITEMS = re.compile(r'"items"\s{0,20}:\s{0,20}\[')
 _BETWEEN = re.compile(r"[\s,]*+")
 _DECODER = json.JSONDecoder()
 
 
 def read_json(text: str, found: Collector) -> Feed:
-    """Return the content of a JSON Feed. Raises :class:`FeedError` if it is another JSON document."""
+    """Return the content of a JSON Feed; ``found`` is an empty collector.
+
+    Raises :class:`FeedError` if the text is another JSON document.
+    """
     whole = _whole(text)
     if whole is None:
         found.problem("malformed")
@@ -43,6 +47,7 @@ def read_json(text: str, found: Collector) -> Feed:
 
 
 def _whole(text: str) -> dict[str, Any] | None:
+    """Return the parsed document; None if it is too long, broken or not an object."""
     if len(text) > _WHOLE:
         return None
     try:
@@ -83,7 +88,7 @@ def _read_items(items: Iterator[Any], found: Collector) -> None:
         if found.full:
             return
         if not isinstance(item, dict):
-            item = {}  # noqa: PLW2901 - counted like any item without a link
+            item = {}  # noqa: PLW2901 - it counts as an item without a link
         own = _text(item, "id")
         addresses = [address for key in ("url", "external_url") if (address := _text(item, key))]
         if own.lower().startswith(("http://", "https://")):

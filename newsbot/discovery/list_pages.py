@@ -1,4 +1,4 @@
-"""Finds the further pages of a list: which links lead to them, and which one is next.
+"""Finds the links that lead to the further pages of a list, and decides which page is next.
 
 Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A URL
 with the word "page" is trusted. If two URLs differ only in a number, the text of the link must be a number or
@@ -19,9 +19,10 @@ from newsbot.items import Link, Where
 from newsbot.urls import canonicalize, host_key
 
 MAX_LISTS = 5
-"""Lists on one page whose next pages are returned."""
+"""Maximum number of lists on one page whose next pages are returned."""
 _MAX_STATED = 500
 _MAX_NUMBER = 6
+"""Maximum length of a link's text that is a page number or an arrow."""
 
 _IN_QUERY = re.compile(
     r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
@@ -31,7 +32,9 @@ _IN_PATH = re.compile(
     r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
 )
 _ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
+"""A query key of any name with a number."""
 _BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
+"""A number at the end of the path: ``/sport/3``, ``sport3.html``."""
 _INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
 _OLDER = re.compile(
     r"\W{0,5}(?:next|older|earlier|previous (?:posts|entries)|weiter|nächste|ältere|suivant|plus ancien"
@@ -39,16 +42,19 @@ _OLDER = re.compile(
     r"|następn|starsze|äldre|nästa|eldre|ældre|næste|далее|след|раньше|старые|ранние|下一|次|다음).{0,25}$|\W{0,3}[>»›→⟩▶❯]\s{0,3}$",
     re.IGNORECASE | re.DOTALL,
 )
+"""The text of a link to older items: a word in one of several languages, or an arrow."""
 _STATED = etree.XPath("//link[@href and @rel] | //a[@href and @rel]")
 
 
 def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> tuple[list[Link], list[Link]]:
-    """Return the links of the page at ``url`` without the links to pages of lists, and the next pages.
+    """Split the links of the page at ``url`` into the links to other pages, and the next pages of its lists.
 
     The next page of a list is the one with the lowest number above this page's number. ``where`` of its link
-    is NEXT_PAGE. The pages after it are reached one by one. ``stated`` is the result of :func:`stated_next`.
-    Never raises.
+    is NEXT_PAGE. The pages after it are not returned: each page leads to the next one. ``stated`` is the
+    result of :func:`stated_next`. Never raises.
     """
+    # URL without its page number -> number, for each reading of this page's URL. The first page of a list
+    # mostly has no number.
     own = dict(_readings(_name(url)))
     own.setdefault(_plain(_name(url)), 0)
     believed = {_name(address): address for address in stated if _is_on_host(address, url)}
@@ -64,7 +70,7 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
         older = _OLDER.match(text) is not None and _is_on_host(link.url, url)
         if not older and not _is_page(name, text, own):
             others.append(link)
-        elif older or text != "1":
+        elif older or text != "1":  # "1" leads back to the first page
             _offer(following, name, link.url, own)
     best = sorted(following.values())[:MAX_LISTS]
     return others, [Link(url=address, where=Where.NEXT_PAGE) for _, address in best]
@@ -90,18 +96,23 @@ def belongs_to(url: str, page: str) -> bool:
 
 
 def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
-    """Return True for a page of a list, by its address and the text of its link."""
+    """Return True for a page of a list, by its URL and the text of its link."""
     says = _IN_QUERY.search(name) or _IN_PATH.search(name)
     numbered = 0 < len(text) <= _MAX_NUMBER and not any(map(str.isalpha, text))  # a number or an arrow
     if says is not None and numbered:
         return True
+    # a link with another text must have "page" in its URL, and differ from this page only in the number
     same = {number for key, number in _readings(name, said=not numbered) if key in own}
     return bool(same)
 
 
 def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: dict[str, int]) -> None:
-    """Store a page of a list as the next one unless a lower number above this page's is known."""
-    readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]  # the last one for cursors
+    """Store a page of a list as the next one, unless a page with a lower number is known.
+
+    Pages before this one are ignored.
+    """
+    # the last reading is for cursors (``?after=abc``), which have no number
+    readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
     key, number = next((one for one in readings if one[0] in own), readings[0])
     here = own.get(key, 0)
     if number and number <= here:
@@ -110,7 +121,11 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
 
 
 def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
-    """Yield the URL without a page number, and the number; with ``said`` it must contain the word "page"."""
+    """Yield pairs of the URL without a page number, and the number. There may be several readings.
+
+    If ``said``, only numbers after the word "page" count. The same holds for archives, whose other numbers
+    are dates.
+    """
     forms = (_IN_QUERY, _IN_PATH) if said or is_archive(name) else (_IN_QUERY, _IN_PATH, _ANY_KEY, _BARE)
     for form in forms:
         for found in form.finditer(name):
@@ -118,6 +133,7 @@ def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def _plain(name: str) -> str:
+    """Return a URL without the remains of a removed number: empty query keys, ``index``, a slash."""
     return _INDEX.sub("", re.sub(r"[?&]+(?=&|$)", "", name).replace("?&", "?")).rstrip("/?&")
 
 

@@ -1,8 +1,8 @@
-"""Decides which lists to read: how far a list of many pages, and which shapes of list URLs.
+"""Decides which lists are read, by the shape of their URLs, and how far a list of many pages is read.
 
-The pages of one list are read one after the other (:class:`ListWalks`). A site links hundreds of calendar
-days, tag lists and archive months. One list of each shape is tried, and the others wait for its result
-(:class:`ListTrials`).
+The pages of one list are read one after the other (:class:`ListWalks`). A site may link hundreds of calendar
+days, tag lists and archive months. One list of each shape is read as a trial, and the others wait for its
+result (:class:`ListTrials`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from newsbot.discovery.traps import is_archive
 from newsbot.rules.shape import LISTS
 
 MAX_SHAPES = 50_000
+"""Maximum number of shapes of all sites. When it is reached, all trials are forgotten."""
 MAX_HELD = 400
-"""Lists of a shape that may wait for the one under trial."""
+"""Maximum number of lists of a shape that wait for the one under trial."""
 BARREN_ENOUGH = 2
-"""Lists of a shape without articles, with no fruitful one, after which the shape is skipped in this crawl."""
+"""Number of lists without articles after which a shape is skipped in this crawl, if no list was fruitful."""
 
 KNOWN_ENOUGH = 3
-"""Lists of a shape with known articles only, after which the shape is skipped in this crawl."""
+"""Number of lists without new articles after which a shape is skipped in this crawl."""
 ASK_AGAIN = 1.0
+"""Seconds between two requests for the state of a list under trial."""
 MAX_WALKS = 2000
-"""Pages of lists for which the results of the preceding pages are stored."""
+"""Maximum number of pages whose results are kept for the page that follows."""
 MAX_SHOWN = 50_000
-"""Articles of a site that are stored as shown by its lists."""
+"""Maximum number of articles of a site that are remembered as shown by its lists."""
 OLD_ENOUGH = 5
-"""The number of last dated articles of a list that must all be older than wanted before the list is left."""
+"""Number of articles. If the last ones with a date that a list led to are all too old, its reading ends."""
 MAX_STALE = 2
-"""Consecutive pages of a list with only articles of other lists, after which the list is left."""
+"""Number of consecutive pages with only articles of other lists after which the reading of a list ends."""
 
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")
@@ -45,10 +47,11 @@ class _Trial:
     asked: float = float("-inf")
     """When its state was last requested."""
     barren: int = 0
-    """Lists that showed no article."""
+    """Number of lists that showed no article."""
     known: int = 0
-    """Lists that showed known articles only."""
+    """Number of lists that showed known articles only."""
     fruitful: bool = False
+    """True if a list showed a new article."""
     held: dict[str, Any] = field(default_factory=dict)
     """URL -> item to queue if the shape proves fruitful."""
 
@@ -62,7 +65,7 @@ class Walk:
     stale: int = 0
     """Consecutive last pages without an article that no other list has shown."""
     dates: list[float] = field(default_factory=list)
-    """The publication time (POSIX seconds) of the newest article of each page, in order, where known."""
+    """The known publication times (POSIX seconds) of its articles, in the order in which they were found."""
 
 
 class ListWalks:
@@ -70,15 +73,18 @@ class ListWalks:
 
     def __init__(self) -> None:
         self._walks: dict[str, Walk] = {}
+        """URL of the last page read -> state of its list."""
         self._covered: dict[str, set[bytes]] = {}
+        """Domain -> fingerprints of the articles that its lists have shown."""
 
     def read(self, domain: str, url: str, before: str | None, articles: Collection[bytes]) -> bool:
-        """Record the articles on a page of a list; return True if the next page may be read.
+        """Record the articles on a page of a list. Return True if the next page may be read.
 
-        ``before`` is the preceding page. The list continues while a page shows an article that the preceding
-        pages did not, known or not. It ends if other lists of the site have shown everything on the last
-        :data:`MAX_STALE` pages.
+        ``before`` is the URL of the preceding page, ``articles`` are fingerprints. The next page may be read
+        if this page shows an article that the preceding pages did not, even if it was known. Reading ends if
+        other lists of the site have shown all articles of the last :data:`MAX_STALE` pages.
         """
+        # without the state, e.g. because another worker read the preceding page, the list begins anew
         walk = self._walks.pop(before, None) if before is not None else None
         walk = walk or Walk()
         covered = self._covered.setdefault(domain, set())
@@ -97,13 +103,16 @@ class ListWalks:
         return len(self._covered.get(domain, ()))
 
     def dated(self, page: str, published: float) -> None:
-        """Record the publication time of an article on ``page``."""
+        """Record the publication time (POSIX seconds) of an article on ``page``, a page of a list."""
         walk = self._walks.get(page)
         if walk is not None:
             walk.dates.append(published)
 
     def is_older(self, page: str, since: float) -> bool:
-        """Return True if a list that began with articles after ``since`` has reached earlier ones."""
+        """Return True if a list that began with articles after ``since`` has reached earlier ones.
+
+        ``page`` is the last page read, ``since`` is in POSIX seconds.
+        """
         dates = self._walks[page].dates if page in self._walks else []
         recent = dates[-OLD_ENOUGH:]
         return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
@@ -116,7 +125,10 @@ class ListTrials:
         self._trials: dict[tuple[str, str], _Trial] = {}
 
     def may_try(self, domain: str, url: str) -> bool:
-        """Return True if a list may be queued; it is then under trial until :meth:`tell`."""
+        """Return True if a list may be queued.
+
+        If its shape has no result yet, the list is then under trial until :meth:`tell` or :meth:`release`.
+        """
         trial = self._trial(domain, url)
         if trial.fruitful or trial.waiting == url:
             return True
@@ -141,14 +153,15 @@ class ListTrials:
             held[url] = item
 
     def released(self, domain: str, url: str) -> list[Any]:
-        """Return the lists that waited for a fruitful list and for the lists above it, such as the other
-        months of its year.
+        """Return the lists that waited for the fruitful list at ``url``, and end their waiting.
+
+        Lists that waited for a list above it are returned too, e.g. the other years if a month was fruitful.
         """
         items: list[Any] = []
         path = url.partition("?")[0].rstrip("/")
         while path.count("/") > _HOST_SLASHES:
             for address in (url, path, path + "/"):
-                trial = self._trials.get((domain, shape_of(address)))
+                trial = self._trials.get((domain, shape_of(address)))  # not _trial(), which would make one
                 if trial is not None and (trial.held or address == url):
                     trial.fruitful = True
                     items += trial.held.values()
@@ -157,9 +170,10 @@ class ListTrials:
         return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the list whose trial ``url`` waits for, at most once a second for each list.
+        """Return the URL of the list under trial that ``url`` waits for; None if there is none.
 
-        The caller can check whether another worker has visited it. ``now`` is in seconds.
+        It is returned at most once per :data:`ASK_AGAIN` seconds, so that the caller can check whether
+        another worker has visited it. ``now`` is in seconds.
         """
         trial = self._trial(domain, url)
         if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
@@ -168,10 +182,10 @@ class ListTrials:
         return trial.waiting
 
     def another(self, domain: str, url: str) -> list[Any]:
-        """Return the next list to try after one that was not fruitful, at most one.
+        """Return the next list to try after one that was not fruitful: a list with one item, or none.
 
-        It is the last of the waiting lists, then the middle one: a site links its newest months first, and
-        home page and feed have shown their articles.
+        It is the last of the waiting lists, and then the middle one. The first ones are not tried, because a
+        site links its newest months first, whose articles the home page and the feed have already shown.
         """
         trial = self._trial(domain, url)
         if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
@@ -181,7 +195,7 @@ class ListTrials:
         return [trial.held.pop(trial.waiting)]
 
     def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
-        """Record whether a list had links to new articles; None: to known articles only."""
+        """Record whether a list had links to new articles; None if it had links to known articles only."""
         trial = self._trial(domain, url)
         trial.waiting = None
         trial.fruitful = trial.fruitful or fruitful is True
@@ -206,7 +220,7 @@ def _is_enough(trial: _Trial) -> bool:
 
 
 def narrows(url: str, page: str) -> bool:
-    """Return True if ``url`` is below the list on ``page``: the months of a year, the days of a month."""
+    """Return True if ``url`` is below the list at ``page``, like a month of a year or a day of a month."""
     above = _list_of(page)
     return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 
@@ -216,9 +230,9 @@ def _list_of(url: str) -> str:
 
 
 def shape_of(url: str) -> str:
-    """Return path and query with each number as ``#`` and the name of a subject as ``*``.
+    """Return the path and query of a URL, with ``#`` for each number and ``*`` for the name of a subject.
 
-    All days of one calendar have the same shape, and so do all tags of a site.
+    All days of a calendar have the same shape, and so have all tags of a site.
     """
     rest = url.partition("://")[2].partition("/")[2]
     above = rest.rstrip("/").rpartition("/")[0]
@@ -228,5 +242,5 @@ def shape_of(url: str) -> str:
 
 
 def is_index(url: str) -> bool:
-    """True for the page that lists all tags, categories or authors of a site."""
+    """Return True for the page that lists all tags, categories or authors of a site."""
     return _SUFFIX.sub("", _list_of(url)).rpartition("/")[2].lower() in LISTS

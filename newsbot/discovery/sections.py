@@ -37,7 +37,7 @@ _NEUTRAL, _CONTENT_STATE, _NAVIGATION_STATE = 0, 1, 2
 
 
 class Context:
-    """Tells where elements of one page are; results are cached, so that each element is examined once."""
+    """Determines which elements of a page are in navigation. Each element is examined once."""
 
     def __init__(self) -> None:
         self._states: dict[etree._Element, int] = {}
@@ -47,7 +47,11 @@ class Context:
         return self._state(element) == _NAVIGATION_STATE
 
     def _state(self, element: etree._Element) -> int:
-        """Walk up to an ancestor whose state is known, then down again."""
+        """Return the state of an element.
+
+        Walks up to an ancestor whose state is known, and then down again. There is no recursion, because
+        pages can be nested deeper than Python's stack allows.
+        """
         states = self._states
         path: list[etree._Element] = []
         current: etree._Element | None = element
@@ -62,6 +66,7 @@ class Context:
 
 
 def _own_state(element: etree._Element, outer: int) -> int:
+    """Return the state of an element inside one with the state ``outer``."""
     tag = element.tag
     if tag in _TRANSPARENT or not isinstance(tag, str):
         return outer
@@ -69,7 +74,7 @@ def _own_state(element: etree._Element, outer: int) -> int:
         return _CONTENT_STATE
     if outer == _NAVIGATION_STATE or tag in _NAVIGATION:
         return _NAVIGATION_STATE
-    if tag == "header":  # the header of the page, unless it is an article's
+    if tag == "header":  # of the page if nothing else is known, else of an article
         return outer or _NAVIGATION_STATE
     return _NAVIGATION_STATE if _says_navigation(element.attrib) else outer
 
@@ -84,22 +89,26 @@ def _says_navigation(attributes: etree._Attrib) -> bool:
 
 
 def is_navigation_name(names: str) -> bool:
-    """Return whether classes and id of an element name a menu, footer or similar box."""
+    """Return True if the classes and the id of an element name a menu, footer or similar box."""
     names = names[:_MAX_NAMES]
     match = _NAVIGATION_NAME.search(names)
     if match is None:
         return False
+    # classes such as "has-sidebar" and "no-menu" are about the layout of the element
     return _NAVIGATION_NAME.search(_MODIFIER.sub("", names)) is not None
 
 
 class _Menus:
-    """Recognises menus without markup: lists, columns and table rows with short links and little else."""
+    """Recognizes menus by their content: lists, columns and table rows with short links and little else.
+
+    They need no tags or names of menus.
+    """
 
     def __init__(self) -> None:
         self._verdicts: dict[etree._Element, bool] = {}
 
     def hold(self, anchor: etree._Element) -> bool:
-        """Return True if the smallest box around a link with several links is a menu."""
+        """Return True if the smallest box with several links around a link is a menu."""
         box = anchor.getparent()
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:
@@ -115,6 +124,7 @@ class _Menus:
 
 
 def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
+    """Return True if the links are short and make up at least half of the text of the box."""
     texts = [text_of(anchor)[0] for anchor in anchors]
     if len(anchors) >= _MAX_OF_MENU or any(text.count(" ") >= _WORDS_OF_ITEM for text in texts):
         return False
@@ -123,10 +133,10 @@ def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
 
 
 MAX_LINKS = 2000
-"""Links that are returned for one page."""
+"""Maximum number of links that are returned for one page."""
 
 _MAX_SEEN = 6000
-"""Links of one page that are read; the fronts of large sites have up to 2,500."""
+"""Maximum number of links that are read on one page. The front pages of large sites have up to 2,500."""
 _MAX_TEXT = 300
 _MAX_TEXT_PARTS = 40
 _MAX_TIMES = 200
@@ -162,13 +172,13 @@ def find_links(
     """Return the links of a page, each URL once, in page order.
 
     ``tree`` is the page, ``url`` its URL. ``where`` is NAVIGATION for menus, headers and footers, and BODY
-    elsewhere. If several links have one URL, the best evidence is kept: body before navigation, own text
-    before the text of a picture, longer text before shorter. A headline gets the ``<time>`` next to it
-    (``now`` and ``zone`` as in feeds). With ``menus``, boxes that contain little but short links also count
-    as navigation, whatever their names are.
+    elsewhere. If several links have the same URL, the best evidence is kept: body before navigation, own text
+    before the text of a picture, longer text before shorter. A headline gets the ``<time>`` next to it as
+    ``published_at``; ``now`` and ``zone`` are as in :func:`newsbot.discovery.feeds.parse_feed`. If ``menus``,
+    boxes that contain little but short links also count as navigation, independent of their tags and names.
 
-    Assets and links to the page itself are left out; fragments are removed. Never raises. Returns at most
-    :data:`MAX_LINKS` links; if there are more, those that look most like articles.
+    Assets and links to the page itself are left out, and fragments are removed. Never raises. At most
+    :data:`MAX_LINKS` links are returned; if there are more, those that look most like articles.
     """
     return PageLinks(tree, url).find(now=now, zone=zone, menus=menus)
 
@@ -177,7 +187,7 @@ class PageLinks:
     """The links of one page, for several calls of :meth:`find`: the elements are visited once."""
 
     def __init__(self, tree: etree._Element, url: str) -> None:
-        """The arguments are those of :func:`find_links`."""
+        """Read the links of a page; the arguments are those of :func:`find_links`."""
         context, resolved = Context(), _Resolver(base_of(tree, url), url)
         self._tree = tree
         self._anchors = [
@@ -187,7 +197,7 @@ class PageLinks:
         ]
 
     def find(self, *, now: datetime | None = None, zone: tzinfo = UTC, menus: bool = False) -> list[Link]:
-        """Return what :func:`find_links` does."""
+        """Return the links; see :func:`find_links`."""
         found: dict[str, _Found] = {}
         homes: dict[etree._Element, _Found] = {}
         boxes = _Menus()
@@ -219,7 +229,7 @@ class _Found:
         self.moment: datetime | None = None
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
-        """Merge one link. Its text is better if it is in the body, its own, and long."""
+        """Merge one link. Its text is used if it is better: the link's own, in the body, or longer."""
         self.navigation = self.navigation and navigation
         rank = (own, not navigation, len(text))
         if rank > self.rank:
@@ -259,9 +269,9 @@ class _Resolver(dict[str, str | None]):
 
 
 def text_of(element: etree._Element) -> tuple[str, bool]:
-    """Return the text of a link on one line, and whether it is its own text.
+    """Return the text of a link on one line, and True if it is its own text.
 
-    The description of a picture or a title replaces the text of a link without one.
+    If a link has no text, the description of its picture or its title is returned, and False.
     """
     if not len(element):
         text = _one_line(element.text)
@@ -288,7 +298,7 @@ def _anchors(tree: etree._Element) -> Iterator[tuple[etree._Element, str]]:
 def _add_times(
     tree: etree._Element, homes: dict[etree._Element, _Found], now: datetime, zone: tzinfo
 ) -> None:
-    """Add to headlines the time in the same teaser."""
+    """Add the times of teasers to their headlines."""
     stamped = (element for element in tree.iter("time") if element.get("datetime") is not None)
     for element in islice(stamped, _MAX_TIMES):
         moment = parse_date(element.get("datetime") or "", now=now, zone=zone)
@@ -298,13 +308,14 @@ def _add_times(
 
 
 def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) -> _Found | None:
-    """Return the one headline of the smallest box around a time; None if there are several."""
+    """Return the headline in the smallest box around a time; None if there are several, or none nearby."""
     box: etree._Element | None = time
     for _step in range(_MAX_STEPS):
         box = box.getparent() if box is not None else None
         if box is None:
             return None
         near = [homes[anchor] for anchor in islice(box.iter("a"), _MAX_NEAR) if anchor in homes]
+        # by URL, because the picture and the text of a teaser may both be links to the article
         headlines = {one.address: one for one in near if one.text.count(" ") >= _HEADLINE_BLANKS}
         if headlines:
             return headlines.popitem()[1] if len(headlines) == 1 else None

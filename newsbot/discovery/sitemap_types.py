@@ -1,4 +1,4 @@
-"""The data of a sitemap, and the choice of the pages that are kept if there are too many."""
+"""The data of a sitemap, and the selection of pages if there are too many."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
 
 MAX_URLS = 50_000
-"""Pages of one file that are kept; the protocol allows no more."""
+"""Maximum number of pages of one file that are kept. It is the limit of the protocol."""
 MAX_SEEN = 10 * MAX_URLS
-"""Pages of one file that are read to find the newest."""
+"""Maximum number of pages of one file that are read to find the newest."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
 
 class SitemapError(ValueError):
-    """The body is not a sitemap; ``reason`` says why. Smaller faults are counted in ``problems``."""
+    """Raised if a body is not a sitemap; ``reason`` is a token. Other faults are counted in ``problems``."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_sitemap"]) -> None:
         super().__init__(reason)
@@ -40,7 +40,7 @@ class Child:
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """A page or a child as written."""
+    """A page or a child as the file contains it."""
 
     loc: str = ""
     lastmod: str = ""
@@ -72,11 +72,11 @@ class SitemapCollector:
         self._problems[token] += 1
 
     def problems(self) -> list[str]:
-        """Return the faults, counted."""
+        """Return the faults with their numbers, e.g. ``bad_date:3``."""
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def add(self, entry: Entry) -> None:
-        """Add a page, or count why not. Raises :class:`Enough` in files without end."""
+        """Add a page, or count its fault. Raises :class:`Enough` after :data:`MAX_SEEN` pages."""
         self._seen += 1
         if self._seen > MAX_SEEN:
             self.problem("too_long")
@@ -95,11 +95,11 @@ class SitemapCollector:
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            if len(self._links) >= 2 * MAX_URLS:
+            if len(self._links) >= 2 * MAX_URLS:  # not at each page above the limit: this sorts all pages
                 self._thin_out()
 
     def add_child(self, entry: Entry) -> None:
-        """Add a child of an index, or count why not."""
+        """Add a child of an index, or count its fault."""
         url = absolute(self._url, entry.loc)
         if url is None:
             self.problem("bad_link")
@@ -115,7 +115,7 @@ class SitemapCollector:
                 self._thin_out_children()
 
     def links(self) -> list[Link]:
-        """Return the pages in file order; only the newest if there are too many."""
+        """Return the pages in file order; if there are too many, only the newest."""
         self._thin_out()
         if self._dropped:
             self._problems["too_many_urls"] += self._dropped
@@ -123,12 +123,12 @@ class SitemapCollector:
         return list(self._links.values())
 
     def children(self) -> list[Child]:
-        """Return the children in file order; only the newest if there are too many."""
+        """Return the children in file order; if there are too many, only the newest."""
         self._thin_out_children()
         return list(self._children.values())
 
     def _thin_out(self) -> None:
-        """Keep the newest pages, or the first ones if dates do not decide."""
+        """Remove pages over the limit: keep the newest, and of pages with the same or no date the first."""
         if len(self._links) <= MAX_URLS:
             return
         self._dropped += len(self._links) - MAX_URLS
@@ -137,8 +137,9 @@ class SitemapCollector:
         self._links = {url: link for url, link in self._links.items() if url in kept}
 
     def _thin_out_children(self) -> None:
-        """Keep the newest children, then children without a date from both ends, because either end may be
-        the newest.
+        """Remove children over the limit: keep the newest, then children without a date.
+
+        The latter are taken from both ends of the file, because either end may be the newest.
         """
         over = len(self._children) - MAX_URLS
         if over <= 0:

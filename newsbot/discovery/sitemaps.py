@@ -1,4 +1,4 @@
-"""Reads sitemaps: lists of pages, news sitemaps, indexes, plain text; gzip or not.
+"""Reads sitemaps: lists of pages, news sitemaps, indexes and plain text, also as gzip.
 
 Sources: https://www.sitemaps.org/protocol.html,
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
@@ -44,7 +44,7 @@ class SitemapHandler:
         self._size = 0
         self._elements = 0
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:  # noqa: ARG002 - none matters
+    def start(self, name: str, attributes: dict[str, str]) -> None:  # noqa: ARG002 - not needed
         """See :class:`newsbot.discovery.xml_events.Handler`."""
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
@@ -76,7 +76,7 @@ class SitemapHandler:
             self._close_entry()
 
     def close(self) -> None:
-        """End of the document; an open entry is added if its URL is complete."""
+        """End the document. An entry that is still open is added if its URL is complete."""
         with suppress(Enough):
             self._close_entry()
 
@@ -88,7 +88,7 @@ class SitemapHandler:
 
 
 MAX_BODY = 50 << 20
-"""Unpacked bytes that are read; the protocol allows no more in one file."""
+"""Maximum number of unpacked bytes that are read. It is the limit of the protocol for one file."""
 
 _HEAD = 1 << 16
 _ROOT = re.compile(
@@ -115,16 +115,17 @@ class Sitemap:
 def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> Sitemap:
     """Return the content of a sitemap, as far as it can be read.
 
-    ``url`` is the URL of the sitemap; ``now`` and ``zone`` are as in
-    :func:`newsbot.discovery.feeds.parse_feed`. Feeds may serve as sitemaps and are read as feeds. Raises
-    :class:`SitemapError` if the body is not a sitemap; all other faults are counted in ``problems``. The file
-    is read as a stream: memory grows with the number of URLs (at most 50,000 are kept, the newest), not with
-    the file.
+    ``body`` may be gzip. ``url`` is the URL of the sitemap; ``now`` and ``zone`` are as in
+    :func:`newsbot.discovery.feeds.parse_feed`. A feed may serve as a sitemap; it is read as a feed. Raises
+    :class:`SitemapError` if the body is not a sitemap. All other faults are counted in ``problems``.
+
+    The file is read as a stream. Memory grows with the number of URLs (at most 50,000 are kept, the newest),
+    but not with the size of the file.
     """
     now = now or utc(system_clock())
     head = gunzip(body, _HEAD)[:_HEAD]
     codec = detect(head)
-    text = head.decode(codec, errors="replace").strip("\ufeff\0 \t\r\n")
+    text = head.decode(codec, errors="replace").strip("\ufeff\0 \t\r\n")  # only the beginning of the file
     if not text:
         raise SitemapError("empty")
     found = SitemapCollector(url, now, zone)
@@ -179,7 +180,7 @@ def _decoded(body: bytes, codec: str) -> Iterator[str]:
 
 
 def _from_root(chunks: Iterator[str]) -> Iterator[str]:
-    """Skip the text before the root: declarations, warnings of the server."""
+    """Yield the text from the root on. Declarations and warnings of the server before it are skipped."""
     text = ""
     for chunk in chunks:
         text += chunk
@@ -198,7 +199,7 @@ def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> None:
             *lines, held = (held + chunk).splitlines() or [""]
             for line in lines:
                 _add_line(line, found)
-            held = held[-10_000:]
+            held = held[-10_000:]  # a file may be one line without end
         _add_line(held, found)
     except Enough:
         return

@@ -1,4 +1,4 @@
-"""Recognizes URLs that lead into endless spaces, and those of lists that lead to articles."""
+"""Recognizes URLs that lead to endlessly many pages, and URLs of page lists and archives."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from datetime import datetime
 
 MAX_LENGTH = 1500
-"""Characters of a URL; longer ones contain the state of a program and are not pages."""
+"""Maximum length of a URL. Longer ones contain the state of a program and are not pages."""
 MAX_QUERY = 300
+"""Maximum length of a query."""
 MAX_PAIRS = 8
+"""Maximum number of keys in a query."""
 MAX_PAGE = 2_000
-"""Highest page number (or offset) of a list that is followed."""
+"""Maximum page number (or offset) of a list that is followed."""
 _OLDEST_YEAR = 1990
 _MAX_REPEATS = 3
 _MIN_SESSION = 20
@@ -32,9 +34,10 @@ _SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A
 
 
 def trap(url: str, now: datetime) -> str | None:
-    """Return why a URL should not be followed, or None.
+    """Return the reason why a URL should not be followed; None if it may be.
 
-    The reasons are long_url, long_query, session_id, repeating_path, deep_pagination and calendar.
+    The reasons are long_url, long_query, session_id, repeating_path, deep_pagination and calendar (a date
+    before 1990 or after the year of ``now``).
     """
     if len(url) > MAX_LENGTH:
         return "long_url"
@@ -54,29 +57,30 @@ def _query_trap(url: str, query: str) -> str | None:
     if len(query) > MAX_QUERY or query.count("&") >= MAX_PAIRS:
         return "long_query"
     session = _SESSION.search(url)
+    # short values and words (?s=election is a search) are not session ids
     if session and len(session[1]) >= _MIN_SESSION and any(map(str.isdigit, session[1])):
         return "session_id"
     return None
 
 
 def is_pagination(url: str) -> bool:
-    """True for the second and further pages of a list."""
+    """Return True for the second and further pages of a list."""
     return _page(url) is not None
 
 
 def _page(url: str) -> re.Match[str] | None:
-    if _DIGIT.search(url) is None:
+    if _DIGIT.search(url) is None:  # saves the slower patterns for most URLs of sections
         return None
     return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
 
 
 def is_archive(url: str) -> bool:
-    """True for the list of a year, a month or a day."""
+    """Return True for the list of a year, a month or a day."""
     return _archive(url) is not None
 
 
 def is_archive_front(url: str) -> bool:
-    """True for the front page of an archive, which links to years or days."""
+    """Return True for the front page of an archive, which links to years or days."""
     return _FRONT.search(url) is not None
 
 
@@ -87,7 +91,7 @@ def _archive(url: str) -> re.Match[str] | None:
 
 
 def _repeats(path: str) -> bool:
-    """True for paths that repeat, as relative links on a wrong base produce: ``/a/b/a/b/a/b``."""
+    """Return True for paths such as ``/a/b/a/b/a/b``, which relative links on a wrong base produce."""
     segments = path.split("/")[3:]
     if len(segments) < 2 * _MAX_REPEATS:
         return False

@@ -1,9 +1,9 @@
-"""Reads XML as events: with expat while it is well formed, with a lenient reader if it is not.
+"""Reads XML as events, with expat if it is well formed and with a lenient reader otherwise.
 
-The lenient reader accepts ``&`` without an entity, knows HTML's entities, needs neither matching tags nor
-declared prefixes, and returns the available part of a document that is cut off. Neither reader follows or
-expands declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. Both take
-time linear in the text.
+The lenient reader accepts ``&`` without an entity, knows the entities of HTML, needs neither matching tags
+nor declared prefixes, and reads a document that is cut off up to its end. Neither reader follows or expands
+the declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. Both take
+time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ _USUAL_PREFIXES = {
 
 @lru_cache(maxsize=2048)
 def short_name(uri: str, local: str, prefix: str) -> str:
-    """Return the short name of an element; an unknown default namespace counts as the document's own."""
+    """Return the short name of an element or attribute, in lower case, e.g. ``dc:date``.
+
+    ``uri`` is its namespace, "" if the prefix is not declared. An unknown namespace gives the prefix ``x``.
+    Without a prefix it counts as the document's own.
+    """
     short = _SHORT.get(uri.lower().replace("https://", "http://").rstrip("/")) if uri else None
     if short is None:
         if not prefix:
@@ -60,10 +64,10 @@ def short_name(uri: str, local: str, prefix: str) -> str:
 
 
 CHUNK = 1 << 20
-"""Characters that are parsed at once."""
+"""Number of characters that are parsed at once."""
 _MAX_ATTRIBUTES = 1 << 16
 _MAX_HELD = 1 << 22
-"""Characters that may be buffered for the end of one tag or text; then it is cut there."""
+"""Maximum number of characters that are buffered until the end of a tag or text. Longer ones are cut."""
 _MAX_PREFIXES = 100
 _MAX_NAME = 300
 _SEPARATOR = " "
@@ -79,23 +83,23 @@ _FLAWS: dict[int, Flaw] = {
 
 
 class Handler(Protocol):
-    """Receives the events of a document. Names are short (see :mod:`newsbot.discovery.xml_events`)."""
+    """Receives the events of a document. Names are those of :func:`short_name`."""
 
     wants_text: bool
-    """If False, text may be left out until this changes."""
+    """If False, :meth:`data` need not be called until this changes."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle an opening tag."""
 
     def data(self, text: str) -> None:
-        """Handle text; one text may arrive in parts."""
+        """Handle text. The text of an element may arrive in parts."""
 
     def end(self, name: str) -> None:
-        """Handle a closing tag; in lenient reading it may be missing or superfluous."""
+        """Handle a closing tag. The lenient reader may omit it or report it without an opening tag."""
 
 
 class Malformed(ValueError):
-    """The text is not well-formed XML, or has a DTD: use the lenient reader."""
+    """Raised if the text is not well-formed XML, or has a DTD. The lenient reader can read it."""
 
 
 class Enough(Exception):
@@ -103,14 +107,15 @@ class Enough(Exception):
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Split ``text`` for the readers."""
+    """Split ``text`` into chunks for the readers."""
     return (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
 
 
 def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
-    """Read well-formed XML; return its one tolerated fault, an end that is too early or too late.
+    """Read well-formed XML. Return None, or the fault that the document is cut off or followed by other text.
 
-    Raises :class:`Malformed` for any other fault. The handler then lacks events and must start again.
+    Raises :class:`Malformed` for any other fault. The handler has then received only some of the events, and
+    the document must be read again with a new one.
     """
     parser = expat.ParserCreate("utf-8", _SEPARATOR)
     parser.namespace_prefixes = True
@@ -124,7 +129,7 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
             handler.data(text)
 
     def doctype(*_declaration: Any) -> None:
-        raise Malformed("DTD")
+        raise Malformed("DTD")  # expat would expand its entities, which can grow without bound
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: handler.end(_expanded(name))
@@ -135,7 +140,8 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
         for chunk in chunks:
             parser.Parse(chunk, False)
             fed += len(chunk)
-            if parser.CurrentByteIndex < fed - 2 * CHUNK:  # expat restarts a long token with each chunk
+            # expat parses an unfinished token again with each chunk, in quadratic time for a long one
+            if parser.CurrentByteIndex < fed - 2 * CHUNK:
                 raise Malformed("token too long")
         parser.Parse("", True)
     except expat.ExpatError as error:
@@ -167,9 +173,9 @@ _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 
 
 def unescape(text: str) -> str:
-    """Resolve HTML's entities and character references, but only those that end in ``;``.
+    """Replace the entities of HTML and character references, but only those that end in ``;``.
 
-    (``html.unescape`` also takes ``&copy`` in ``?a=1&copy=2``.)
+    ``html.unescape`` would also replace ``&copy`` in ``?a=1&copy=2``.
     """
     return _ENTITY.sub(_character, text) if "&" in text else text
 
@@ -184,7 +190,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def read_loosely(chunks: Iterable[str], handler: Handler) -> None:
-    """Read anything that looks like XML. Raises nothing."""
+    """Read anything that looks like XML. Never raises."""
     reader = _LooseReader(handler)
     held = ""
     try:
@@ -204,7 +210,7 @@ class _LooseReader:
         self._prefixes: dict[str, str] = {}
 
     def read(self, text: str, *, final: bool) -> int:
-        """Parse ``text``; return how many characters were used. With ``final``, all are used."""
+        """Parse ``text``. Return the number of characters that were used; if ``final``, all are."""
         position = 0
         while match := _TOKEN.search(text, position):
             self._text(text[position : match.start()])
@@ -259,7 +265,7 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            elif name != "xmlns":  # without scopes, a default set inside XHTML would spoil the rest
+            elif name != "xmlns":  # without scopes, a default namespace in inner XHTML would hold to the end
                 found[self._name(name)] = value
         return found
 
@@ -271,7 +277,8 @@ class _LooseReader:
 
 
 def _safe_end(text: str, position: int) -> int:
-    """Return the end of the text before a cut tag or entity; the rest waits for the next chunk."""
+    """Return the end of the text before a cut tag or entity. The rest waits for the next chunk."""
+    # an entity, or the beginning of a tag that _TOKEN cannot match yet, is shorter than 120 characters
     tail = max(position, len(text) - 120)
     cuts = [cut for mark in "<&" if (cut := text.rfind(mark, tail)) >= 0]
     return min(cuts, default=len(text))
