@@ -98,7 +98,7 @@ def test_the_defaults_are_values_of_their_kind() -> None:
 
 def test_a_message_shows_no_password() -> None:
     assert refused("NEWSBOT_PUBLIC_URL", "ftp://me:hidden@x.test/") == (
-        "NEWSBOT_PUBLIC_URL=ftp://***@x.test/: must be an address that begins with http:// or https://"
+        "NEWSBOT_PUBLIC_URL=ftp://***@x.test/: must be a URL that begins with http:// or https://"
     )
     assert "hidden" not in refused("NEWSBOT_ALERT_WEBHOOK", "hidden")
     assert "hidden" not in refused("MONGO_URI", ["hidden"])

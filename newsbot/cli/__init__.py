@@ -1,7 +1,7 @@
-"""The command line: the code that all commands share.
+"""The command line: code that all commands share.
 
-* ``command``: the base class of the commands, their actions and arguments, exit codes
-* ``terminal``: tables and lines for people, on a terminal or in a pipe
-* ``log_lines``: log lines as text or JSON, without secrets
-* ``log_formatter``: Scrapy's log lines about items
+* ``command``: the base class of the commands, with their actions, arguments and exit codes
+* ``terminal``: prints tables and lines for people, on a terminal or into a pipe
+* ``log_lines``: formats log lines as text or JSON and masks secrets
+* ``log_formatter``: makes Scrapy's log lines about items short
 """

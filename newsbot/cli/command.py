@@ -1,6 +1,6 @@
-"""The base of all ``scrapy`` commands of newsbot.
+"""The base class of newsbot's ``scrapy`` commands.
 
-A command is a module of :mod:`newsbot.commands` with a class that names its actions as data::
+A command is a module of :mod:`newsbot.commands` with a class that declares its actions as data::
 
     class Command(NewsbotCommand):
         summary = "Find and read the stored articles"
@@ -13,10 +13,10 @@ A command is a module of :mod:`newsbot.commands` with a class that names its act
             ),
         )
 
-A command without subcommands has one action whose name is empty. An action is called with a
-:class:`Call` and returns its exit code (None is 0). Exit codes: 0 done, 1 an error that you can fix
-(:class:`newsbot.errors.UserError`), 2 wrong usage. Errors are printed on stderr, one line for each,
-without a traceback. With ``--json`` stdout has JSON only.
+A command without subcommands has one action with an empty name. An action is a function that takes a
+:class:`Call` and returns the exit code; None counts as 0. Exit codes: 0 success, 1 an error that the user can
+fix (:class:`newsbot.errors.UserError`), 2 wrong usage, 130 interrupted. Each error is one line on stderr,
+without a traceback. With ``--json`` stdout contains only JSON.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INTERRUPTED = 130
 
 
 class Argument:
-    """One argument of an action. The fields are arguments of ``argparse``'s ``add_argument``."""
+    """One argument of an action. Takes the same arguments as ``ArgumentParser.add_argument``."""
 
     def __init__(self, *flags: str, **keywords: Any) -> None:
         self.flags = flags
@@ -58,26 +58,28 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a command does. ``name`` may have two words (``import ftr``), or be empty.
-
-    ``run`` is a function, or its address such as ``newsbot.actions.add:add``. An address is imported when the
-    action runs, so that ``scrapy --help`` and other commands do not import what this action needs.
-    """
+    """One action (subcommand) of a command."""
 
     name: str
+    """The subcommand. It may have two words (``import ftr``). Empty: the command has no subcommands."""
     help: str
+    """What it does, in one line."""
     run: str | Callable[[Call], int | None]
+    """The function, or its place such as ``newsbot.actions.add:add``.
+
+    A place is imported when the action runs. So ``scrapy --help`` and other commands do not spend time on it.
+    """
     arguments: tuple[Argument, ...] = ()
 
 
 def load(place: str) -> Any:
-    """Return the object with the address ``package.module:name``."""
+    """Import and return the object at a place of the form ``package.module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 class Call:
-    """The argument of an action: its options, the settings, and methods for output."""
+    """The argument of an action: its options, the settings, and methods for its output."""
 
     def __init__(self, options: argparse.Namespace, settings: Settings, *, as_json: bool) -> None:
         self.options = options
@@ -87,16 +89,16 @@ class Call:
         self._console = None if is_pipe(sys.stdout) else make_console(sys.stdout)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-        """Print a table on stdout."""
+        """Print a table on stdout: drawn on a terminal, plain in a pipe."""
         if self._console is not None:
             print_table(self._console, columns, rows)
         else:
             sys.stdout.writelines(f"{line}\n" for line in plain_table(columns, list(rows)))
 
     def text(self, text: str = "", *, whole: bool = False) -> None:
-        """Print text on stdout, wrapped on a terminal.
+        """Print text on stdout, wrapped on a terminal. Control characters are removed and secrets are masked.
 
-        With ``whole`` the text is the content of a file, such as a rule: secrets in its URLs are not masked.
+        ``whole``: the text is the content of a file, for example a rule. Secrets in its URLs are not masked.
         """
         shown = printable(text) if whole else clean(text)
         if self._console is not None and self._console.is_terminal:
@@ -105,20 +107,20 @@ class Call:
             sys.stdout.write(shown + "\n")
 
     def document(self, value: Any) -> None:
-        """Print the whole answer as one JSON document."""
+        """Print the whole output on stdout as one JSON document."""
         sys.stdout.write(_to_json(value, indent=2) + "\n")
 
     def record(self, value: Any) -> None:
-        """Print one line of a JSON lines answer."""
+        """Print one line of an output in the JSON Lines format on stdout."""
         sys.stdout.write(_to_json(value) + "\n")
 
     def note(self, text: str) -> None:
-        """Print a line about the work on stderr, such as a count or a hint."""
+        """Print a line on stderr, for example a count or a hint. It is not part of the output."""
         sys.stderr.write(clean(text) + "\n")
 
 
 class NewsbotCommand(ScrapyCommand):
-    """Base class of the commands. The module's docstring has an example."""
+    """Base class of the commands. The docstring of this module has an example."""
 
     requires_project = True
     requires_crawler_process = False
@@ -129,20 +131,20 @@ class NewsbotCommand(ScrapyCommand):
 
     @property
     def name(self) -> str:
-        """The word after ``scrapy``, which Scrapy takes from the module's name."""
+        """The name of the command. Scrapy too uses the name of the module."""
         return type(self).__module__.rsplit(".", 1)[-1]
 
     def short_desc(self) -> str:
-        """What the command does, in one line."""
+        """Return what the command does, in one line."""
         return self.summary
 
     def syntax(self) -> str:
-        """The subcommands or arguments, for Scrapy's help."""
+        """Return the subcommands for Scrapy's help."""
         names = [action.name for action in self.actions]
         return "|".join(names) + " [options]" if any(names) else "[options]"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options of all commands. :meth:`run` parses the rest with the chosen action."""
+        """Add the options that all commands have. :meth:`run` parses those of the action."""
         super().add_options(parser)
         parser.allow_abbrev = False
         parser.error = self._fail  # type: ignore[method-assign]  # one line instead of Scrapy's usage text
@@ -150,15 +152,15 @@ class NewsbotCommand(ScrapyCommand):
         parser.add_argument("-h", "--help", action="store_true", dest="wants_help", help="show this help")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Process Scrapy's own options. The command's default settings replace the project's."""
+        """Process Scrapy's own options. Default settings of the command replace those of the project."""
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
-        # Scrapy lets settings.py override default_settings, which would give commands the log level of
-        # crawls.
+        # In Scrapy, settings.py overrides default_settings of a command. Then all commands would have the log
+        # level of crawls.
         settings.setdict(self.default_settings, priority=SETTINGS_PRIORITIES["project"] + 1)
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the chosen action. Its result or error becomes output and an exit code."""
+        """Run the action that ``args`` name, print its errors, and set the exit code."""
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
         _make_stdout_safe()
         for line in unknown_names(settings, os.environ):
@@ -178,9 +180,11 @@ class NewsbotCommand(ScrapyCommand):
         except KeyboardInterrupt:
             self.exitcode = _complain("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
+            # Python flushes stdout when it exits, which would fail again and print a traceback.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _fail(self, message: str) -> NoReturn:
+        """Print an error of Scrapy's own options and exit."""
         sys.exit(_complain(f"scrapy {self.name}: {message.removeprefix('argument ')}", USAGE))
 
     def _run(self, args: list[str], opts: argparse.Namespace, settings: Settings) -> int | None:
@@ -205,22 +209,22 @@ class NewsbotCommand(ScrapyCommand):
 
 
 class ActionParser(argparse.ArgumentParser):
-    """Parses the words of one action. An error is an :class:`ArgumentError` that says what is allowed."""
+    """Parses the arguments of one action. Raises :class:`ArgumentError` instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise argparse's error as one line with the usage."""
+        """Raise :class:`ArgumentError` with argparse's message and the usage, as one line."""
         usage = " ".join(self.format_usage().removeprefix("usage: ").split())
         raise ArgumentError(f"{message.removeprefix('argument ')}; usage: {usage}")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the options of the action. Raises :class:`ArgumentError`."""
+        """Return the options of the action. Raises :class:`ArgumentError` for wrong or unknown arguments."""
         options, rest = self.parse_known_args(words)
         if rest:
             known = [flag for action in self._actions for flag in action.option_strings]
             if rest[0].startswith("-") and rest[0] != "-":
                 flag = rest[0].partition("=")[0]
                 self.error(f"unknown option {flag}{did_you_mean(flag, known)}")
-            self.error(f"{rest[0]!r} is one argument too many (quote words that belong together)")
+            self.error(f"{rest[0]!r} is one argument too many (put an argument with spaces in quotes)")
         return options
 
 
@@ -238,9 +242,9 @@ def make_parser(command: str, action: Action) -> ActionParser:
 
 
 def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, list[str]]:
-    """Return the action that the first words name, and the words after it.
+    """Return the action that is named by the first words, and the remaining words.
 
-    Raises :class:`ArgumentError` with the list of actions.
+    Raises :class:`ArgumentError` with the list of actions if there is none.
     """
     by_name = {action.name: action for action in actions}
     for count in (2, 1, 0):  # the longest name wins
@@ -262,14 +266,17 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 
 
 def positive(text: str) -> int:
-    """Parse a whole number above zero (``type`` of an argument)."""
+    """Return a whole number above 0 and below 2**53 from a text. For ``type`` of an argument."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Return a ``type`` that accepts one of the words. Its error suggests the nearest word."""
+    """Return a function for ``type`` of an argument that accepts only these words.
+
+    It is used instead of ``choices`` because its error suggests the nearest word.
+    """
 
     def check(text: str) -> str:
         if text not in allowed:
@@ -281,9 +288,10 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def moment(text: str) -> datetime:
-    """Parse a time (``type`` of an argument): ``2024-05-31``, ``2024-05-31T08:00+03:00`` or ``7d`` (ago).
+    """Return a time in UTC from a text. For ``type`` of an argument.
 
-    The time zone is UTC if none is given.
+    Allowed are dates and times in ISO 8601 (``2024-05-31``, ``2024-05-31T08:00+03:00``) and durations before
+    now (``7d``). Without a time zone, the time is in UTC.
     """
     try:
         if text[-1:] in "smhdw":
@@ -297,17 +305,19 @@ def moment(text: str) -> datetime:
 
 
 def _complain(text: str, code: int) -> int:
+    """Print a line on stderr and return ``code``."""
     sys.stderr.write(clean(text) + "\n")
     return code
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
+    # Other encodings, such as latin-1, lack most letters. Escapes (\u0434) can be read anywhere.
     unicode = (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
     return json.dumps(value, ensure_ascii=not unicode, indent=indent)
 
 
 def _make_stdout_safe() -> None:
-    """Replace characters that the terminal's encoding lacks, so that no article causes an error."""
+    """Let output escape characters that the encoding of the terminal lacks, instead of raising an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Scrapy's log lines, without whole articles in them."""
+"""Scrapy's log lines about items, without the text of articles."""
 
 from __future__ import annotations
 
@@ -14,26 +14,30 @@ from newsbot.errors import DataError, RecordRefused
 
 
 class QuietLogFormatter(LogFormatter):
-    """Logs only URL and title of an item, at DEBUG. ``scrapy why`` shows what happened to each URL."""
+    """Logs items with URL and title only, at level DEBUG. ``scrapy why`` shows what happened to a URL.
+
+    Set as LOG_FORMATTER in :mod:`newsbot.settings`. Scrapy's own class logs whole items.
+    """
 
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
-        """Log a stored article."""
+        """Return the log line for a stored article."""
         return _line("stored url=%(url)s title=%(title)s", item)
 
     def dropped(
         self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
     ) -> LogFormatterResult:
-        """Log an article that was not stored."""
+        """Return the log line for an article that a pipeline dropped."""
         return _line("dropped url=%(url)s reason=%(reason)s", item, reason=str(exception))
 
     def item_error(
         self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
     ) -> LogFormatterResult:
-        """Log an article that could not be processed."""
+        """Return the log line for an article for which a pipeline raised an error."""
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
         if isinstance(exception, RecordRefused):
             return {**line, "level": logging.WARNING}
-        # an outage of the data is logged once elsewhere; any other error is a bug and needs its traceback
+        # While a database is unavailable, each item fails; this is logged once elsewhere. Any other error is
+        # a bug and needs its traceback.
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 
 

@@ -1,8 +1,8 @@
-"""The form of log lines: text or JSON, without secrets.
+"""Formats log lines as text or JSON, and masks secrets in them.
 
-A message is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object with these
-pairs as fields. They are read before the message is formatted, so that values keep their types. Secrets are
-masked in the finished line, whoever wrote it: newsbot, Scrapy, a library, a traceback.
+A message is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object, which has
+these pairs as fields. The pairs are read before the message is formatted, so that values keep their types.
+Secrets are masked in the complete line, because it may also come from Scrapy, a library or a traceback.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ from newsbot.clock import iso, utc
 
 MASK = "***"
 LEAST = 4
-"""Minimum length of a secret that is masked wherever it occurs. Shorter ones occur in many words."""
+"""Minimum length of a secret that is masked at any place of a line. Shorter ones are part of many words."""
 MAX_LINE = 64 * 1024
+"""Characters of a message, and of a traceback, in JSON."""
+# A pair in a message that is not yet formatted, such as "seconds=%.1f", and any placeholder.
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
+# User and password before the "@" of a URL.
 _USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/?#'\"<>]{1,500}@", re.IGNORECASE)
+# The same in a URL that is the value of a query parameter. There "://", "@" and the separators are
+# percent-encoded, possibly several times (%3A, %253A).
 _ESCAPED_USER = re.compile(
     r"(%(?:25)*3a(?:%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#&;'\"<>]){1,500}?(%(?:25)*40)",
     re.IGNORECASE,
@@ -32,34 +37,39 @@ _KEYS = (
     r"sig(?:nature)?|(?:access|api|auth|license|private|secret|subscription|user)?key))(?:\[\w*\]|%5b\w*%5d)?"
 )
 _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
-"""Matches a query parameter, also in an escaped URL inside a query."""
+"""Matches a query parameter with a secret, also in a percent-encoded URL inside a query."""
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
+# Names of settings: those whose value is a secret, exceptions of scrapy-redis, and those with a URL as value.
 _SECRET_NAME = re.compile(r"(?:^|_)(?:SECRET|PASSWORD|PASSWD|PASS|TOKEN|KEY)(?:$|_)")
 _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "REDIS_START_URLS_KEY"))
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")
 
 
 class SafeFormatter(logging.Formatter):
-    """Formats a line with ``inner`` and masks secrets in it."""
+    """Formats a record with another formatter, ``inner``, and masks secrets in the result."""
 
     def __init__(self, inner: logging.Formatter, secrets: Iterable[str]) -> None:
         super().__init__()
         self.inner = inner
+        # The longest first: a secret that is a part of another one must not leave the rest of it readable.
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the formatted line with secrets masked."""
         return redacted(self.inner.format(record), self._secrets)
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one JSON object: ``at``, ``level``, ``logger``, ``event``, ``message``, the
-    message's pairs."""
+    """Formats a record as one JSON object.
+
+    Its fields are ``at`` (time in ISO 8601), ``level``, ``logger``, ``event``, ``message``, the pairs of the
+    message, and ``traceback`` for errors.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the JSON object as one line."""
         fields = pairs_of(record)
         told: dict[str, Any] = {
             "at": iso(utc(record.created)),
@@ -75,10 +85,14 @@ class JsonFormatter(logging.Formatter):
 
 
 _OWN = frozenset(("at", "level", "logger", "event", "message", "traceback"))
+"""Fields of each line. A pair with one of these names gets an underscore at its end."""
 
 
 def shape_logs(settings: Any) -> None:
-    """Set the formatters of the root logger's handlers according to the settings. May be called again."""
+    """Set the formatters of the root logger's handlers according to the settings.
+
+    It may be called again, for example after Scrapy has replaced a handler.
+    """
     as_json = settings.getbool("NEWSBOT_LOG_JSON")
     secrets = set(secrets_of(settings))
     for handler in logging.root.handlers:
@@ -88,16 +102,16 @@ def shape_logs(settings: Any) -> None:
 
 
 def secrets_of(settings: Mapping[str, Any] | Any) -> Iterator[str]:
-    """Yield the strings that must not appear in logs: values of secret settings, and passwords in URLs."""
+    """Yield the texts that must not appear in logs: values of secret settings, and passwords in URLs."""
     for name in list(settings):
         secret_itself = _SECRET_NAME.search(name) and name not in _NO_SECRETS
         if not secret_itself and not _WITH_ADDRESS.search(name):
-            continue  # do not read other settings: Scrapy warns when some are read
+            continue  # other settings are not read, because Scrapy warns when some of them are read
         value = settings.get(name)
         if not isinstance(value, str) or not value:
             continue
         for secret in [value] if secret_itself else _password_of(value):
-            # A password in a URL is escaped there, and unescaped in messages of drivers.
+            # A password is percent-encoded in a URL, but not in messages of database drivers.
             for form in (secret, unquote(secret), quote(secret, safe="")):
                 if len(form) >= LEAST:
                     yield form
@@ -112,7 +126,11 @@ def _password_of(address: str) -> list[str]:
 
 
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text with the given secrets, users in URLs, and tokens in queries and headers masked."""
+    """Return a text with secrets replaced by :data:`MASK`.
+
+    Masked are the given secrets, user names and passwords in URLs, and tokens in queries and headers.
+    """
+    # The simple tests with "in" spare most lines the slow regular expressions.
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)
@@ -128,7 +146,7 @@ def redacted(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the ``key=value`` pairs of a message, with their unformatted values."""
+    """Return the ``key=value`` pairs of a record's message, with their values before formatting."""
     template, given = str(record.msg), record.args
     if not given:
         return {}
@@ -149,6 +167,9 @@ def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def event_of(template: str) -> str:
-    """Return a name for a kind of message: its words without values and pairs."""
+    """Return a name for a kind of messages: the first words of the template, without placeholders and pairs.
+
+    The result is the same for all messages from one place in the code, for example ``rules_taken_over``.
+    """
     words = re.findall(r"[A-Za-z]+", _PLACE.sub(" ", _PAIR.sub(" ", template)))
     return "_".join(words[:8]).lower() or "message"

@@ -1,12 +1,12 @@
-"""Output for people: tables and lines on a terminal or in a pipe.
+"""Prints tables and lines for people, on a terminal or into a pipe.
 
-On a terminal rich draws a table. Wide columns wrap, and if the terminal is too narrow, the least important
-columns are left out. In a pipe or a file every row is one line, nothing is cut, and there are no colours, so
-that ``grep`` and ``cut`` work.
+On a terminal, tables are drawn with the library rich. Wide columns wrap. If the terminal is too narrow, the
+least important columns are left out. In a pipe or a file each row is one line, nothing is cut, and there are
+no colours, so that ``grep`` and ``cut`` work.
 
-Text from the web is cleaned of control characters, which could change the terminal. Secrets in URLs are
-masked, and international host names are shown in their own script. Rich is imported where it is used, because
-most output does not need it.
+Control characters are removed, because text from the web could change the terminal with them. Secrets in URLs
+are masked, and international host names are shown in their own script. Rich is imported inside functions,
+because most output does not need it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _IDN_LABEL = re.compile(r"(?<![\w%-])xn--[a-z0-9-]{1,59}(?![\w-])", re.IGNORECAS
 class Column:
     """A column of a table.
 
-    ``wide`` columns share the space that the others leave, and wrap. On a narrow terminal the columns with
-    the highest ``spare`` are left out first; those with 0 stay.
+    ``wide`` columns wrap, and share the space that the other columns leave. On a narrow terminal the columns
+    with the highest ``spare`` are left out first. Columns with ``spare`` 0 stay.
     """
 
     title: str
@@ -52,16 +52,18 @@ class Column:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` without control characters and characters that change the writing direction.
+    """Return ``text`` without control characters and characters that change the direction of writing.
 
-    Line ends and tabs stay.
+    Line feeds and tabs are kept.
     """
     return _CONTROL.sub("", text)
 
 
 def clean(text: str) -> str:
-    """Return ``text`` for people: :func:`printable`, with secrets in URLs masked and international host names
-    in their own script."""
+    """Return ``text`` in a form for people.
+
+    It is :func:`printable`, secrets are masked, and international host names are in their own script.
+    """
     if "xn--" in text.lower():
         text = _IDN_LABEL.sub(lambda match: host_in_letters(match[0]), text)
     return redacted(printable(text))
@@ -73,20 +75,22 @@ def one_line(value: object) -> str:
 
 
 def is_pipe(stream: TextIO) -> bool:
-    """Return True if rich will certainly not treat the stream as a terminal, whatever the environment
-    variables say."""
+    """Return True if rich will certainly not treat the stream as a terminal.
+
+    Environment variables can make rich treat a pipe as a terminal.
+    """
     return not (stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"))
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """Return a console that prints text as it is: no markup, no emoji codes, no automatic highlighting."""
+    """Return a console of rich that prints text as it is: without markup, emoji codes and highlighting."""
     from rich.console import Console
 
     return Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table for a terminal or a pipe (see the module's docstring)."""
+    """Print a table for a terminal or a pipe (see the docstring of this module)."""
     cells = [[one_line(value) for value in row] for row in rows]
     if not console.is_terminal:
         for line in plain_table(columns, cells):
@@ -104,11 +108,10 @@ def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequ
 
 
 def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
-    """Return the indexes of the columns to show: all, or as many as fit without those of the highest
-    ``spare``.
+    """Return the indexes of the columns to show on a terminal with this width.
 
-    If the rest still does not fit, the wide columns go below their rows, and the last other columns are left
-    out.
+    Columns are left out in the order of their ``spare``, highest first, until the table fits. If it does not
+    fit even then, wide columns will be printed below their rows, and only the other columns must fit.
     """
     everything = range(len(columns))
     for chosen in _ever_fewer(everything, columns):
@@ -124,7 +127,7 @@ def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]
 
 
 def _ever_fewer(chosen: Iterable[int], columns: Sequence[Column]) -> Iterator[list[int]]:
-    """Yield the columns, then repeatedly without the one with the highest ``spare``."""
+    """Yield all columns, then repeatedly the same without the one with the highest ``spare``."""
     left = list(chosen)
     yield left
     for at in sorted(left, key=lambda at: -columns[at].spare):
@@ -140,7 +143,7 @@ def _only(
 
 
 def _room(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
-    """Return the width that the columns need if wide ones are readable and no word is broken."""
+    """Return the least width in which wide columns are readable and other cells are not broken."""
     needed = []
     for at, column in enumerate(columns):
         longest = max((cell_len(row[at]) for row in cells), default=0)
@@ -150,8 +153,7 @@ def _room(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
 
 
 def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
-    """Return the table for a terminal. Long words such as URLs continue on the next line, and nothing is
-    cut."""
+    """Return the table for a terminal. Long words such as URLs continue on the next line; nothing is cut."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -171,7 +173,7 @@ def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Ta
 
 
 def _heading(column: Column, longest: int) -> list[str]:
-    """Return the title as one line, or as two if it is longer than the cells."""
+    """Return the title in one line, or in two lines if it is longer than the cells of its column."""
     if column.wide or cell_len(column.title) <= longest:
         return [column.title]
     for width in range(max(longest, 1), len(column.title)):
@@ -182,7 +184,7 @@ def _heading(column: Column, longest: int) -> list[str]:
 
 
 def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
-    """Print the wide columns of each row below it, one a line, for terminals that are too narrow."""
+    """Print each row with its wide columns below it, one per line. For narrow terminals."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -201,7 +203,7 @@ def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[
 
 
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the table as lines: a header, then one line for each row. Two spaces separate columns."""
+    """Return the table as lines: a header, then one line per row. Columns are separated by two spaces."""
     lines = [[column.title for column in columns], *([one_line(value) for value in row] for row in rows)]
     widths = [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]
     return [
@@ -218,12 +220,15 @@ def _pad(cell: str, width: int, align: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: ``1 URL``, ``2 URLs``. ``plural`` is for nouns without a plural in s."""
+    """Return a number with its noun: ``1 URL``, ``2 URLs``. ``plural`` is for irregular plurals."""
     return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def when(seconds: float | None, now: float) -> str:
-    """Return a time (POSIX seconds) for people: ``5 min ago``, ``in 2 h``, ``-`` for None."""
+    """Return a time in words: ``5 min ago``, ``in 2 h``, a date if it is far away, ``-`` for None.
+
+    Both arguments are POSIX seconds.
+    """
     if seconds is None:
         return "-"
     distance = abs(now - seconds)
@@ -234,4 +239,5 @@ def when(seconds: float | None, now: float) -> str:
     return utc(seconds).strftime("%Y-%m-%d")
 
 
+# Unit, its seconds, and the distance in seconds below which it is used.
 _UNITS = (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172800), ("d", 86400, 60 * 86400))

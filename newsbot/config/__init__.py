@@ -1,8 +1,8 @@
-"""Settings: declared once in a table, read and checked from there.
+"""Declares all settings in one table, and reads and checks values with it.
 
-* ``kinds``: what a value can be (number, switch, path, …), how it is read, and what it must be in words
+* ``kinds``: the kinds of values (number, switch, path, …): how a value is parsed, and what it must be
 * ``table``: the table: name, kind, default, environment variable and meaning of each setting
-* ``check``: the checks before a command begins: values, unknown names, parts that moved
-* ``contact``: the user agent, which carries the contact of the person who runs the crawl
+* ``check``: the checks before a command begins: values, unknown names, modules that have moved
+* ``contact``: the user agent with the contact of the person who runs the crawl
 * ``__main__``: ``python -m newsbot.config`` prints docs/settings.md
 """

@@ -13,16 +13,16 @@ BEGINNING = """\
 
 `python -m newsbot.config` prints this page.
 
-A setting can be given in `newsbot/settings.py`, by an environment variable (those marked *env*; an empty one
-counts as not set), and by `-s NAME=VALUE` on the command line; the later one wins. An invalid value is an
-error before anything begins. An unknown name, and one in the environment that is not read from there, is
-reported on stderr. Scrapy's settings work as in Scrapy. Delay, concurrency and intervals of sites are set
-in [rules](rules.md).
+A setting can be given in `newsbot/settings.py`, by an environment variable (if it is marked *env*), and by
+`-s NAME=VALUE` on the command line. If it is given in several places, the last one of this list wins. An
+empty environment variable counts as not set. An invalid value is an error before anything begins. Unknown
+names, and environment variables that newsbot does not read, are reported on stderr. Scrapy's settings work as
+in Scrapy. Delay, concurrency and intervals of sites are set in [rules](rules.md).
 """
 
 
 def document() -> str:
-    """Return docs/settings.md."""
+    """Return the content of docs/settings.md."""
     return "\n".join([BEGINNING, *_sections()]).rstrip("\n") + "\n"
 
 

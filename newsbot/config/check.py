@@ -13,7 +13,7 @@ from newsbot.errors import ArgumentError
 
 PREFIX = "NEWSBOT_"
 TESTS = f"{PREFIX}TEST_"
-"""Prefixes of the environment variables that newsbot's own tests read."""
+"""Prefix of the environment variables that newsbot's own tests read."""
 
 MOVED = {
     "newsbot.logformatter": "newsbot.cli.log_formatter",
@@ -21,7 +21,7 @@ MOVED = {
     "newsbot.scheduler": "newsbot.crawl.scheduler",
     "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",
 }
-"""Modules that Scrapy's settings can name and that have moved: old and new path."""
+"""Modules that users may name in Scrapy's settings and that have moved: old path -> new path."""
 
 GONE = {
     f"{PREFIX}HTTP2": "set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
@@ -34,20 +34,20 @@ PARTS = (
     *("DOWNLOADER", "SPIDER_LOADER_CLASS", "DOWNLOAD_HANDLERS", "DOWNLOADER_MIDDLEWARES"),
     *("SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS", "ADDONS", "FEED_EXPORTERS", "FEED_STORAGES"),
 )
-"""Settings whose values are dotted paths of newsbot's classes."""
+"""Settings of Scrapy whose values can contain dotted paths of newsbot's classes."""
 
 
 class SettingsLike(Protocol):
-    """The part of Scrapy's settings that newsbot uses; a dict has it too."""
+    """The part of the interface of Scrapy's settings that newsbot uses. A dict has it too."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a setting."""
+        """Return the value of a setting, or ``default`` if it is not set."""
 
 
 def value_of(settings: SettingsLike, name: str) -> Any:
-    """Return the value of a setting of the table, or its default if it is not set.
+    """Return the parsed value of a setting of the table; its default if it is not set.
 
-    Raises :class:`ArgumentError` for an invalid value.
+    Raises :class:`ArgumentError` if the value is not valid, and ``KeyError`` if ``name`` is not in the table.
     """
     setting = SETTINGS[name]
     given = settings.get(name)
@@ -62,12 +62,15 @@ def value_of(settings: SettingsLike, name: str) -> Any:
 
 
 def number_of(settings: SettingsLike, name: str) -> float:
-    """Return the value of a setting that is a number. Raises as :func:`value_of` does."""
+    """Return the value of a setting that is a number. Raises the same errors as :func:`value_of`."""
     return cast("float", value_of(settings, name))
 
 
 def check_settings(settings: SettingsLike) -> None:
-    """Raise :class:`ArgumentError` for the first invalid value, and for a log file that cannot be written."""
+    """Check all settings of the table, and that the log file can be written.
+
+    Raises :class:`ArgumentError` for the first fault.
+    """
     for name in SETTINGS:
         value_of(settings, name)
     if path := settings.get("LOG_FILE"):
@@ -87,7 +90,10 @@ def check_parts(settings: SettingsLike) -> None:
 
 
 def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each given name that has no effect, such as a misspelt one."""
+    """Yield a message for each setting or environment variable without effect, for example a misspelt one.
+
+    Only names that begin with :data:`PREFIX` are checked.
+    """
     variables = {setting.environment for setting in SETTINGS.values()}
     known = {name for name in (*SETTINGS, *variables) if name.startswith(PREFIX)}
     for name in sorted(name for name in map(str, settings) if name.startswith(PREFIX)):
@@ -103,7 +109,7 @@ def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -
 
 
 def _unknown(name: str, known: set[str]) -> str:
-    """Return why a name has no effect, and which name to use instead."""
+    """Return why a name has no effect, and what to use instead."""
     if name in GONE:
         return f"this setting no longer exists; {GONE[name]}"
     near = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
@@ -112,14 +118,14 @@ def _unknown(name: str, known: set[str]) -> str:
 
 
 def _shown(setting: Setting, given: Any) -> str:
-    """Return a value for a message: one line, without passwords."""
+    """Return a value for a message: one line of at most 200 characters, without passwords."""
     if setting.secret:
         return "***"
     return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]
 
 
 def _paths(given: Any) -> Iterator[str]:
-    """Yield the dotted paths in the value of a setting: a path, or a dict with paths as keys or values."""
+    """Yield the dotted paths in a value: the value itself, or the keys and values of a dict."""
     if isinstance(given, str):
         yield given
     elif isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""The user agent: name, version, and how site owners reach the person who runs the crawl."""
+"""Builds the user agent: name, version, and the contact of the person who runs the crawl."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from newsbot import __version__
 
 ASK_FOR_CONTACT = (
-    "NEWSBOT_CONTACT is not set: owners of sites cannot reach you; set it to an address or a page of yours"
+    "NEWSBOT_CONTACT is not set: site owners cannot reach you; set it to your e-mail address or web page"
 )
 _MAX = 200
+"""Characters of the contact."""
 
 
 def user_agent(contact: str) -> str:
-    """Return the user agent, with the contact as a comment (RFC 9110, 10.1.5) if there is one.
+    """Return the user agent. The contact, unless it is empty, is a comment in it (RFC 9110, 10.1.5).
 
-    Characters that would break the header or end the comment are left out.
+    Characters that would break the header or end the comment are removed.
     """
     clean = "".join(sign for sign in contact if sign.isascii() and sign.isprintable() and sign not in "()\\")
     clean = clean.strip()[:_MAX]
@@ -23,7 +24,11 @@ def user_agent(contact: str) -> str:
 
 
 def introduce(settings: BaseSettings) -> None:
-    """Add a contact given on the command line to the user agent, unless the agent was set explicitly."""
+    """Put NEWSBOT_CONTACT into the user agent, unless the user agent was set explicitly.
+
+    :mod:`newsbot.settings` does this for the environment variable. This function is for ``-s`` on the command
+    line.
+    """
     by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
     contact = settings.get("NEWSBOT_CONTACT")
     if contact and not by_hand:

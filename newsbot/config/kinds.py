@@ -1,4 +1,4 @@
-"""The kinds of values of settings: how to parse a value, and a text that says what is allowed."""
+"""Defines the kinds of values that settings have: how a value is parsed, and which values are allowed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ class Kind:
     """One kind of value."""
 
     must: str
-    """What a value must be; the end of "NAME=VALUE: must be …"."""
+    """What a value must be: the end of the message "NAME=VALUE: must be …"."""
     read: Read
     least: float = -math.inf
+    """Smallest allowed number."""
     greatest: float = math.inf
+    """Largest allowed number."""
 
 
 _WORDS = {
@@ -40,7 +42,7 @@ _WORDS = {
 
 
 def as_switch(given: Any) -> bool:
-    """Return True or False for a word such as ``1`` or ``no``. Raises ``ValueError``."""
+    """Return the boolean for a word such as ``1`` or ``no``. Raises ``ValueError`` for other words."""
     try:
         return _WORDS[str(given).strip().lower()]
     except KeyError:
@@ -48,7 +50,9 @@ def as_switch(given: Any) -> bool:
 
 
 def _switch(given: Any) -> bool:
-    if str(given) not in {"0", "1", "true", "false", "True", "False"}:  # words that Scrapy's getbool accepts
+    # Environment variables allow more words (as_switch), and are converted before this check. A value from
+    # elsewhere is read by Scrapy's getbool, which accepts only these.
+    if str(given) not in {"0", "1", "true", "false", "True", "False"}:
         raise ValueError(given)
     return as_switch(given)
 
@@ -124,11 +128,11 @@ def duration(least: float) -> Kind:
             raise ValueError(given)
         return seconds
 
-    return Kind("a duration such as 36h, 90d or 4w, an hour or more", read, least)
+    return Kind("a duration of at least one hour, such as 36h, 90d or 4w", read, least)
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind that allows these words."""
+    """Return the kind whose only values are these words."""
 
     def read(given: Any) -> str:
         if given not in words:
@@ -141,8 +145,8 @@ def one_of(*words: str) -> Kind:
 SWITCH = Kind("1 (on) or 0 (off)", _switch)
 TEXT = Kind("text", _text)
 PATH = Kind("a path", _path)
-WORDS = Kind("a list, or text with commas", _words)
-URL = Kind("an address that begins with http:// or https://", _url)
+WORDS = Kind("a list, or words separated by commas", _words)
+URL = Kind("a URL that begins with http:// or https://", _url)
 LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
 ANY = Kind("anything", lambda given: given)
-"""Any value: it is parsed and checked by the code that uses it."""
+"""Any value. The code that uses it parses and checks it."""

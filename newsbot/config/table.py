@@ -1,8 +1,8 @@
-"""The table of settings: name, kind, default, environment variable and meaning of each.
+"""Declares each setting: name, kind, default, environment variable and meaning.
 
-The defaults in :mod:`newsbot.settings`, the reading of environment variables, the checks
-(:mod:`newsbot.config.check`), the hints for misspelt names and docs/settings.md come from here.
-``python -m newsbot.config`` prints docs/settings.md.
+This table is used for the defaults in :mod:`newsbot.settings`, for reading environment variables, for the
+checks and the hints for misspelt names (:mod:`newsbot.config.check`), and for docs/settings.md, which
+``python -m newsbot.config`` prints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from newsbot.config.kinds import (
 MIB = 2**20
 HOUR = 3600.0
 AGE = duration(HOUR)
-"""How long data are kept. The minimum of an hour protects against typing errors such as ``1s``."""
+"""How long data are kept. The minimum of one hour protects against typing errors such as ``1s``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,11 @@ class Setting:
     name: str
     kind: Kind
     default: Any
-    """None: the default is Scrapy's, or there is none, and :mod:`newsbot.settings` does not contain the
-    setting."""
+    """None: the setting is not in :mod:`newsbot.settings`. It has Scrapy's default, or no default."""
     meaning: str
-    """Markdown. The first sentence says what the setting is."""
+    """Text for docs/settings.md, in Markdown."""
     environment: str = ""
-    """The environment variable with its value; empty: none."""
+    """The environment variable from which the setting is read; empty if there is none."""
     secret: bool = False
     """True if messages must not show the value."""
     listed: str = field(default="", kw_only=True)
@@ -60,7 +59,7 @@ def _env(name: str, kind: Kind, default: Any, meaning: str, *, secret: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Settings that belong together, which are a section of docs/settings.md."""
+    """A section of docs/settings.md with its settings."""
 
     title: str
     settings: tuple[Setting, ...]
@@ -97,8 +96,8 @@ _DATA = (
         "SCHEDULER_PERSIST",
         ANY,
         None,
-        "the queue is never deleted; to begin anew, use another `REDIS_DB`. A crawl names the other "
-        "settings of scrapy-redis's scheduler that are set and not used",
+        "has no effect: the queue is never deleted. To start with an empty queue, use another `REDIS_DB`. A "
+        "crawl reports other settings of scrapy-redis's scheduler that have no effect",
         listed="always on",
     ),
     _env(
@@ -121,7 +120,7 @@ _DATA = (
         "NEWSBOT_CC_NEWS",
         URL,
         "https://data.commoncrawl.org/",
-        "address of Common Crawl's news files, or of a mirror, for `scrapy articles import --cc-news`",
+        "URL of Common Crawl's news files, or of a mirror, for `scrapy articles import --cc-news`",
     ),
     _env(
         "NEWSBOT_KEEP_RAW",
@@ -133,13 +132,14 @@ _DATA = (
         "NEWSBOT_KEEP_VERSIONS",
         AGE,
         "",
-        "the same for earlier versions of articles",
+        "how long `scrapy prune` keeps earlier versions of articles; empty: for ever",
     ),
     _env(
         "NEWSBOT_KEEP_PAGES",
         AGE,
         "",
-        "the same for history and referrers of pages that are never due again",
+        "how long `scrapy prune` keeps history and referrers of pages that are never due again; empty: "
+        "for ever",
     ),
 )
 _IDENTITY = (
@@ -147,20 +147,21 @@ _IDENTITY = (
         "NEWSBOT_CONTACT",
         TEXT,
         "",
-        "an address or page for site owners, sent in the user agent. Each crawl asks for it until it is set",
+        "your e-mail address or web page, sent to sites in the user agent. Each crawl reminds you until it "
+        "is set",
     ),
     Setting(
         "NEWSBOT_CRAWL_DELAY_CAP",
         number(0, DAY),
         30.0,
-        "seconds; a longer Crawl-delay of a robots.txt counts as this",
+        "seconds; a longer Crawl-delay of a robots.txt is reduced to this",
     ),
     Setting(
         "NEWSBOT_OBEY_NOINDEX",
         SWITCH,
         True,
-        "a page that says `noindex` (X-Robots-Tag, meta robots) is read for its links and not stored. "
-        "`0`: it is stored, with `noindex` in its `rights`",
+        "pages with `noindex` (X-Robots-Tag, meta robots) are not stored; only their links are read. "
+        "`0`: they are stored, with `noindex` in their `rights`",
     ),
     _env(
         "NEWSBOT_TDMREP",
@@ -188,23 +189,23 @@ _BOUNDS = (
         "NEWSBOT_MAX_AGE_DAYS",
         number(0, 100_000),
         30,
-        "older entries of sitemaps and older pages of lists are skipped, unless `since` asks for them. "
-        "`0`: none. With the default, a site's lists are read whole up to 500 articles",
+        "age in days; older entries of sitemaps and older pages of lists are skipped, unless `since` "
+        "includes them. `0`: no limit. With the default, lists of up to 500 articles are read completely",
     ),
     _env(
         "NEWSBOT_NEAR_DAYS",
         number(1, 3650),
         30,
-        "how many days a text is compared with new ones, at 262 to 289 bytes a text. If workers differ, "
-        "the smallest value counts; after an increase run `scrapy articles reindex`. Exact copies are "
-        "recognised for ever",
+        "how many days a text is compared with new ones; each text needs 262 to 289 bytes. If workers have "
+        "different values, the smallest one counts. After an increase run `scrapy articles reindex`. Exact "
+        "copies are recognised for ever",
     ),
     Setting(
         "NEWSBOT_EXPLORE",
         number(0, 1),
         0.03,
-        "share of rejected links that are fetched to notice a redesign; at most half this share of a "
-        "site's page downloads",
+        "share of rejected links that are fetched nevertheless, to notice a redesign of the site. They are "
+        "at most half this share of a site's page downloads",
     ),
     Setting(
         "NEWSBOT_RULES_RELOAD",
@@ -216,8 +217,8 @@ _BOUNDS = (
         "NEWSBOT_RANKING",
         SWITCH,
         True,
-        "`0`: all links are followed that rules, depth and traps allow. For comparison (`python -m "
-        "benchmarks.useful`)",
+        "`0`: links are followed without ranking, unless rules, the depth limit or the detection of traps "
+        "exclude them. For comparisons (`python -m benchmarks.useful`)",
     ),
 )
 _RENDERING = (
@@ -232,14 +233,14 @@ _RENDERING = (
         "NEWSBOT_BROWSER",
         PATH,
         "",
-        "the Chromium that renders pages; empty: `chromium`, `chromium-browser` or `google-chrome` of the "
-        "`PATH`",
+        "path of the Chromium that renders pages; empty: `chromium`, `chromium-browser` or `google-chrome` "
+        "in the `PATH`",
     ),
     Setting(
         "NEWSBOT_RENDER_SECONDS",
         number(1, 600),
         60.0,
-        "time limit of a page and its scripts, with the delays of their hosts",
+        "seconds that a page with its scripts may take, including the delays of their hosts",
     ),
 )
 _QUEUE = (
@@ -247,27 +248,27 @@ _QUEUE = (
         "NEWSBOT_LEASE_SECONDS",
         number(1, DAY),
         60.0,
-        "how long a worker may be silent before others take its URLs",
+        "seconds without a sign of life from a worker, after which other workers take over its URLs",
     ),
     _env(
         "NEWSBOT_RETRY_SCALE",
         number(0, 1000),
         1,
-        "factor on the pauses between attempts at a URL that failed (10 s at first, doubling, with "
+        "factor for the waits between attempts at a URL that failed (10 s at first, then doubling, with a "
         "random spread)",
     ),
     _env(
         "NEWSBOT_PAGE_VISITS",
         number(0, 10**9),
         0.14,
-        "visits of a page in a day, on average over a site, where a rule plans pages by `optimum`",
+        "average number of visits of a page per day, for sites whose rule plans pages by `optimum`",
     ),
     _env(
         "NEWSBOT_POLL_BUDGET",
         number(0, 10**9),
         0,
-        "requests an hour of all workers for polls of feeds, sitemaps and sections, which "
-        "[recrawl](rules.md#recrawl) shares out. `0`: two for each source that is alive. Delays of hosts "
+        "requests per hour, of all workers together, for polls of feeds, sitemaps and sections; "
+        "[recrawl](rules.md#recrawl) distributes them. `0`: two for each active source. Delays of hosts "
         "and `interval` still apply, and no source waits longer than 6 hours",
     ),
     Setting(
@@ -279,9 +280,7 @@ _QUEUE = (
     ),
 )
 _PUSH = (
-    _env(
-        "NEWSBOT_PUBLIC_URL", URL, "", "where hubs reach `scrapy serve`; empty: newsbot subscribes to nothing"
-    ),
+    _env("NEWSBOT_PUBLIC_URL", URL, "", "URL at which hubs reach `scrapy serve`; empty: no subscriptions"),
     _env(
         "NEWSBOT_WEB_TOKEN",
         TEXT,
@@ -293,33 +292,33 @@ _PUSH = (
         "NEWSBOT_SCRAPYD",
         URL,
         "",
-        "a scrapyd whose jobs the dashboard lists, starts and stops, e.g. `http://NAME:PASSWORD@127.0.0.1:6800`",
+        "URL of a scrapyd whose jobs the dashboard lists, starts and stops, e.g. `http://NAME:PASSWORD@127.0.0.1:6800`",
         secret=True,
     ),
     _env(
         "NEWSBOT_REPORTS",
         PATH,
         "simulation",
-        "folder whose reports of the simulator (`*.html`, two folders deep) the dashboard shows",
+        "folder with reports of the simulator (`*.html`, up to two folders deep), which the dashboard shows",
     ),
     _env(
         "NEWSBOT_SENSOR_SECRET",
         TEXT,
         "",
-        "the secret that sensors sign their notices with; empty: none are accepted",
+        "the secret with which sensors sign their notices; empty: no notices of sensors are accepted",
         secret=True,
     ),
     Setting(
         "NEWSBOT_PUSH_PER_HOST",
         number(0, 10**9),
         600,
-        "fetches that notices may cause on one host in an hour",
+        "fetches that notices may cause on one host per hour",
     ),
     Setting(
         "NEWSBOT_PUSH_PER_SENDER",
         number(0, 10**9),
         1200,
-        "requests that one address may send to `scrapy serve` in an hour",
+        "requests that one IP address may send to `scrapy serve` per hour",
     ),
 )
 _ALERTS = (
@@ -327,35 +326,35 @@ _ALERTS = (
         "NEWSBOT_ALERT_WEBHOOK",
         URL,
         "",
-        "address that alerts are POSTed to as JSON, also a private one",
+        "URL to which alerts are POSTed as JSON; it may be in a private network",
         secret=True,
     ),
     _env(
         "NEWSBOT_ALERT_MAIL",
         WORDS,
         "",
-        "who gets alerts by e-mail (Scrapy's `MAIL_HOST`, `MAIL_PORT`, … name the server)",
+        "e-mail addresses that receive alerts (Scrapy's `MAIL_HOST`, `MAIL_PORT`, … name the server)",
     ),
     _env(
         "NEWSBOT_ALERT_COMMAND",
         WORDS,
         "",
-        "a program that reads alerts as JSON on stdin: a list of words, or one text that is split as a "
-        "shell would (not at commas); no shell runs it",
+        "a program that reads alerts as JSON on stdin, with its arguments: a list, or one text that is split "
+        "as in a shell (not at commas). It is started without a shell",
     ),
     Setting("NEWSBOT_ALERT_EVERY", number(0, DAY), 300.0, "seconds between two checks; `0`: never"),
-    Setting("NEWSBOT_ALERT_LAG", number(60), 6 * HOUR, "seconds that polls may be late"),
+    Setting("NEWSBOT_ALERT_LAG", number(60), 6 * HOUR, "seconds that polls may be late without an alert"),
     Setting(
         "NEWSBOT_ALERT_DISK", number(0, 10**9), 1024.0, "MiB that must be free on the disk of the data folder"
     ),
-    Setting("NEWSBOT_ALERTS_OFF", WORDS, "", "rules of alerts that are switched off"),
+    Setting("NEWSBOT_ALERTS_OFF", WORDS, "", "names of alert rules that are switched off"),
 )
 _OUTPUT = (
     Setting(
         "LOG_LEVEL",
         LEVEL,
         "INFO",
-        "`LOG_LEVEL` of crawls; other commands log warnings only. On the command line: `-L LEVEL`",
+        "log level of crawls; other commands log warnings only. On the command line: `-L LEVEL`",
         environment="NEWSBOT_LOG_LEVEL",
     ),
     _env(
@@ -370,7 +369,7 @@ _OUTPUT = (
         "NEWSBOT_PROGRESS",
         SWITCH,
         True,
-        "progress while crawling and the summary at the end",
+        "shows the progress of a crawl, and a summary at its end",
     ),
     _env(
         "NEWSBOT_PROGRESS_INTERVAL",
@@ -382,7 +381,7 @@ _OUTPUT = (
         "NEWSBOT_SAMPLES",
         PATH,
         "",
-        "folder that gets the first eight article pages of the crawl, each with what was read from it",
+        "folder for the first eight article pages of the crawl, each with the fields that were read from it",
     ),
     Setting(
         "NEWSBOT_TRIAL",
@@ -395,7 +394,7 @@ _OUTPUT = (
         "NEWSBOT_STATS_FILE",
         PATH,
         "",
-        "file that gets all stats of the crawl as JSON, at each progress line and at the end",
+        "file to which all stats of the crawl are written as JSON, at each progress line and at the end",
     ),
 )
 
@@ -415,10 +414,10 @@ SETTINGS = {setting.name: setting for section in SECTIONS for setting in section
 
 
 def defaults(environment: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each setting of newsbot: from its environment variable, else the default.
+    """Yield the name and value of each setting: from its environment variable, else its default.
 
-    An empty variable is one that is not set. A value that makes no sense is given as it is: the check
-    before a command begins reports it, an import does not fail.
+    An empty variable counts as not set. An invalid value is yielded as it is, so that an import of
+    :mod:`newsbot.settings` never fails. The check before a command begins reports it.
     """
     for setting in SETTINGS.values():
         given = environment.get(setting.environment, "") if setting.environment else ""
