@@ -1,11 +1,11 @@
-"""The bundled web of ``scrapy demo``: six invented news sites on loopback, and the check of a crawl of them.
+"""The web of ``scrapy demo``: six invented news sites on loopback, and a check of the crawl's result.
 
 Files in reading order:
 
-* ``writer``: stories from the words in ``en.yaml`` and ``ru.yaml``
-* ``publishing``: which story is on which site of ``sites.yaml``, when and under which addresses
-* ``pages``: every address of a site and its response, from the templates
-* ``server``: the HTTP server and forward proxy, with the faults of single pages
+* ``writer``: makes stories from the words in ``en.yaml`` and ``ru.yaml``
+* ``publishing``: decides which site of ``sites.yaml`` publishes which story, when and under which URLs
+* ``pages``: the response for each URL of a site, from templates
+* ``server``: the HTTP server and forward proxy, which adds faults to some pages
 * ``manifest``: the expected result of a crawl
-* ``check``: the stored articles and the requests of a crawl, compared with the manifest
+* ``check``: compares the stored articles and the requests of a crawl with the manifest
 """

@@ -14,37 +14,43 @@ from newsbot.urls import canonicalize, fingerprint
 WORDS_SHARE = 0.8
 """Minimum share of the article's words in a correct text."""
 FIRST_LETTERS = 60
+"""Characters of the first line that a correct text contains."""
 COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
-STORY_COLUMNS = ("which texts resemble each other", "pairs", "in one story", "wrong")
+STORY_COLUMNS = ("pairs of similar texts", "pairs", "in one story", "wrong")
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
 _Pair = frozenset[bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One difference. ``what`` is missing, twice, unexpected, wrong title or wrong text."""
+    """One difference between the stored articles and the manifest."""
 
     what: str
+    """``missing``, ``twice``, ``unexpected``, ``wrong title`` or ``wrong text``."""
     url: str
     detail: str = ""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one source. ``dated`` are stored articles with the correct time of publication."""
+    """Numbers of articles of one source."""
 
     expected: int = 0
     once: int = 0
+    """Stored exactly once."""
     missing: int = 0
     twice: int = 0
+    """Stored more than once."""
     unexpected: int = 0
     wrong: int = 0
+    """Stored with a wrong title or text."""
     dated: int = 0
+    """Stored with the correct time of publication."""
 
 
 @dataclass(slots=True)
 class Report:
-    """The outcome of :func:`compare`."""
+    """The result of :func:`compare`."""
 
     faults: list[Fault] = field(default_factory=list)
     hosts: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
@@ -56,13 +62,13 @@ class Report:
         return not self.faults
 
     def rows(self) -> list[Sequence[object]]:
-        """Return a table row for each source and one for all, with the columns of :data:`COLUMNS`."""
+        """Return a table row for each source and one for their sum, with the columns :data:`COLUMNS`."""
         rows = [(source, *astuple(tally)) for source, tally in sorted(self.hosts.items())]
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
 def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
-    """Return how the stored articles, in any order, differ from the manifest."""
+    """Return the differences between the stored articles, in any order, and the manifest."""
     report = Report()
     owners = {_key(address): expected for expected in manifest.articles for address in expected.addresses}
     stored: Counter[str] = Counter()
@@ -93,6 +99,7 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
 
 
 def _wrong(article: Article, expected: Expected) -> list[Fault]:
+    """Return the first fault in the content of a stored article, or an empty list."""
     if _plain(article.title) != _plain(expected.title):
         return [Fault("wrong title", expected.url, f"{article.title!r} instead of {expected.title!r}")]
     words = len(article.text.split())
@@ -104,7 +111,7 @@ def _wrong(article: Article, expected: Expected) -> list[Fault]:
 
 
 def _key(url: str) -> bytes:
-    """Return the identity of a URL. Text that is not a URL stands for itself."""
+    """Return the identity of a URL; for a text that is not a URL, the text itself."""
     try:
         return fingerprint(canonicalize(url))
     except ValueError:
@@ -122,13 +129,13 @@ class Judged:
     what: str
     pairs: int
     joined: int
-    """Pairs that are in one story."""
+    """Pairs that newsbot put into one story."""
     wrong: int
-    """Pairs with the wrong result: in one story but different news, or the same news but not in one story."""
+    """Pairs with the wrong result: different news in one story, or the same news in two stories."""
 
 
 def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
-    """Compare the stories of the stored articles, in any order, with the manifest."""
+    """Compare the stories to which newsbot assigned the articles with those of the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
     story = {known.get(key, key): name for key, name in keys}
@@ -139,12 +146,13 @@ def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
     joined = _pairs(stories.values())
     same = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.families)
     reports = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.templates)
+    # Pairs of the same news on one site.
     at_home = {pair for pair in same if len({source.get(key) for key in pair}) == 1}
     kinds = (
-        ("told again by another site", same - at_home, True),
-        ("told again by the same site", at_home, True),
-        ("one template, other numbers", reports, False),
-        ("anything else", joined - same - reports, False),
+        ("same news on another site", same - at_home, True),
+        ("same news on the same site", at_home, True),
+        ("same template, different numbers", reports, False),
+        ("different news", joined - same - reports, False),
     )
     return [
         Judged(what, len(pairs), len(pairs & joined), len(pairs - joined if wanted else pairs & joined))
@@ -158,18 +166,21 @@ def _pairs(groups: Iterable[Iterable[bytes]]) -> set[_Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One request in the log of a server. ``at`` is POSIX seconds of its arrival."""
+    """One request in the log of the server."""
 
     at: float
+    """Time of arrival in POSIX seconds."""
     method: str
     host: str
     path: str
     kind: str
-    """The kind of the page."""
+    """The kind of the page (:class:`newsbot.demo.pages.Page`)."""
     status: int
+    """Status of the response; 0 if the server sent none on purpose."""
     whole: bool
     """False if the server broke the connection on purpose before the end of the response."""
     conditional: bool
+    """True if the request had validators."""
     active: int
     """Number of requests to this host in progress, including this one."""
     user_agent: str | None
@@ -182,22 +193,22 @@ class Figures:
     requests: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
     articles: int = 0
-    """Articles that were sent completely. Each one is counted once, whichever of its addresses was
-    requested."""
+    """Articles that were sent completely. An article with several requested URLs is counted once."""
     pages: int = 0
-    """Complete responses with status 200 other than robots.txt, feeds, sitemaps and sections."""
+    """Complete responses with status 200, without robots.txt, feeds, sitemaps and sections."""
     conditional: int = 0
+    """Requests with validators."""
     forbidden: list[str] = field(default_factory=list)
-    """Addresses that were requested although robots.txt disallows them."""
+    """URLs that were requested although robots.txt disallows them."""
 
     @property
     def useful_share(self) -> float:
-        """Share of articles among the pages; 1 if no page was fetched."""
+        """Share of articles among the fetched pages; 1 if none was fetched."""
         return self.articles / self.pages if self.pages else 1.0
 
 
 def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
-    """Return the counts of a request log of the web described by the manifest."""
+    """Return the counts of a request log. ``manifest`` describes the web that was crawled."""
     figures = Figures()
     owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}
     seen: set[str | None] = {None}

@@ -1,4 +1,4 @@
-"""The expected result of a crawl of the demo's web: a JSON document beside the rules of its sites."""
+"""The expected result of a crawl of the demo. It is a JSON file in the folder of the demo's rules."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+# Parameters that a crawler must remove from URLs.
 TRACKING = "?utm_source=demo&utm_medium=feed&fbclid=Zx81"
 
 
@@ -21,25 +22,30 @@ class Expected:
     source: str
     """The domain of the rule, in ASCII form."""
     first_line: str
+    """First paragraph of the text."""
     words: int
+    """Number of words of the text."""
     published: str
+    """Time of publication in ISO 8601."""
     addresses: list[str] = field(default_factory=list)
-    """Every address on its host that holds this text, the canonical one first."""
+    """All URLs of the host that have this text. The canonical one is the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The content of the web. All addresses are as the sites write them."""
+    """The content of the web. All URLs are in the form in which the sites write them."""
 
     now: str
+    """The time of the web in ISO 8601. The newest articles are a little older."""
     articles: list[Expected]
     families: list[list[str]]
-    """Canonical addresses of articles that tell the same story, in the same words or nearly so."""
+    """Groups of canonical URLs of articles with the same news, in the same or almost the same words."""
     templates: list[list[str]]
-    """Canonical addresses of reports with the same words and different numbers, which are different news."""
+    """Groups of canonical URLs of reports with the same words but different numbers: different news."""
     homes: list[str]
+    """URLs of the front pages."""
     forbidden: list[str] = field(default_factory=list)
-    """Articles that robots.txt disallows."""
+    """URLs of articles that robots.txt disallows."""
     seed: int = 1
 
     def save(self, path: Path) -> None:
@@ -48,14 +54,14 @@ class Manifest:
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read what :meth:`Manifest.save` wrote."""
+    """Return the manifest in a file that :meth:`Manifest.save` wrote."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     data["articles"] = [Expected(**row) for row in data["articles"]]
     return Manifest(**data)
 
 
 def without_tracking(path: str) -> str:
-    """Return the path without the tracking parameters, which all sites of the web ignore."""
+    """Return a path with its query, without the tracking and session parameters. The sites ignore these."""
     start, _, query = path.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
     return f"{start}?{'&'.join(kept)}" if kept else start

@@ -1,4 +1,4 @@
-"""The pages of the demo's sites: every address and its response."""
+"""The pages of the demo's sites: the response for each path."""
 
 from __future__ import annotations
 
@@ -20,31 +20,36 @@ from newsbot.demo.publishing import FRESH_DAYS, Article, Site
 from newsbot.demo.writer import fill, load
 
 PER_PAGE = 15
+"""Articles on a page of a section."""
 ON_FRONT = 20
+"""Articles on the front page."""
 COPIES_ON_FRONT = 3
+"""Articles whose copies the front page links to, with the trait ``links-copies``."""
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""
 Link = tuple[str, Any]
-"""Address and text of a link, or address and story."""
+"""URL of a link, and its text or the story that it shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One response. ``kind`` describes it in the server's log."""
+    """One response."""
 
     kind: str
+    """Word for the server's log, for example ``article``, ``feed`` or ``redirect``."""
     make: Callable[[], bytes] = bytes
+    """Returns the body. It is called at each request."""
     content_type: str = "text/html"
     status: int = 200
     location: str = ""
     modified: datetime | None = None
     fault: str = ""
-    """See :mod:`newsbot.demo.server`."""
+    """Name of a fault, as described in :mod:`newsbot.demo.server`."""
     gzip: bool = False
 
 
 def make_environment() -> Environment:
-    """Return the environment of this package's templates."""
+    """Return the Jinja environment for the templates of this package."""
     loader = PackageLoader("newsbot.demo")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"noise": noise, "months": {code: load(code)["months"] for code in ("en", "ru")}}
@@ -53,14 +58,14 @@ def make_environment() -> Environment:
 
 
 def noise(site: Site, page: str, count: int) -> list[Link]:
-    """Return links to pages that are not articles. The same page always gets the same links."""
-    rng = random.Random(site.name + page)  # noqa: S311  # the same web every time is the point
+    """Return ``count`` links to pages that are not articles. A page always gets the same links."""
+    rng = random.Random(site.name + page)  # noqa: S311  # the web must be the same in each run
     drawn = (fill("{link}", load("noise"), rng).partition("|") for _ in range(count))
     return [(href, text) for href, _, text in drawn]
 
 
 class Pages:
-    """All pages of one site. ``articles`` are sorted, newest first."""
+    """All pages of one site. ``articles`` must be sorted, newest first."""
 
     def __init__(self, site: Site, articles: list[Article], now: datetime, templates: Environment) -> None:
         self.site = site
@@ -71,7 +76,7 @@ class Pages:
         oldest = now - timedelta(days=FRESH_DAYS)
         self._fresh = [one for one in articles if not archive or one.published > oldest]
         self._old = articles[len(self._fresh) :]
-        # Hidden articles are on no list: only short links on the front page lead to them.
+        # Hidden articles are not on any list. Only short links on the front page lead to them.
         self._listed = self._fresh[: len(self._fresh) - site.hidden]
         self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
         self._topics = load(site.languages[0])["topics"] if site.section else {}
@@ -81,7 +86,7 @@ class Pages:
         self._routes = {path: page for part in parts for path, page in part()}
 
     def answer(self, path: str) -> Page:
-        """Return the response for a path with its query."""
+        """Return the response for a path with its query. There is one for every path, if only a 404."""
         kind = path.split("/")[1].partition("?")[0]
         if path.startswith(tuple(self.site.disallow)):
             kind = "forbidden"
@@ -89,16 +94,19 @@ class Pages:
             return page
         elif kind not in load("noise")["kinds"]:
             return Page("missing", lambda: b"<h1>404</h1>", self._type, 404)
+        # Tags, searches and calendars have endless pages, as on real sites. They are made from the path
+        # alone.
         return Page(kind, self._html_of("noise_page", path), self._type)
 
     def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
-        """Return a function that makes an HTML page from a macro of the template."""
+        """Return a function that makes an HTML page with a macro of the template."""
         return self._made(getattr(self._html, macro), self.site.charset, self._menu, title, *rest)
 
     def _made(self, macro: Any, charset: str, *arguments: object) -> Callable[[], bytes]:
         return lambda: macro(self.site, *arguments).encode(charset, "xmlcharrefreplace")
 
     def _sources(self) -> Iterator[tuple[str, Page]]:
+        """Yield robots.txt, feeds and sitemaps."""
         if "no-robots" not in self.site.traits:
             yield "/robots.txt", Page("robots", self._made(self._xml.robots, "utf-8"), "text/plain")
         for path, (kind, part, content_type) in self.site.sources.items():
@@ -114,6 +122,7 @@ class Pages:
             yield path, Page("sitemap" if "sitemap" in kind else "feed", make, content_type)
 
     def _articles(self) -> Iterator[tuple[str, Page]]:
+        """Yield the articles and their copies."""
         for index, article in enumerate([*self._fresh, *self._old]):
             others = [self._listed[(index + step) % len(self._listed)] for step in (1, 2, 3)]
             related = self._teasers([one for one in others if one is not article], article.path)
@@ -141,7 +150,7 @@ class Pages:
                 yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
 
     def _odd(self) -> Iterator[tuple[str, Page]]:
-        """Yield pages with addresses like those of articles."""
+        """Yield pages that are not articles but have URLs like those of articles."""
         for path, fields in self.site.odd.items():
             yield path.format(at=self._now), Page(**fields)
 
@@ -169,7 +178,7 @@ class Pages:
         return self.site.section[page > 1].format(topic=topic, page=page)
 
     def _archive(self) -> Iterator[tuple[str, Page]]:
-        """Yield the archive's pages: years, months, days."""
+        """Yield the pages of the archive: one for all years, and one for each year, month and day."""
         below: defaultdict[str, dict[str, str]] = defaultdict(dict)
         days: defaultdict[str, list[Article]] = defaultdict(list)
         for article in self._old:
@@ -183,4 +192,4 @@ class Pages:
 
 
 def _packed(make: Callable[[], bytes]) -> bytes:
-    return gzip.compress(make(), mtime=0)
+    return gzip.compress(make(), mtime=0)  # without the time, so that the bytes and the ETag stay the same

@@ -1,6 +1,6 @@
-"""Decides which story is published on which site, when and under which addresses.
+"""Decides which site publishes which story, when and under which URLs.
 
-The result depends only on size, seed and time.
+The result depends only on the number of articles and the time.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from newsbot.demo.writer import Story, Writer, load
 MIN_ARTICLES = 60
 MAX_ARTICLES = 50_000
 FRESH_DAYS = 2
+"""Age of the articles of sites without an archive, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """One site. ``sites.yaml`` explains the fields."""
+    """One site. The comment at the top of ``sites.yaml`` explains the fields."""
 
     name: str
     title: str
@@ -57,12 +58,12 @@ class Site:
 
     @property
     def base(self) -> str:
-        """``http://host`` without a slash at the end."""
+        """The URL of the site, without a slash at its end."""
         return f"http://{self.name}"
 
 
 def load_sites() -> list[Site]:
-    """Return the sites of the web, with the news agency first."""
+    """Return the sites of the web. The first one is the news agency."""
     return [Site(**row) for row in load("sites")]
 
 
@@ -72,34 +73,39 @@ class Article:
 
     site: Site
     number: int
+    """The id of the article in URLs, unique on all sites."""
     story: Story
     published: datetime
     path: str
     fault: str
+    """Fault of its page; empty if there is none."""
 
     @property
     def url(self) -> str:
-        """The canonical address, as the site writes it."""
+        """The canonical URL, as the site writes it."""
         return self.site.base + self.path
 
     @property
     def copies(self) -> list[str]:
-        """Other paths of this site that hold the same text."""
+        """Other paths of this site with the same text."""
         return [self.site.copy.format(path=self.path, number=self.number)] if self.site.copy else []
 
     def link(self, page: str) -> str:
-        """Return the address of a link on ``page``. Some sites add another session id on every page."""
+        """Return the target of a link on ``page``. Some sites add a session id, another one on each page."""
         return self.path + f"?sid={crc32(page.encode()):032x}" * ("sessions" in self.site.traits)
 
 
 def publish(size: int, now: datetime) -> list[Article]:
-    """Return ``size`` articles, newest first on each site. Raises ``ValueError`` if the size is out of
-    range."""
+    """Return ``size`` articles, by site and newest first.
+
+    Raises ``ValueError`` if ``size`` is not between MIN_ARTICLES and MAX_ARTICLES.
+    """
     if not MIN_ARTICLES <= size <= MAX_ARTICLES:
         raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {size}")
-    publisher = _Publisher(random.Random(1), now)  # noqa: S311  # the same web every time is the point
+    publisher = _Publisher(random.Random(1), now)  # noqa: S311  # the web must be the same in each run
     sites = load_sites()
     counts = {site.name: int(site.share * size) for site in sites}
+    # The shares are rounded down. The agency gets the remaining articles.
     counts[sites[0].name] += size - sum(counts.values())
     return [article for site in sites for article in publisher.run(site, counts[site.name])]
 
@@ -118,13 +124,15 @@ class _Publisher:
         self._agency = self._agency or stories
         self._rng.shuffle(stories)
         moments = self._moments(site, count)
-        # every second article has a fault
+        # Every second article has a fault, until each fault has occurred once.
         faults = [fault for one in site.faults for fault in ("", one)] + [""] * count
         return [self._article(site, *row) for row in zip(stories, moments, faults, strict=False)]
 
     def _stories(self, site: Site, count: int) -> list[Story]:
-        """Return the stories of a site: texts of the agency, reports, own stories, and retold versions of
-        some."""
+        """Return the stories of a site: texts of the agency, reports, own stories, and second versions.
+
+        The first text of the agency is reprinted word for word, the others are edited.
+        """
         stories: list[Story] = []
         writer = self._writers[site.languages[0]]
         if "reprints" in site.traits:
@@ -139,10 +147,13 @@ class _Publisher:
         return [*stories, *map(writer.edited, stories[len(stories) - twice :])]
 
     def _moments(self, site: Site, count: int) -> list[datetime]:
-        """Return publication times, latest first: of two days, and for an archive also of some days in many
-        months."""
+        """Return times of publication, the latest first.
+
+        They are within FRESH_DAYS. Of a site with an archive, two thirds are older, on a few days of many
+        months.
+        """
         fresh = count // 3 if "archive" in site.traits else count
-        step = FRESH_DAYS * 24 * 60 / fresh  # the demo's pages show whole minutes
+        step = FRESH_DAYS * 24 * 60 / fresh  # in minutes, because pages show no seconds
         moments = [self._now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
         days = max(1, (count - fresh) // 4)
         for index in range(count - fresh):

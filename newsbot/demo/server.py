@@ -1,13 +1,16 @@
-"""The server of the demo: an HTTP server and forward proxy on loopback for all sites of the web.
+"""The server of the demo: an HTTP server and forward proxy on loopback for all sites.
 
-A client with ``http_proxy`` sends the whole URL in the request line, so that any host name works.
+A client that uses it as ``http_proxy`` sends the whole URL in the request line, so any host name works.
 
-Faults of single pages:
+Some pages have a fault:
 
-- ``error`` (500), ``busy`` (503) and ``too-many`` (429, with Retry-After), ``broken`` (the response ends
-  early) and ``hang-up`` (no response) affect the first request for a page only;
-- ``slow`` waits; ``latin-header`` and ``utf8-header`` state a wrong charset; ``year-9999`` states that date;
-- ``binary`` is not HTML although its type says so; ``huge`` is larger than any sensible limit.
+- ``error`` (500), ``busy`` (503), ``too-many`` (429, with Retry-After), ``broken`` (the response ends early)
+and
+  ``hang-up`` (no response) affect only the first request for a page;
+- ``slow``: the response is late; ``latin-header`` and ``utf8-header``: the charset in Content-Type is wrong;
+  ``year-9999``: the date of publication is in that year;
+- ``binary``: the body is not HTML although Content-Type says so; ``huge``: the body is larger than usual
+limits.
 """
 
 from __future__ import annotations
@@ -33,17 +36,18 @@ from newsbot.demo.publishing import load_sites, make_manifest, publish
 DEFAULT_ARTICLES = 300
 SLOW_SECONDS = 1.0
 PATIENCE = 10.0
-"""Seconds to wait for the start and the end of the server's thread."""
+"""Seconds to wait for the thread of the server to start and to end."""
 _ONCE = {"error": 500, "busy": 503, "too-many": 429, "broken": 200, "hang-up": 0}
-"""Faults that affect only the first request, with the status in the log."""
+"""Faults that affect only the first request, with the status of the response."""
 _CUT = frozenset({"broken", "hang-up"})
+"""Faults after which the connection is closed."""
 _CHARSETS = {"latin-header": "iso-8859-1", "utf8-header": "utf-8", "binary": "utf-8"}
 _BINARY = b"%PDF-1.7\n" + bytes(range(256)) * 200
 _ROW = b"<p>minute by minute</p>\n"
 HUGE_ROWS = 500_000
-"""Number of rows of a huge page, 12 MB."""
+"""Number of rows of a huge page (12 MB)."""
 _RULES = """\
-# Rules for the demo only: a server on loopback needs no rest between requests.
+# Rules for the demo only: a server on loopback does not need delays between requests.
 delay: 0
 concurrency: 4
 max_depth: 5
@@ -52,7 +56,11 @@ interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 
 
 class DemoServer:
-    """The demo on 127.0.0.1, served by a thread. Its rules and its manifest are in ``folder``."""
+    """The demo on 127.0.0.1, served by a thread between ``__enter__`` and ``__exit__``.
+
+    The rules for its sites and its manifest are written into ``folder``. ``now`` is the time of its web, with
+    a time zone.
+    """
 
     def __init__(self, folder: Path, *, articles: int = DEFAULT_ARTICLES, now: datetime) -> None:
         published = publish(articles, now)
@@ -69,7 +77,7 @@ class DemoServer:
         self.manifest = make_manifest(published, now)
         self.manifest.save(folder / "manifest.json")
         self.log: list[Record] = []
-        """All requests, in the order of their responses. The server's thread appends to it."""
+        """All requests, in the order of their responses. The thread of the server appends to it."""
         self.address = ""
         """``http://127.0.0.1:PORT``, without a slash at the end."""
         self._tries: Counter[tuple[str, str]] = Counter()
@@ -79,7 +87,7 @@ class DemoServer:
 
     @property
     def crawl_environment(self) -> dict[str, str]:
-        """Environment variables for a crawl of the demo. The caller chooses NEWSBOT_DATA."""
+        """Environment variables for a crawl of the demo. NEWSBOT_DATA is up to the caller."""
         proxy = {"http_proxy": self.address, "https_proxy": self.address, "no_proxy": ""}
         return {**proxy, "NEWSBOT_RULES": str(self.rules)}
 
@@ -120,7 +128,7 @@ class DemoServer:
         return response
 
     def _find(self, method: str, host: str, path: str) -> Page:
-        """Return the page for a request. Faults of the first request are removed from later ones."""
+        """Return the page for a request. Faults that affect only the first request are removed later."""
         if method == "CONNECT":
             return Page("tunnel", status=501)
         if (other := self._sites.get(f"www.{host}")) is not None:
@@ -128,19 +136,19 @@ class DemoServer:
         if (site := self._sites.get(host)) is None:
             return Page("elsewhere", status=502)
         page = site.answer(path)
-        # Only requests that meet such a fault are counted.
+        # Only pages with such a fault are counted, so the counter stays small.
         self._tries[host, path] += page.fault in _ONCE
         fault = page.fault if self._tries[host, path] < 2 else ""
         return replace(page, fault=fault, gzip="gzip" in site.site.traits)
 
 
 def this_hour() -> datetime:
-    """Return the start of the current hour. The demo's articles are from the two days before it."""
+    """Return the start of the current hour in UTC. Articles of the demo are from the two days before."""
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
 def _response(request: web.BaseRequest, page: Page) -> web.Response:
-    """Return the response, with the faults that its headers and body can show."""
+    """Return the response with those faults that concern status, headers and body."""
     headers = {"Content-Type": page.content_type}
     if page.fault in _CHARSETS:
         headers["Content-Type"] = f"text/html; charset={_CHARSETS[page.fault]}"
@@ -150,6 +158,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
         headers["Location"] = page.location
     body = _BINARY if page.fault == "binary" else page.make()
     if page.fault == "broken":
+        # The header promises the whole body, so the client can see that the response is incomplete.
         headers["Content-Length"], body = str(len(body)), body[: len(body) // 2]
     response = web.Response(status=_ONCE.get(page.fault) or page.status, body=body, headers=headers)
     if response.status == 200:
@@ -166,6 +175,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
 
 
 async def _send(request: web.BaseRequest, page: Page, response: web.Response) -> None:
+    """Send the response with those faults that concern the connection."""
     await asyncio.sleep(SLOW_SECONDS * (page.fault == "slow"))
     if page.fault != "hang-up":
         await response.prepare(request)

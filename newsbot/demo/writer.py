@@ -1,4 +1,4 @@
-"""Invented news: stories made of the sentence templates and words of a YAML file."""
+"""Makes invented news stories from the sentence templates and words of a YAML file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Any
 import yaml
 
 SENTENCES = 24
+"""Sentences of a story."""
 PER_PARAGRAPH = 3
 CUT = 4
-"""Number of sentences that the next site leaves out of a story."""
+"""Sentences that another site leaves out of a story."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -26,7 +27,10 @@ def load(name: str) -> Any:
 
 
 def fill(template: str, words: Mapping[str, Any], rng: random.Random) -> str:
-    """Return the template with each ``{slot}`` replaced by one of its words; ``{Slot}`` capitalised."""
+    """Return the template with each ``{slot}`` replaced by one of its words, drawn at random.
+
+    ``{Slot}`` gives a word with a capital letter. Words may contain slots.
+    """
 
     def word(slot: re.Match[str]) -> str:
         choice = words[slot[1].lower()]
@@ -38,7 +42,7 @@ def fill(template: str, words: Mapping[str, Any], rng: random.Random) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """The words of one article, before a site publishes it."""
+    """The text of one article, before a site publishes it."""
 
     language: str
     topic: str
@@ -67,7 +71,7 @@ class Story:
 
 
 class Writer:
-    """Writes stories in one language. Titles never repeat. The same random numbers give the same stories."""
+    """Writes stories in one language, each with its own title. Equal ``rng`` give equal stories."""
 
     def __init__(self, language: str, rng: random.Random) -> None:
         self._language = language
@@ -84,13 +88,15 @@ class Writer:
         return self._story(words, words["title"], [self._rng.choice(words["lead"]), *body])
 
     def report(self, number: int) -> Story:
-        """Return a weather report, which has the same words as the others and different numbers."""
+        """Return a weather report. All reports have the same words and different numbers."""
         words = {**self._cast("transport"), "edition": number}
         return replace(self._story(words, words["report_title"], words["report"]), template=self._language)
 
     def edited(self, story: Story) -> Story:
-        """Return the story as another site publishes it: with a new title, shortened, and with one sentence
-        of its own."""
+        """Return the story as another site would publish it.
+
+        It has a new title and author, some sentences are left out, and one sentence is added.
+        """
         words = {**self._cast(story.topic), "home": story.town, "object": story.subject}
         sentences = list(story.sentences)
         for _ in range(CUT):
@@ -114,8 +120,10 @@ class Writer:
         )
 
     def _cast(self, topic: str) -> dict[str, Any]:
-        """Return the words of a topic, with a town, a subject and two speakers that stay the same in one
-        story."""
+        """Return the words for one story: those of its topic, and a town, a subject and two speakers.
+
+        The last four are drawn once, so that they stay the same in the whole story.
+        """
         words = {**self._words, **self._words["topics"][topic], "topic": topic}
         for name, slot in (("home", "town"), ("object", "object"), ("other", "person"), ("person", "person")):
             words[name] = fill(f"{{{slot}}}", words, self._rng)
