@@ -55,7 +55,7 @@ def test_known_urls_are_fetched_again(place: Place) -> None:
         lease = frontier.lease("me", 1, horizon=time.time(), ttl=60)[0]
         frontier.ack(lease, next_due=None)
     answer = place.run("add", URL)
-    assert "was known, is fetched again now" in answer.out
+    assert "known; fetched again now" in answer.out
     assert answer.err.startswith("1 URL queued")
     with place.frontier() as frontier:
         assert frontier.known([fingerprint(URL)])[fingerprint(URL)].state == "pending"

@@ -108,7 +108,7 @@ def test_nothing_found_is_said_on_stderr(place: Place) -> None:
 def test_dates_that_contradict_each_other(place: Place) -> None:
     answer = place.run("articles", "search", "x", "--since", "2024-05-03", "--until", "2024-05-03")
     assert answer.code == 2
-    assert answer.err == "scrapy articles: --since is not before --until: nothing would match\n"
+    assert answer.err == "scrapy articles: --since must be before --until; otherwise no article matches\n"
 
 
 def test_show_says_which_method_gave_what(place: Place) -> None:
@@ -139,7 +139,7 @@ def test_show_of_what_is_not_there(place: Place) -> None:
     answer = place.run("articles", "show", "https://example.org/news/9")
     assert answer.code == 1
     assert answer.err == (
-        "https://example.org/news/9: no article is stored under this address; "
+        "https://example.org/news/9: no article is stored under this URL; "
         "see: scrapy why 'https://example.org/news/9'\n"
     )
     assert place.run("articles", "show", "news/9").code == 2
@@ -241,7 +241,7 @@ def test_show_and_why_print_what_was_removed_as_the_sites(place: Place) -> None:
     url = "https://example.org/news/8"
     with place.storage() as storage:
         storage.articles.store(article(8, extraction={"text": "density", "site_lines": f"1: {footline}"}))
-    assert f"left out             {footline}  [printed around" in place.run("articles", "show", url).out
+    assert f"left out             {footline}  [repeated on" in place.run("articles", "show", url).out
     assert place.run("articles", "show", url, "--json").json["extraction"]["site_lines"] == f"1: {footline}"
     assert f"left out      {footline} (" in place.run("why", url).out
     assert place.run("why", url, "--json").json["article"]["site_lines"] == [footline]

@@ -109,7 +109,7 @@ def test_a_folder_is_gone_on_with(place: Place, monkeypatch: pytest.MonkeyPatch)
     assert json.loads((place.data / "demo.json").read_text()) == first
     other = place.run("demo", "--articles", "61", "--data", str(place.data))
     assert other.code == 2
-    assert f"holds a demo of {MIN_ARTICLES} articles" in other.err
+    assert f"contains a demo with {MIN_ARTICLES} articles" in other.err
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
         assert (page.state, page.history[-1]["event"]) == ("done", "imported")
     known = place.run("articles", "import", str(file), "--json")
     assert known.json == answer.json
-    assert known.err == f"{file}: was imported before, with these figures; --again reads it once more\n"
+    assert known.err == f"{file}: was imported before, with these counts; --again imports it again\n"
     again = place.run("articles", "import", str(file), "--again", "--json")
     assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
     assert again.err == ""
@@ -117,13 +117,13 @@ def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
     assert place.run("articles", "export", "--format", "warc", "-o", str(texts)).code == 0
     answer = place.run("articles", "import", str(texts))
     assert answer.code == 0
-    assert f"{texts}: holds no page as a site sent it" in answer.err
+    assert f"{texts}: contains no pages as sites sent them" in answer.err
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "is empty: it holds no record"),
+        (b"", "is empty: it contains no records"),
         (b"PK\x03\x04 no WARC", "expected a WARC record, found 'PK"),
         (b"\xff\xd8\xff\xe0 a picture", "expected a WARC record, found the bytes ff d8 ff e0"),
     ],

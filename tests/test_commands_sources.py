@@ -103,7 +103,7 @@ def test_found_sections_are_left_to_the_view_of_one_site(place: Place) -> None:
     found = "https://example.org/topics/a"
     answer = place.run("sources")
     assert found not in answer.out
-    assert answer.err.startswith("1 section found on pages left out; scrapy sources DOMAIN shows all")
+    assert answer.err.startswith("1 section of the crawl not shown; scrapy sources DOMAIN shows all")
     one = place.run("sources", "example.org")
     assert found in one.out
     assert "not shown" not in one.err
@@ -119,7 +119,8 @@ def test_sites_that_were_never_read_do_not_hide_those_that_were(place: Place) ->
     answer = place.run("sources")
     assert "a.org" not in answer.out
     assert (
-        "7 sites not read yet, left out: a.org, b.org, c.org, d.org, e.org, …; --json lists all" in answer.err
+        "7 sites not read yet and not shown: a.org, b.org, c.org, d.org, e.org, …; --json lists all"
+        in answer.err
     )
     assert "never polled" in place.run("sources", "a.org").out
     assert "a.org" in {site["site"] for site in place.run("sources", "--json").json["sites"]}
@@ -146,7 +147,9 @@ def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
         )
     answer = walled.run("sources")
     (line,) = [line for line in answer.err.splitlines() if "one text" in line]
-    assert line.startswith("example.org: 12 URLs gave one text, kept as https://example.org/news/0: a wall")
+    assert line.startswith(
+        "example.org: 12 URLs returned one text, stored as https://example.org/news/0: a cookie"
+    )
     assert walled.run("sources", "--json").json["repeated_texts"] == [
         {"source": "example.org", "canonical_url": "https://example.org/news/0", "urls": 12}
     ]
@@ -162,7 +165,7 @@ def test_the_alarm_of_one_site_is_told_however_many_others_have(tmp_path: Path) 
             storage.articles.store(article(1, url=url, canonical_url=url, source=site, text=text))
             names = [f"{url}?from={name}" for name in range(11 if number else 10)]
             storage.load.aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
-    assert "example.org: 11 URLs gave one text" in walled.run("sources", "example.org").err
+    assert "example.org: 11 URLs returned one text" in walled.run("sources", "example.org").err
 
 
 def test_nothing_crawled_yet(tmp_path: Path) -> None:
@@ -236,5 +239,5 @@ def test_failing_sources_come_first_and_can_be_asked_for_alone(place: Place) -> 
     assert [site["site"] for site in found["sites"]] == ["found.net"]
     assert [source["url"] for source in found["sources"]] == ["https://found.net/feed"]
     assert place.run("sources", "example.org", "--failing").err.startswith(
-        "nothing fails: 1 site looked at\n"
+        "no source is failing; 1 site checked\n"
     )

@@ -138,7 +138,7 @@ def test_the_command_writes_numbered_files(tmp_path):
     assert place.run("articles", "export", "--new", "daily").code == 2
     assert place.run(*words, "--since", "7d").code == 2
     refused = place.run(*words, "--raw")
-    assert (refused.code, "--raw is for CSV, not for jsonl" in refused.err) == (2, True)
+    assert (refused.code, "--raw works only with CSV, not with jsonl" in refused.err) == (2, True)
     table = str(tmp_path / "news.csv")
     assert place.run("articles", "export", "-o", table, "--excel", "--raw").code == 0
     assert Path(table).read_bytes().startswith(b"\xef\xbb\xbfurl,")

@@ -178,8 +178,8 @@ def test_a_site_without_a_rule_is_one_line_with_the_remedy(world):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("--json", "takes no --json; articles go to -O -:jsonl"),
-        ("lenta.ru", "'lenta.ru' is one word too many; arguments are given as -a NAME=VALUE"),
+        ("--json", "has no --json; use -O -:jsonl for items"),
+        ("lenta.ru", "'lenta.ru' is not expected here; give arguments as -a NAME=VALUE"),
     ],
 )
 def test_words_that_a_crawl_does_not_take_are_one_line(world, word, says):

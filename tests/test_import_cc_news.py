@@ -129,7 +129,7 @@ def test_a_month_is_streamed_and_files_that_break_off_go_on_where_they_were(plac
         (addresses[1], 2, 2),
         (addresses[2], 1, 1),
     ]
-    assert f"{addresses[2]}: the file is cut off; the records before it were imported" in answer.err
+    assert f"{addresses[2]}: the file is cut off; the records before this place were imported" in answer.err
     assert urls(place) == [f"{HOST}/news/{n}" for n in (1, 2, 3, 4, 5)]
     asked = [wanted for path, wanted in archive.asked if addresses[1].endswith(path)]
     assert asked == ["", "bytes=100000-"]
@@ -267,13 +267,13 @@ def test_a_server_without_ranges_is_read_again_from_the_beginning(archive):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("--cc-news", "2026-13"), 2, "'2026-13' is not a month; write for example 2026-11"),
-        (("--cc-news", "2026-12"), 1, "there are no files of 2026-12 below"),
+        (("--cc-news", "2026-13"), 2, "'2026-13' is not a month; write it as 2026-11"),
+        (("--cc-news", "2026-12"), 1, "there are no files for 2026-12 at"),
         (("--cc-news", "2026-11", "--sample", "2"), 2, "'2' is not a share; write a number above 0"),
         (("--cc-news", "2026-11", "--sites", "https://a.test/"), 2, "is not a domain"),
-        (("a.warc", "--cc-news", "2026-11"), 2, "give WARC files, or --cc-news MONTH"),
-        ((), 2, "give WARC files, or --cc-news MONTH"),
-        (("a.warc", "--sample", ".1"), 2, "--sample chooses among the files of --cc-news"),
+        (("a.warc", "--cc-news", "2026-11"), 2, "give either WARC files or --cc-news MONTH"),
+        ((), 2, "give either WARC files or --cc-news MONTH"),
+        (("a.warc", "--sample", ".1"), 2, "--sample works only with --cc-news"),
     ],
 )
 def test_mistakes_are_one_line(place, archive, words, code, told):
@@ -289,4 +289,4 @@ def test_a_base_that_cannot_be_reached_is_named(place, archive):
     assert answer.code == 1
     last = answer.err.splitlines()[-1]
     assert "Connection refused" in last
-    assert f"is {gone} the right address (NEWSBOT_CC_NEWS)" in last
+    assert f"check whether {gone} is right (NEWSBOT_CC_NEWS)" in last

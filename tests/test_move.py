@@ -228,7 +228,7 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
         assert sum(1 for _ in storage.pages.iter()) == 6000 + ARTICLES + 20
     third = go(place, *place.servers)
     assert third.code == 0
-    assert "moved already" in third.err
+    assert "was already moved" in third.err
     assert go(place, "--json", *place.servers).json["same"] is True
 
 
@@ -255,7 +255,7 @@ def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
         assert {page.source for page in storage.pages.iter()} == {SITES[1]}
         assert storage.articles.count() == ARTICLES // 2
     wrong = go(place, f"--to-file={tmp_path / 'wrong'}", "--sites=exampel.org", **place.at_servers)
-    assert (wrong.code, "has no pages (did you mean 'example.org'?)" in wrong.err) == (2, True)
+    assert (wrong.code, "has no stored pages (did you mean 'example.org'?)" in wrong.err) == (2, True)
     assert not (tmp_path / "wrong").exists()
     few = go(place, f"--to-file={tmp_path / 'few' / 'newsbot.db'}", "--max-articles=5", **place.at_servers)
     assert few.code == 0, few.err
@@ -312,11 +312,11 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
     [
         ([], 2, "--to-redis URL, --to-mongo URI"),
         (["--to-redis"], 2, "--to-redis: give an address, or set REDIS_URL"),
-        (["--to-redis=redis://127.0.0.1:1/", "--sites=a"], 2, "go with --to-file"),
-        (["--to-file=x", "--to-mongo=mongodb://127.0.0.1/"], 2, "does not go with"),
+        (["--to-redis=redis://127.0.0.1:1/", "--sites=a"], 2, "work only with --to-file"),
+        (["--to-file=x", "--to-mongo=mongodb://127.0.0.1/"], 2, "does not work together with"),
         (["--to-file=x"], 2, "set REDIS_URL and MONGO_URI"),
         (["--to-redis=redis://user:secret@127.0.0.1:1/"], 1, "redis://127.0.0.1:1/: cannot be reached"),
-        (["--to-mongo=mongodb://127.0.0.1:1/", "--since=7d"], 2, "go with --to-file"),
+        (["--to-mongo=mongodb://127.0.0.1:1/", "--since=7d"], 2, "work only with --to-file"),
         (["--to-file=x", "--until=soon"], 2, "'soon' is not a date"),
         (["--to-mongo=mongodb://user:secret@127.0.0.1:1/?serverSelectionTimeoutMS=99"], 1, "127.0.0.1:1"),
         (["--to-redis=nonsense://x"], 1, "cannot be used"),
@@ -349,11 +349,11 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
     assert go(place, *place.servers).code == 0
     (place.data / "move.json").unlink()
     answer = go(place, *place.servers)
-    assert (answer.code, "holds data already" in answer.err) == (1, True)
+    assert (answer.code, "the target already contains data" in answer.err) == (1, True)
     home = tmp_path / "home"
     assert go(place, f"--to-file={home}", **place.at_servers).code == 0
     other = go(place, f"--to-file={home}", "--max-articles=3", **place.at_servers)
-    assert (other.code, "holds data already" in other.err) == (1, True)
+    assert (other.code, "the target already contains data" in other.err) == (1, True)
     unfinished = json.loads((home / "move.json").read_text()) | {"finished": None}
     (home / "move.json").write_text(json.dumps(unfinished))
     other = go(place, f"--to-file={home}", "--max-articles=3", **place.at_servers)
@@ -377,4 +377,4 @@ def test_a_difference_is_found_and_named(place: Place, uri: str) -> None:
         storage.articles.store(make_article("a1", "Changed meanwhile", source=SITES[1], hours=3))
     answer = go(place, *place.servers)
     assert answer.code == 1
-    assert "the sides differ in articles, texts" in answer.err
+    assert "both sides differ in: articles, texts" in answer.err

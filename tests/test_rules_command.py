@@ -169,7 +169,7 @@ def test_show_names_the_pattern_and_its_line(run: Any) -> None:
     assert told["denied"] is True
     assert told["pattern"] == {"text": "^/login", "file": "rules/_defaults.yaml", "line": 1}
     assert told["domain"] == "example.org"
-    assert run("show", "https://example.org/rss").out.splitlines()[1] == "given by the rule itself"
+    assert run("show", "https://example.org/rss").out.splitlines()[1] == "named in the rule itself"
 
 
 def test_show_gives_the_effective_values_and_where_they_are_written(run: Any) -> None:
@@ -198,8 +198,8 @@ def test_show_of_a_site_without_a_rule(run: Any) -> None:
         (["chek"], "unknown subcommand 'chek' (did you mean 'check'?); allowed: check, show"),
         ([], "say first what to do: check, show"),
         (["show", "a", "b"], "'b' is one argument too many"),
-        (["show", "http://[x/"], "is neither URL nor domain; write for example example.org"),
-        (["show", "a b"], "is neither URL nor domain"),
+        (["show", "http://[x/"], "is neither a URL nor a domain such as example.org"),
+        (["show", "a b"], "is neither a URL nor a domain"),
     ],
 )
 def test_wrong_use_gets_one_line(run: Any, words: list[str], part: str) -> None:

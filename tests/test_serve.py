@@ -92,7 +92,7 @@ def test_wrong_words_are_one_line(world: World, site: MockServer) -> None:
     environment = world.environment()
     for words, said in (
         (("--port", "70000"), "is not a port"),
-        (("--public-url", "news.example.org"), "is not an address; write https://"),
+        (("--public-url", "news.example.org"), "is not a URL; write https://"),
         (("--host", "203.0.113.1", "--port", "1"), "set NEWSBOT_WEB_TOKEN"),
         (("--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1:1"),
     ):
@@ -122,7 +122,7 @@ def test_an_access_log_is_told_of(world: World, site: MockServer, tmp_path: Path
     with serving(world) as address:
         url = address + "/push/notice"
         done = scrapy("sensor", str(log), "--site", BASE, "--url", url, "--once", **environment)
-        assert done.stderr.strip() == "3 lines read, 3 changes told"
+        assert done.stderr.strip() == "3 lines read, 3 changes sent"
         added = scrapy("add", f"{BASE}/story-0.html", "--json", **environment)
     assert json.loads(added.stdout)[0]["verdict"] != "new"
 
@@ -131,7 +131,7 @@ def test_an_access_log_is_told_of(world: World, site: MockServer, tmp_path: Path
     ("words", "said"),
     [
         (("nothing.log", "--site", BASE, "--dry-run"), "nothing.log: cannot be read"),
-        ((__file__, "--site", BASE, "--dry-run", "--once"), "has no access log lines"),
+        ((__file__, "--site", BASE, "--dry-run", "--once"), "contains no access log lines"),
         ((__file__, "--site", BASE), "give --url"),
         ((__file__, "--site", BASE, "--url", "https://newsbot.example/"), "the secret is empty"),
     ],

@@ -1,4 +1,4 @@
-"""``scrapy add``: queue URLs to be fetched now, also while a crawl runs."""
+"""``scrapy add``: queues URLs that are fetched next, also while a crawl is running."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ from newsbot.rules import RuleSet
 from newsbot.urls import meant
 
 MAX_FILE = 50 * 2**20
+"""Maximum size of a file with URLs, in bytes."""
 MAX_PROBLEMS = 20
-TAKEN = "a running crawl takes them at once, else: scrapy crawl news"
+"""Maximum number of wrong URLs that are listed."""
+TAKEN = "a running crawl fetches them next; otherwise start one: scrapy crawl news"
 
 SAID = {
     Added.NEW: "added",
-    Added.SOONER: "was known, is fetched again now",
-    Added.KNOWN: "already waits",
+    Added.SOONER: "known; fetched again now",
+    Added.KNOWN: "already queued",
 }
 
 
 def add(call: Call) -> int:
-    """Queue URLs; nothing is queued if one of them is wrong."""
+    """Queue URLs. If one of them is wrong, nothing is queued and all problems are reported."""
     rules = open_rules(call.settings)
     if call.options.due:
         return _make_due(call, rules)
     given = list(_given(call.options.url, call.options.file))
     if not given:
-        raise ArgumentError("give at least one URL, --file FILE with one a line, or --due SITE")
+        raise ArgumentError("give at least one URL, --file FILE with one URL per line, or --due SITE")
     entries = _entries(given, rules, call.options.kind, time.time())
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         verdicts = queue_by_hand(list(entries.values()), rules, storage, frontier)
@@ -47,7 +49,7 @@ def add(call: Call) -> int:
             for key, verdict in zip(entries, verdicts, strict=True)
         ]
     rows = [
-        (entry.url, (known or entry).kind.value, verdict)  # a pending URL keeps its kind
+        (entry.url, (known or entry).kind.value, verdict)  # a queued URL keeps its kind
         for entry, known, verdict in zip(entries.values(), waiting, verdicts, strict=True)
     ]
     if call.json:
@@ -62,7 +64,7 @@ def add(call: Call) -> int:
 
 
 def _make_due(call: Call, rules: RuleSet) -> int:
-    """Make the sources of sites due now."""
+    """Make the sources of the sites in ``--due`` due now."""
     if call.options.url or call.options.file:
         raise ArgumentError("give either --due SITE or URLs, not both")
     with stored(call.settings) as storage, queued(call.settings) as frontier:
@@ -75,13 +77,13 @@ def _make_due(call: Call, rules: RuleSet) -> int:
         if number:
             call.text(f"{domain}: {counted(number, 'source')} due now")
         else:
-            call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} looks for some")
+            call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} finds them")
     call.note(TAKEN)
     return 0
 
 
 def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield each URL with its place (file and line, or argument) for messages."""
+    """Yield each URL with the prefix of messages about it: file and line, or empty for an argument."""
     for url in urls:
         yield url.strip(), ""
     if file is None:
@@ -96,18 +98,18 @@ def _read(file: Path) -> str:
         if str(file) == "-":
             return sys.stdin.read(MAX_FILE)
         if file.stat().st_size > MAX_FILE:
-            raise ArgumentError(f"{file}: larger than {MAX_FILE >> 20} MB; split it")
+            raise ArgumentError(f"{file}: is larger than {MAX_FILE >> 20} MB; split it")
         return file.expanduser().read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ArgumentError(f"{file}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise ArgumentError(f"{file}: is not UTF-8 text") from error
+        raise ArgumentError(f"{file}: is not UTF-8 text; convert it to UTF-8") from error
 
 
 def _entries(
     given: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
 ) -> dict[bytes, Entry]:
-    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all problems."""
+    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all problems, one per line."""
     entries: dict[bytes, Entry] = {}
     problems: list[str] = []
     for url, place in given:

@@ -1,4 +1,4 @@
-"""``scrapy alerts``: shows current problems and the alerts that were sent, and tests the outputs."""
+"""``scrapy alerts``: shows current problems and the alerts that were sent for them, and tests the outputs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from newsbot.frontier.owners import owner_name
 TEST = Alert(
     rule="test",
     subject="newsbot",
-    what="this is a test: nothing is wrong",
-    cause="somebody typed scrapy alerts --test",
+    what="this is a test message: nothing is wrong",
+    cause="scrapy alerts --test was run",
     todo="nothing",
 )
 
 
 def alerts(call: Call) -> int:
-    """Show current problems, send them (``--send``), or send a test message (``--test``)."""
+    """Show the current problems, send them (``--send``), or send a test message (``--test``)."""
     options = options_from(call.settings)
     if call.options.test:
         now = system_clock()
@@ -38,6 +38,7 @@ def alerts(call: Call) -> int:
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
         told = {entry.alert.key: entry for entry in current(storage.notes)}
+    # Alerts that are left in `told` were sent, but their problems are not found now: they are about to end.
     rows = [_plain(one, told.pop(one.key, None)) for one in found]
     rows += [_plain(entry.alert, entry, fading=True) for entry in told.values()]
     if call.json:
@@ -50,20 +51,21 @@ def alerts(call: Call) -> int:
 
 
 def _send(call: Call, options: Options) -> int:
-    """Check and send once, as a crawl does; for cron."""
+    """Check once and send, as a crawl does. For cron, if no crawl runs all the time."""
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
         deliveries = watch.look()
         try:
             _tell(call, deliveries)
         finally:
+            # Also after a failed output: messages that other outputs sent must not be sent again.
             watch.note(deliveries)
             watch.leave()
     return 0
 
 
 def _tell(call: Call, deliveries: list[Delivery]) -> None:
-    """Send messages. Raises :class:`UserError` if an output failed."""
+    """Send the messages and print the result. Raises :class:`UserError` if an output failed."""
     faults = tell(deliveries)
     if call.json:
         call.document(
@@ -74,12 +76,13 @@ def _tell(call: Call, deliveries: list[Delivery]) -> None:
         )
     for one in deliveries:
         if one.done and not call.json:
-            call.note(f"{one.output.name}: {len(one.messages)} told")
+            call.note(f"{one.output.name}: {len(one.messages)} sent")
     if faults:
         raise UserError("\n".join(faults))
 
 
 def _plain(alert: Alert, entry: Any, *, fading: bool = False) -> dict[str, Any]:
+    """Return an alert as a JSON object. ``fading``: it was sent, but its problem is not found any more."""
     since = alert.since if alert.since is not None or entry is None else entry.alert.since
     return {
         "rule": alert.rule,

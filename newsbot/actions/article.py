@@ -1,4 +1,4 @@
-"""``scrapy article``: read one page."""
+"""``scrapy article``: extracts the article of one page, from the web or from a file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from newsbot.operations.explain_text import lines
 from newsbot.urls import canonicalize
 
 NOWHERE = "http://localhost/"
-"""The address of a page in a file if none is given."""
+"""The URL of a page in a file if ``--url`` is not given."""
 MAX_BYTES = 10 * 2**20
-"""The same limit as DOWNLOAD_MAXSIZE."""
+"""Maximum size of a page from stdin in bytes; the same as DOWNLOAD_MAXSIZE."""
 PASSED_ON = ("NEWSBOT_RULES", "NEWSBOT_RENDER", "NEWSBOT_BROWSER", "NEWSBOT_RENDER_SECONDS")
 """Settings that are passed on to the crawl."""
 
 
 def article(call: Call) -> int:
-    """Print the article of a URL or a file. The exit code is 1 if it has none."""
+    """Print the article of a URL or a file. The exit code is 1 if the page has no article."""
     page = call.options.page
     if "://" in page:
         found = _fetched(page, call.settings)
@@ -44,7 +44,11 @@ def article(call: Call) -> int:
 
 
 def _fetched(url: str, settings: Settings) -> Article:
-    """Fetch the page in a crawl: with robots.txt, the delay of its host, and the address guard."""
+    """Fetch the page in a crawl, so that robots.txt, the delay of its host and the address guard apply.
+
+    The data are in a temporary folder; those of the user are not touched. Raises :class:`UserError` with the
+    history of the page if it has no article.
+    """
     given = {name: settings.get(name) for name in PASSED_ON if settings.get(name)}
     with TemporaryDirectory(prefix="newsbot-") as folder:
         crawl = api.crawl(
@@ -67,9 +71,10 @@ def _read(file: str, url: str, settings: Settings) -> Article:
         raise ArgumentError(f"--url: {error}") from error
     except OSError as error:
         raise ArgumentError(
-            f"{file}: cannot be read ({error.strerror}); an address begins with https://"
+            f"{file}: cannot be read ({error.strerror}); a URL begins with https://"
         ) from error
     try:
+        # The user chose the page, so its URL is treated like those of known articles.
         return read_page(html, url, rule=open_rules(settings).for_url(url), vouched=True)
     except NotAnArticle as error:
         raise UserError(f"{file}: not an article ({error.reason})") from error

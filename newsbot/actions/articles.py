@@ -1,4 +1,4 @@
-"""``scrapy articles``: all its actions except export and import, which have their own files."""
+"""``scrapy articles``: all subcommands except export, feed and import, which have their own files."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from newsbot.text.differences import version_lines, version_rows
 from newsbot.urls import canonicalize
 
 FOLLOWED = 10.0
-"""Maximum seconds for which a search updates the index first."""
+"""Maximum number of seconds for which the index is updated before a search."""
 
 
 def search(call: Call) -> int:
-    """Find articles by words. The exit code is 0 even if none is found."""
+    """Find articles by words. The exit code is 0 even if no article is found."""
     options = call.options
     with searching(call.settings) as articles:
         articles.follow(FOLLOWED)
@@ -57,10 +57,10 @@ def search(call: Call) -> int:
 
 
 def counts(call: Call) -> int:
-    """Count the results of queries."""
+    """Count the articles that match each query, by day, site or language."""
     options = call.options
     if len(options.query) > MAX_COMPARED:
-        raise ArgumentError(f"{len(options.query)} queries: at most {MAX_COMPARED} are compared")
+        raise ArgumentError(f"{len(options.query)} queries: at most {MAX_COMPARED} can be compared")
     with searching(call.settings) as articles:
         articles.follow(FOLLOWED)
         found = articles.attention(options.query, chosen(call), utc(system_clock()))
@@ -86,14 +86,14 @@ def counts(call: Call) -> int:
 
 
 def save(call: Call) -> int:
-    """Keep a search."""
+    """Save a search under a name."""
     options = call.options
     with closing(open_storage(call.settings)) as storage:
         kept = saving.save(storage, options.name, options.query, options.tell, system_clock())
     with searching(call.settings) as articles:
         for note in articles.explain(kept.query, found=True):
             call.note(note)
-    call.note(f"{kept.name}: saved; tells {kept.tell}")
+    call.note(f"{kept.name}: saved; notices: {kept.tell}")
     return 0
 
 
@@ -109,7 +109,7 @@ def saved(call: Call) -> int:
             (*columns, Column("query", wide=True)), ((s.name, s.tell, s.number, s.query) for s in found)
         )
     else:
-        call.note("no search is saved; keep one: scrapy articles save NAME QUERY --tell daily")
+        call.note("no search is saved; save one: scrapy articles save NAME QUERY --tell daily")
     return 0
 
 
@@ -117,8 +117,8 @@ def forget(call: Call) -> int:
     """Delete a saved search."""
     with stored(call.settings) as storage:
         if not saving.forget(storage.notes, call.options.name):
-            raise UserError(f"{call.options.name}: no search has this name; see: scrapy articles saved")
-    call.note(f"{call.options.name}: forgotten")
+            raise UserError(f"{call.options.name}: no saved search has this name; see: scrapy articles saved")
+    call.note(f"{call.options.name}: deleted")
     return 0
 
 
@@ -140,7 +140,7 @@ def show(call: Call) -> int:
         f"{'text by':<21}{article.extraction.get('text', '-')}, {counted(len(article.text), 'character')}"
     )
     for number, line in article.site_lines:
-        call.text(f"{'left out':<21}{line}  [printed around the site's articles; before line {number + 1}]")
+        call.text(f"{'left out':<21}{line}  [repeated on the site's pages; was before line {number + 1}]")
     call.text("\n" + article.text)
     for line in version_lines(versions or ()):
         call.text(line)
@@ -148,7 +148,7 @@ def show(call: Call) -> int:
 
 
 def stories(call: Call) -> int:
-    """List stories: groups of articles that report the same."""
+    """List stories: groups of articles that report the same event."""
     options = call.options
     with stored(call.settings) as storage:
         found = storage.stories.recent(
@@ -182,7 +182,7 @@ def stories(call: Call) -> int:
 
 
 def index(call: Call) -> int:
-    """Update the search index, or rebuild it."""
+    """Update the search index, or rebuild it (``--anew``)."""
     tell = lines(call.note, {})
     indexed = 0
 
@@ -195,7 +195,7 @@ def index(call: Call) -> int:
         if not call.options.anew:
             articles.follow(tell=written)
         elif not articles.remake(written):
-            raise UserError("another process writes the search index; run it again later")
+            raise UserError("another process is writing the search index; try again later")
         left = articles.waiting()
     if call.json:
         call.document({"indexed": indexed, "waiting": left})
@@ -204,10 +204,10 @@ def index(call: Call) -> int:
 
 
 def reindex(call: Call) -> int:
-    """Rebuild the near-duplicate index from the stored texts."""
+    """Build the near-duplicate index again from the stored texts; with ``--anew`` empty it first."""
     with stored(call.settings) as storage:
         if call.options.anew:
-            with queued(call.settings) as frontier:
+            with queued(call.settings) as frontier:  # a crawl must not lose the index that it uses
                 check_idle(cast("WholeFrontier", frontier))
             empty_index(call.settings)
         tell = lines(call.note, {})
@@ -234,14 +234,14 @@ def _find(call: Call, storage: Storage) -> Article:
     url: str = call.options.url
     try:
         article = storage.articles.get(canonicalize(url))
-        if article is None:  # a rule may name query keys that do not change the page
+        if article is None:  # try without the query parameters that the rule drops
             article = storage.articles.get(
                 canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
             )
     except ValueError as error:
         raise ArgumentError(str(error)) from error
     if article is None:
-        raise UserError(f"{url}: no article is stored under this address; see: scrapy why '{url}'")
+        raise UserError(f"{url}: no article is stored under this URL; see: scrapy why '{url}'")
     return article
 
 

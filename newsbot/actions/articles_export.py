@@ -1,4 +1,4 @@
-"""``scrapy articles export`` and ``scrapy articles feed``, and the options that choose articles."""
+"""``scrapy articles export`` and ``scrapy articles feed``, and the filter from the options of both."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ from newsbot.urls import canonicalize
 
 
 def chosen(call: Call) -> ArticleFilter:
-    """Return the filter that the arguments in WHICH describe. Raises :class:`ArgumentError`."""
+    """Return the filter that the options describe: site, language, and bounds of the time.
+
+    Raises :class:`ArgumentError` if no article can match.
+    """
     options = call.options
     if options.since and options.until and options.since >= options.until:
-        raise ArgumentError("--since is not before --until: nothing would match")
+        raise ArgumentError("--since must be before --until; otherwise no article matches")
     return ArticleFilter(
         source=options.source and options.source.lower(),
         language=options.language and options.language.lower(),
@@ -44,12 +47,12 @@ def chosen(call: Call) -> ArticleFilter:
 
 
 def export(call: Call) -> int:
-    """Write articles to a file or to stdout, and their number to stderr."""
+    """Write articles to a file or to stdout. Their number is printed on stderr."""
     path = None if str(call.options.output) == "-" else call.options.output
     if call.options.new is not None:
         return _export_new(call, path)
     format_ = _export_format(call, path)
-    make_writer = _writer_of(call, format_)  # report a missing package before a file is touched
+    make_writer = _writer_of(call, format_)  # before the file is opened, as a package may be missing
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
         count = _write(call, writer, storage.articles.iter(chosen(call)))
@@ -60,12 +63,12 @@ def export(call: Call) -> int:
 
 
 def _export_new(call: Call, path: Path | None) -> int:
-    """Write what is new since the last export of the same name to its own file."""
+    """Write the changes since the last export of the same name to a new numbered file."""
     options = call.options
     if path is None:
-        raise ArgumentError("--new needs -o FILE: its name gets a number, e.g. articles-000001.jsonl")
+        raise ArgumentError("--new needs -o FILE; the file name gets a number, e.g. articles-000001.jsonl")
     if options.since or options.until:
-        raise ArgumentError("--new takes neither --since nor --until: it continues where the last one ended")
+        raise ArgumentError("--new takes no --since and no --until: it continues after the last export")
     format_, where = _export_format(call, path), chosen(call)
     make_writer = _writer_of(call, format_)
     kept = {
@@ -86,7 +89,7 @@ def _export_new(call: Call, path: Path | None) -> int:
         file = None if written.file is None else str(written.file)
         call.document({"file": file, "format": format_.name, "articles": written.articles})
     if written.finished is not None:
-        call.note(f"{written.finished}: was whole already, the last export was broken off after it")
+        call.note(f"{written.finished}: is complete, although the last export was interrupted")
     call.note(
         f"{counted(written.articles, 'article')} exported" + (f" to {written.file}" if written.file else "")
     )
@@ -94,7 +97,7 @@ def _export_new(call: Call, path: Path | None) -> int:
 
 
 def feed(call: Call) -> int:
-    """Write the newest results of a query as a feed."""
+    """Write the newest articles that match a query as a feed."""
     options = call.options
     path = None if str(options.output) == "-" else options.output
     try:
@@ -116,7 +119,10 @@ def feed(call: Call) -> int:
 
 
 def _write(call: Call, writer: Writer, articles: Iterable[Article]) -> int:
-    """Write the matching articles and the end of the file. Returns their number."""
+    """Write the articles and the end of the file; return their number.
+
+    With ``--without-ai-opt-outs``, articles whose pages opt out of use by AI are left out.
+    """
     count = 0
     for article in articles:
         if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
@@ -133,16 +139,16 @@ def _matches(article: Article, where: ArticleFilter) -> bool:
 def _writer_of(call: Call, format_: Format) -> WriterType:
     options = {name: True for name in ("raw", "excel") if getattr(call.options, name)}
     if options and format_.name != "csv":
-        raise ArgumentError(f"--{next(iter(options))} is for CSV, not for {format_.name}")
+        raise ArgumentError(f"--{next(iter(options))} works only with CSV, not with {format_.name}")
     return partial(writer_of(format_), **options)
 
 
 def _export_format(call: Call, path: Path | None) -> Format:
     format_ = FORMATS[call.options.format] if call.options.format else format_of(path)
     if path is None and format_.binary and sys.stdout.isatty():
-        raise ArgumentError(f"{format_.name} is not for terminals: give a file with -o")
+        raise ArgumentError(f"{format_.name} cannot be shown on a terminal; give a file with -o")
     if path is None and call.json and format_.name != "jsonl":
         raise ArgumentError(
-            f"--json and --format {format_.name} contradict each other; leave one out or add -o FILE"
+            f"--json and --format {format_.name} exclude each other; leave one out or add -o FILE"
         )
     return format_

@@ -1,4 +1,4 @@
-"""``scrapy articles import``."""
+"""``scrapy articles import``: imports articles from WARC files, each file in one process."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from newsbot.operations.importing.importer import HEADINGS, Importer, Progress
 from newsbot.rules.ruleset import ascii_domain
 from newsbot.warc.remote import RemoteFault, news_files
 
-_GOES_ON = "the records before it were imported; the same command continues there"
+_GOES_ON = "the records before this place were imported; run the same command again to continue"
 _NO_PAGES = (
-    "holds no page as a site sent it, so there is nothing to read; what articles export --format warc writes "
-    "are texts: import the files of NEWSBOT_WARC_DIR instead"
+    "contains no pages as sites sent them, so there is nothing to import; files of articles export "
+    "--format warc contain only texts: import the files in NEWSBOT_WARC_DIR instead"
 )
 
 
@@ -39,9 +39,9 @@ def import_files(call: Call) -> int:
     """Import WARC files. The exit code is 1 if one of them could not be read to its end."""
     options = call.options
     if bool(options.file) == bool(options.cc_news):
-        raise ArgumentError("give WARC files, or --cc-news MONTH, for example --cc-news 2026-11")
+        raise ArgumentError("give either WARC files or --cc-news MONTH, for example --cc-news 2026-11")
     if options.sample is not None and not options.cc_news:
-        raise ArgumentError("--sample chooses among the files of --cc-news")
+        raise ArgumentError("--sample works only with --cc-news")
     sites = _sites(call)
     files = _of_month(call) if options.cc_news else list(map(str, options.file))
     processes = min(options.processes or (os.cpu_count() or 1 if options.cc_news else 1), len(files))
@@ -49,21 +49,25 @@ def import_files(call: Call) -> int:
     for progress in _imported(call, files, sites, processes):
         told.append(progress)
         for line in progress.damaged:
-            call.note(f"{progress.name}: {line}; passed over")
+            call.note(f"{progress.name}: {line}; skipped")
         if progress.fault:
             rest = _GOES_ON if progress.counts["records"] else "nothing was imported"
             call.note(f"{progress.name}: {progress.fault}; {rest}")
         elif progress.before:
-            call.note(f"{progress.name}: was imported before, with these figures; --again reads it once more")
+            call.note(f"{progress.name}: was imported before, with these counts; --again imports it again")
         elif not progress.counts["pages"]:
-            what = _NO_PAGES if progress.counts["records"] else "is empty: it holds no record"
+            what = _NO_PAGES if progress.counts["records"] else "is empty: it contains no records"
             call.note(f"{progress.name}: {what}")
     _show(call, sorted(told, key=lambda one: files.index(one.name)))
     return 1 if any(progress.fault for progress in told) else 0
 
 
 def _sites(call: Call) -> frozenset[str] | None:
-    """Return the sites to import: the named ones, else for CC-NEWS those with a rule, else all."""
+    """Return the sites whose pages are imported; None: all.
+
+    These are the sites that the options name. Without any, they are the sites with a rule for CC-NEWS (which
+    has pages of most news sites of the world), and all sites for other files.
+    """
     given = [call.options.source] if call.options.source else (call.options.sites or "").split(",")
     try:
         named = frozenset(ascii_domain(site.strip()) for site in given if site.strip())
@@ -73,24 +77,25 @@ def _sites(call: Call) -> frozenset[str] | None:
         return named or None
     ruled = frozenset(rule.domain for rule in open_rules(call.settings))
     if not ruled:
-        raise ArgumentError("there are no rules that say which sites are wanted; name them with --sites")
+        raise ArgumentError("no site has a rule, so no site is chosen; name sites with --sites")
     return ruled
 
 
 def _of_month(call: Call) -> list[str]:
-    """Return the addresses of the files of a month, or the part of them that ``--sample`` chooses."""
+    """Return the URLs of the CC-NEWS files of a month, or of the part that ``--sample`` chooses.
+
+    Raises :class:`UserError` if the list of the month cannot be read.
+    """
     month, base = call.options.cc_news, call.settings["NEWSBOT_CC_NEWS"]
     if re.fullmatch(r"20[0-9]{2}-(0[1-9]|1[0-2])", month) is None:
-        raise ArgumentError(f"--cc-news: {month!r} is not a month; write for example 2026-11")
+        raise ArgumentError(f"--cc-news: {month!r} is not a month; write it as 2026-11")
     try:
         files = news_files(base, month, str(call.settings["USER_AGENT"]), call.note)
     except RemoteFault as fault:
         if fault.status in (403, 404):
-            raise UserError(
-                f"{fault}; there are no files of {month} below {base} (NEWSBOT_CC_NEWS)"
-            ) from fault
+            raise UserError(f"{fault}; there are no files for {month} at {base} (NEWSBOT_CC_NEWS)") from fault
         raise UserError(
-            f"{fault}; is {base} the right address (NEWSBOT_CC_NEWS), and can it be reached?"
+            f"{fault}; check whether {base} is right (NEWSBOT_CC_NEWS) and can be reached"
         ) from fault
     if call.options.sample is None:
         return files
@@ -99,49 +104,57 @@ def _of_month(call: Call) -> list[str]:
 
 
 def _draw(file: str) -> bytes:
-    """Return a sort key that gives a random order, the same each time."""
+    """Return a sort key for a random order that is the same each time.
+
+    The same sample is thus chosen when an interrupted command is repeated, and a larger one includes a
+    smaller one.
+    """
     return hashlib.blake2b(file.rpartition("/")[2].encode(), digest_size=8).digest()
 
 
 def _imported(
     call: Call, files: Sequence[str], sites: frozenset[str] | None, processes: int
 ) -> Iterator[Progress]:
-    """Import files, each in one process, and yield the result of each."""
+    """Import the files and yield the result of each, in the order in which they end."""
     again = call.options.again
     if processes <= 1:
         with closing(Importer(call.settings, sites=sites)) as importer:
             for file in files:
                 yield importer.run(file, again=again, tell=_teller(call.note))
         return
-    open_rules(call.settings)  # report errors once, not in each process
+    open_rules(call.settings)  # errors in rules are reported once, not by each process
+    # Not fork: the child would inherit threads' locks and open connections in an unknown state.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process, (call.settings,))
     try:
         tasks = [pool.submit(_import_one, call.settings, file, sites, again) for file in files]
         for task in as_completed(tasks):
             yield task.result()
     except BrokenProcessPool as error:
-        raise UserError("a process of the import was killed; the same command continues") from error
+        raise UserError(
+            "a process of the import was killed; run the same command again to continue"
+        ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin_process(settings: Settings) -> None:
+    """Set up a process of the pool: logs, Ctrl-C, and its end together with the command."""
     configure_logging(settings)
     shape_logs(settings)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # stored data stay, and the next command continues
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once: the position is stored
     parent = parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: BaseProcess) -> None:
-    """End this process when the command was killed; otherwise the pool would wait for ever."""
+    """End this process if the command is killed; otherwise it would wait forever for its next file."""
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _import_one(settings: Settings, file: str, sites: frozenset[str] | None, again: bool) -> Progress:
-    """Import a file in its own process."""
+    """Import one file in a process of the pool."""
     with closing(Importer(settings, sites=sites)) as importer:
         return importer.run(file, again=again, tell=_teller(lambda line: print(line, file=sys.stderr)))
 

@@ -1,4 +1,4 @@
-"""``scrapy crawl``: the checks before a crawl begins."""
+"""``scrapy crawl``: the checks before a crawl starts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from newsbot.rules.schema import Rule
 
 
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
-    """Check everything that a crawl needs: settings, arguments, rules, and access to the data.
+    """Check everything that a crawl needs: settings, arguments, rules, browser, and access to the data.
 
-    Raises subclasses of :class:`newsbot.errors.UserError`.
+    ``words`` are the words of the command line after the command: the name of the spider. Raises subclasses
+    of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
     options_from(settings)
@@ -32,6 +33,8 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     rules = backends.open_rules(settings)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
+    # Opened once, so that an unreachable server is reported here in one line and not as a traceback of the
+    # crawl.
     if not arguments.dry_run:
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()
@@ -40,7 +43,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
 
 
 def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
-    """Raise :class:`ArgumentError` if pages of these sites need rendering and the browser is missing."""
+    """Raise :class:`ArgumentError` if pages of these sites are rendered and the browser is missing."""
     mode = value_of(settings, "NEWSBOT_RENDER")
     asking = next((rule for rule in rules if rule.render), None)
     if mode == "auto" or (mode == "rules" and asking is not None):
@@ -52,8 +55,8 @@ def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:
-    """Raise :class:`ArgumentError` unless the words are the name of one spider."""
-    there_is = f"(there is: {', '.join(spiders)})"
+    """Raise :class:`ArgumentError` unless ``words`` is the name of one spider."""
+    there_is = f"(spiders: {', '.join(spiders)})"
     if not words:
         raise ArgumentError(f"name a spider {there_is}")
     if words[0] not in spiders:
@@ -61,6 +64,6 @@ def _check_words(words: list[str], spiders: list[str]) -> None:
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise ArgumentError(f"'{words[0]}' is not a spider{hint} {there_is}")
     if "--json" in words:
-        raise ArgumentError("takes no --json; articles go to -O -:jsonl, stats to -s NEWSBOT_STATS_FILE=FILE")
+        raise ArgumentError("has no --json; use -O -:jsonl for items, -s NEWSBOT_STATS_FILE=FILE for stats")
     if len(words) > 1:
-        raise ArgumentError(f"'{words[1]}' is one word too many; arguments are given as -a NAME=VALUE")
+        raise ArgumentError(f"'{words[1]}' is not expected here; give arguments as -a NAME=VALUE")

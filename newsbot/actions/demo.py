@@ -1,4 +1,8 @@
-"""``scrapy demo``: crawls the bundled small web and compares the stored articles with its manifest."""
+"""``scrapy demo``: crawls the demo sites that come with newsbot and compares the articles with their
+manifest.
+
+The manifest lists every article that the demo sites publish.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +31,13 @@ STATE_FILE = "demo.json"
 SITE_FOLDER = "demo-site"
 SHOWN_FAULTS = 10
 STDERR = 2
-"""The descriptor for the crawl's output if stdout is for JSON."""
+"""File descriptor that the crawl's stdout goes to if stdout is for JSON."""
 CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
 
 
 def demo(call: Call) -> int:
-    """Serve the site, crawl it, and compare. The exit code is 0 only if every article was stored exactly
-    once."""
+    """Serve the demo sites, crawl them, and compare. The exit code is 0 only if every article is stored
+    exactly once."""
     options = call.options
     folder = Path(options.data or tempfile.mkdtemp(prefix="newsbot-demo-")).expanduser().resolve()
     articles, now = _remembered(folder, options.articles)
@@ -59,7 +63,10 @@ def demo(call: Call) -> int:
 
 
 def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
-    """Return size and time of the demo in ``folder``, or store those of a new one."""
+    """Return number of articles and time of the demo in ``folder``; for a new demo, store them first.
+
+    The sites are generated from both, so a second run finds the same sites.
+    """
     path = folder / STATE_FILE
     try:
         if path.exists():
@@ -67,13 +74,13 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
             known, now = int(state["articles"]), from_iso(state["now"])
             if articles not in (None, known):
                 raise ArgumentError(
-                    f"{folder} holds a demo of {counted(known, 'article')}; "
+                    f"{folder} contains a demo with {counted(known, 'article')}; "
                     f"use --articles {known} or another folder"
                 )
             return known, now or this_hour()
         articles, now = articles or DEFAULT_ARTICLES, this_hour()
         if not MIN_ARTICLES <= articles <= MAX_ARTICLES:
-            raise ArgumentError(f"--articles {articles}: {MIN_ARTICLES} to {MAX_ARTICLES} are allowed")
+            raise ArgumentError(f"--articles {articles}: must be {MIN_ARTICLES} to {MAX_ARTICLES}")
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"articles": articles, "now": now.isoformat()}), encoding="utf-8")
     except OSError as error:
@@ -93,18 +100,18 @@ def _server(folder: Path, articles: int, now: datetime) -> DemoServer:
 
 
 def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
-    """Run the real crawl command, with its output on our terminal. Returns its exit code."""
+    """Run ``scrapy crawl`` as a child process with the output on this terminal; return its exit code."""
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
-        environment.pop(name, None)  # the demo uses no servers or proxies of the user
-    sys.stdout.flush()  # print our lines before those of the crawl, also in a pipe
+        environment.pop(name, None)  # the demo must not touch servers of the user
+    sys.stdout.flush()  # otherwise, in a pipe, the lines of the crawl come first
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )
     try:
         return process.wait()
     except KeyboardInterrupt:
-        process.wait()  # the crawl got the same Ctrl-C and is closing
+        process.wait()  # the crawl received the same Ctrl-C and is stopping
         raise
 
 
@@ -141,13 +148,13 @@ def _tell(
     call.text()
     call.text(
         f"useful share {100 * figures.useful_share:.1f} %: {counted(figures.articles, 'article')} among "
-        f"{counted(figures.pages, 'page')} sent whole outside feeds, sitemaps and sections; "
+        f"{counted(figures.pages, 'page')} sent in full, without feeds, sitemaps and sections; "
         f"{counted(figures.requests, 'request')} in {seconds:.1f} s"
     )
     for url in figures.forbidden[:SHOWN_FAULTS]:
-        call.text(f"asked for although robots.txt forbids it: {url}")
+        call.text(f"requested although robots.txt forbids it: {url}")
     call.text(_verdict(code, good))
-    call.text(f"data: {folder}; to look at it:")
+    call.text(f"data: {folder}; to see it, run:")
     call.text(f"export NEWSBOT_DATA={folder} NEWSBOT_RULES={folder / SITE_FOLDER}; scrapy sources")
 
 
@@ -179,7 +186,7 @@ def _as_document(
 
 def _keep_serving(call: Call, server: DemoServer) -> None:
     call.note(
-        f"serving on; set http_proxy={server.address} and open {server.manifest.homes[0]} (Ctrl-C ends)"
+        f"still serving; set http_proxy={server.address} and open {server.manifest.homes[0]} (Ctrl-C ends)"
     )
     try:
         threading.Event().wait()

@@ -41,15 +41,15 @@ def list_sites(call: Call) -> int:
             (_site_row(sites[domain], now) for domain in sorted(sites)),
         )
     else:
-        call.note("nothing was monitored yet; do it with: scrapy crawl monitor -a sites=DOMAIN")
+        call.note("nothing was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN")
     return 0
 
 
 def show(call: Call) -> int:
-    """Show the report on a site."""
+    """Print the report on a site, or write it as an HTML page (``--html``)."""
     options = call.options
     if options.html is not None and Path(options.html).suffix.lower() != ".html":
-        raise ArgumentError(f"--html {options.html}: name a file that ends in .html")
+        raise ArgumentError(f"--html {options.html}: the file name must end in .html")
     with stored(call.settings) as storage:
         domain = _known(storage.notes, ascii_host(options.domain))
         limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
@@ -76,7 +76,7 @@ def page(call: Call) -> int:
     with stored(call.settings) as storage:
         found = storage.checks.get([key]).get(key)
     if found is None:
-        raise UserError(f"{call.options.url}: was never checked; do it with: scrapy crawl monitor")
+        raise UserError(f"{call.options.url}: was never checked; run: scrapy crawl monitor -a sites=DOMAIN")
     if call.json:
         call.document([{**asdict(one), "verdict": one.verdict} for one in found.checks])
         return 0
@@ -93,7 +93,7 @@ def forget(call: Call) -> int:
         pages = storage.checks.forget(source=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
-        raise UserError(f"{domain}: has no results; see: scrapy monitor list")
+        raise UserError(f"{domain}: has no results; for sites with results see: scrapy monitor list")
     if call.json:
         call.document({"site": domain, "pages": pages})
     else:
@@ -105,9 +105,7 @@ def _known(notes: Notes, domain: str) -> str:
     sites = monitored(notes)
     if domain not in sites:
         hint = did_you_mean(domain, sites)
-        raise UserError(
-            f"{domain}: was not monitored{hint}; do it with: scrapy crawl monitor -a sites={domain}"
-        )
+        raise UserError(f"{domain}: was not monitored{hint}; run: scrapy crawl monitor -a sites={domain}")
     return domain
 
 
@@ -149,7 +147,7 @@ def _print(call: Call, report: Mapping[str, Any]) -> None:
         kept = list(rows)
         call.table(columns, kept)
         if number > len(kept):
-            call.note(f"{number - len(kept)} more; --limit N shows them, --html FILE writes a page")
+            call.note(f"{number - len(kept)} more; --limit N shows more rows, --html FILE writes a page")
     call.text()
     call.table((Column("folder"), Column("pages", "right"), Column("broken", "right")), _tree(report["tree"]))
 

@@ -20,10 +20,12 @@ from newsbot.operations.move import Choice, Compared, Journal, Side, compare_all
 from newsbot.operations.move.copying import Report, Totals, bars, lines
 
 SAMPLE = ("sites", "since", "until", "max_articles")
+"""Options that choose a part of the data."""
 
 
 def move(call: Call) -> int:
-    """Copy everything (or a sample), compare both sides, and print the result."""
+    """Copy all data or a part, compare both sides, and print the result. The exit code is 1 if they
+    differ."""
     if call.options.to_file is not None:
         return _to_file(call)
     return _to_servers(call)
@@ -32,15 +34,13 @@ def move(call: Call) -> int:
 def _to_servers(call: Call) -> int:
     redis, mongo = _server(call, "REDIS_URL", "to_redis"), _server(call, "MONGO_URI", "to_mongo")
     if not redis and not mongo:
-        raise ArgumentError("say where to: --to-redis URL, --to-mongo URI (or both), or --to-file FOLDER")
+        raise ArgumentError("name the target: --to-redis URL, --to-mongo URI (or both), or --to-file FOLDER")
     if any(getattr(call.options, name) for name in SAMPLE):
-        raise ArgumentError(
-            "--sites, --since, --until and --max-articles go with --to-file: a part comes home"
-        )
+        raise ArgumentError("--sites, --since, --until and --max-articles work only with --to-file")
     path = data_file(call.settings)
     if not path.exists():
-        raise DataError(f"{path}: there is no such data file; NEWSBOT_DATA names its folder")
-    # what is moved comes from the file; the rest may be on a server already
+        raise DataError(f"{path}: there is no such data file; set NEWSBOT_DATA to its folder")
+    # What is moved is read from the data file; the rest may be on a server already.
     moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
     embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
@@ -54,15 +54,15 @@ def _to_servers(call: Call) -> int:
 
 def _to_file(call: Call) -> int:
     if call.options.to_redis is not None or call.options.to_mongo is not None:
-        raise ArgumentError("--to-file brings data home: it does not go with --to-redis and --to-mongo")
+        raise ArgumentError("--to-file does not work together with --to-redis and --to-mongo")
     settings = call.settings
     if not settings.get("REDIS_URL") and not settings.get("MONGO_URI"):
-        raise ArgumentError("--to-file copies from servers: set REDIS_URL and MONGO_URI to theirs")
+        raise ArgumentError("--to-file copies from servers: set REDIS_URL and MONGO_URI to their addresses")
     folder: Path = call.options.to_file
     if folder.name == DATA_FILE:
         folder = folder.parent
     if (folder / DATA_FILE).resolve() == data_file(settings).resolve():
-        raise ArgumentError(f"--to-file {folder}: is the data folder of this crawl; name another one")
+        raise ArgumentError(f"--to-file {folder}: is the data folder of this crawl; name another folder")
     home = ChainMap[str, Any](
         {"REDIS_URL": "", "MONGO_URI": "", "NEWSBOT_DATA": str(folder)}, _mapping(settings)
     )
@@ -83,25 +83,25 @@ def _to_file(call: Call) -> int:
         max_articles=options.max_articles,
     )
     with closing(Side.open(settings)) as source:
-        _check_sites(source, choice)  # before a file is created
+        _check_sites(source, choice)  # before the target creates a file
         with closing(Side.open(home)) as target:
             return _move(call, source, target, choice, journal)
 
 
 def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
-    """Return the time computed when the move began: "7d" gives another one in every run."""
+    """Return the time as computed when the move started, because ``7d`` gives another time in each run."""
     return given and datetime.fromisoformat(journal.fixed(name, given[1].isoformat()))
 
 
 def _check_sites(source: Side, choice: Choice) -> None:
-    """Raise :class:`ArgumentError` for a site without pages."""
+    """Raise :class:`ArgumentError` if a chosen site has no pages."""
     assert source.storage is not None
     for site in choice.sites or ():
         if next(source.storage.pages.iter(source=site), None) is None:
             known = sorted(
                 {*source.storage.sites.all(), *(record.source for record in source.storage.sources.all())}
             )
-            raise ArgumentError(f"--sites {site}: has no pages{did_you_mean(site, known)}")
+            raise ArgumentError(f"--sites {site}: has no stored pages{did_you_mean(site, known)}")
 
 
 def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:
@@ -112,10 +112,10 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         return _moved_already(call, journal.finished)
     if holds and not journal.found:
         raise DataError(
-            "the other side holds data already, and would be mixed up with these; move to an empty place "
-            "(another database in MONGO_URI or REDIS_URL, another folder)"
+            "the target already contains data, which would be mixed with these; move to an empty target "
+            "(another database in MONGO_URI or REDIS_URL, or another folder)"
         )
-    if journal.found and not holds:
+    if journal.found and not holds:  # someone emptied the target since the move was interrupted
         journal.forget()
     journal.begin()
     with _progress(call, source.totals() if choice.everything else {}) as report:
@@ -129,7 +129,7 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
 def _moved_already(call: Call, moment: str) -> int:
     if call.json:
         call.document({"same": True, "finished": moment, "kinds": []})
-    call.note(f"moved already, on {moment}; to move again, empty the other side or name another one")
+    call.note(f"was already moved on {moment}; to move again, empty the target or name another one")
     return 0
 
 
@@ -155,15 +155,18 @@ def _answer(call: Call, compared: list[Compared]) -> int:
         call.table(columns, rows_of)
     if wrong:
         call.note(
-            f"the sides differ in {', '.join(wrong)}: nothing may write while data are moved; "
-            "empty the other side and move again"
+            f"both sides differ in: {', '.join(wrong)}; no other program may write during a move; "
+            "empty the target and move again"
         )
         return FAULT
     return 0
 
 
 def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
-    """Return a function that reports the progress of each kind: with bars on a terminal, else with lines."""
+    """Return a function that shows the progress of each kind: as bars on a terminal, otherwise as lines.
+
+    With ``--json`` nothing is shown.
+    """
     console = make_console(sys.stderr)
     if call.json:
         return nullcontext(lambda _kind, _number: None)
@@ -171,7 +174,10 @@ def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
 
 
 def _server(call: Call, setting: str, option: str) -> str:
-    """Return the given address. A flag without one means the address of the setting. Empty: not given."""
+    """Return the address in an option; empty if the option is not given.
+
+    An option without an address stands for the address in ``setting``.
+    """
     given: str | None = getattr(call.options, option)
     if given is None:
         return ""
@@ -183,7 +189,7 @@ def _server(call: Call, setting: str, option: str) -> str:
 
 
 def _place(address: str | None) -> str | None:
-    """Return an address without credentials, which may be before the host and in the options."""
+    """Return an address without credentials: without the part before the host, and without the options."""
     if not address:
         return None
     scheme, _, rest = address.partition("?")[0].partition("://")
@@ -191,6 +197,6 @@ def _place(address: str | None) -> str | None:
 
 
 def _mapping(settings: SettingsLike) -> Any:
-    """Return Scrapy's settings, which can be read like a mapping."""
+    """Return Scrapy's settings typed as a mapping, which they are."""
     assert isinstance(settings, Mapping)
     return settings

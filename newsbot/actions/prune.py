@@ -1,4 +1,4 @@
-"""``scrapy prune``: deletes data that are older than the settings allow."""
+"""``scrapy prune``: deletes data that are older than options or settings allow."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ WHAT = {
     "versions": "NEWSBOT_KEEP_VERSIONS",
     "pages": "NEWSBOT_KEEP_PAGES",
 }
+"""The kinds of data, and the settings with their maximum ages."""
 
 
 def prune(call: Call) -> int:
-    """Show the number of old data, or delete them (``--yes``)."""
+    """Show how many old data there are, or delete them (``--yes``)."""
     counts = _prune(call, _moments(call))
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
     elif counts:
         call.table((Column("what"), Column("old", "right")), list(counts.items()))
-    told = "pruned" if call.options.yes else "nothing was changed; add --yes to let go of it"
-    call.note(told if counts else f"everything is kept for ever: see {', '.join(WHAT.values())}")
+    told = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
+    call.note(told if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
     return 0
 
 
 def _moments(call: Call) -> dict[str, float]:
-    """Return the time (POSIX seconds) before which each kind is old. Kinds that are kept for ever are left
-    out."""
+    """Return the time (POSIX seconds) before which each kind of data is old.
+
+    Kinds that are kept forever are left out.
+    """
     now = time.time()
     found = {}
     for what, setting in WHAT.items():
@@ -44,13 +47,13 @@ def _moments(call: Call) -> dict[str, float]:
 
 
 def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
-    """Return the number of old data of each kind. With ``--yes`` they are deleted."""
+    """Return how many old data there are of each kind. With ``--yes`` they are deleted."""
     delete: bool = call.options.yes
     counts = dict.fromkeys(moments, 0)
     if "raw" in moments:
         folder = call.settings.get("NEWSBOT_WARC_DIR")
         if not folder:
-            raise ArgumentError("raw: NEWSBOT_WARC_DIR names no folder")
+            raise ArgumentError("raw: there is no folder; set NEWSBOT_WARC_DIR")
         counts["raw"] = prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
     if counts.keys() & {"versions", "pages"}:
         with stored(call.settings) as opened:

@@ -1,4 +1,4 @@
-"""``scrapy remove``: deletes a URL or a domain with all its data, and keeps it out."""
+"""``scrapy remove``: deletes all data of a URL or a domain, and blocks it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from newsbot.urls import host_key
 
 
 def take_out(call: Call) -> int:
-    """Show the data of a URL or domain, or delete them (``--yes``)."""
+    """Show how many data a URL or domain has, or delete them (``--yes``).
+
+    With ``--list`` or ``--allow``, show or unblock what was removed before.
+    """
     options = call.options
     if options.list:
         return _list(call)
     if not options.what:
-        raise ArgumentError("name a URL or a domain, or --list")
+        raise ArgumentError("give a URL, a domain, or --list")
     with stored(call.settings) as storage:
         if options.allow:
             return _allow(call, storage)
@@ -39,9 +42,9 @@ def take_out(call: Call) -> int:
         ((one.what, *one.counts.values()) for one in found),
     )
     call.note(
-        "removed; none of it is collected again. WARC files and exports are not touched"
+        "removed and blocked; WARC files and exports are unchanged"
         if options.yes
-        else "nothing was removed: this is what there is; add --yes to take it out for good"
+        else "nothing was removed; add --yes to delete these data and to block the URL or domain"
     )
     return 0
 
@@ -51,7 +54,7 @@ def _find(what: str, rules: RuleSet, storage: Storage) -> Found:
         if "://" in what:
             return find_url(what, rules, storage)
         if "/" in what or "." not in what:
-            raise ArgumentError(f"{what}: is neither an absolute URL nor a domain such as example.org")
+            raise ArgumentError(f"{what}: is neither a URL (https://...) nor a domain such as example.org")
         return find_domain(host_key(f"http://{what}/"), storage)
     except ValueError as error:
         raise ArgumentError(f"{what}: {error}") from error
@@ -63,7 +66,8 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
             remove(one, storage, index, reason=call.options.reason)
         if not frontier.owners():
             return
-        call.note(f"a crawl is running: looking again in {REFRESH:.0f} s for what it stores meanwhile")
+        # Pages that a crawl was fetching when the note was written may still be stored.
+        call.note(f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores until then")
         wait_for_crawls(REFRESH + 2)
         for one in found:
             remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)
@@ -72,8 +76,8 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 def _allow(call: Call, storage: Storage) -> int:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
-        raise UserError(f"{unknown[0]}: is not blocked; see: scrapy remove --list")
-    call.note("may be collected again from now on")
+        raise UserError(f"{unknown[0]}: is not blocked; for all blocked ones see: scrapy remove --list")
+    call.note("unblocked: may be collected again")
     return 0
 
 

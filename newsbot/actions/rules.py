@@ -24,7 +24,7 @@ from newsbot.sites.statistics import percent
 
 
 def check(call: Call) -> int:
-    """Report all problems of all files at once."""
+    """Report the problems and hints of all files at once. The exit code is 1 if there is a problem."""
     loaded = _read(call)
     hints = find_hints(loaded)
     fine = len(loaded.rules)
@@ -42,7 +42,7 @@ def check(call: Call) -> int:
 
 
 def show(call: Call) -> int:
-    """Show all rules, one rule with its defaults, or the verdict of the rules on a URL."""
+    """Show all rules, one rule with its defaults, or how the rules judge a URL."""
     loaded = read_folder(rules_folder(call.settings))
     if loaded.problems:
         raise RulesError(loaded.problems)
@@ -63,7 +63,7 @@ def export_opml(call: Call) -> int:
         with stored(call.settings) as storage:
             body = as_opml(rules, storage.sources)
     except DataUnavailable:
-        body = as_opml(rules, None)  # nothing was crawled yet: only the rules name feeds
+        body = as_opml(rules, None)  # nothing was crawled yet: only feeds in rules are known
     with atomic_target(call.options.output) as target:
         target.write(body)
     return 0
@@ -88,7 +88,7 @@ def _rule_of(loaded: Loaded, url: str, target: str) -> Rule:
     try:
         return loaded.rules.for_url(url)
     except ValueError as error:
-        raise ArgumentError(f"{target!r} is neither URL nor domain; write for example example.org") from error
+        raise ArgumentError(f"{target!r} is neither a URL nor a domain such as example.org") from error
 
 
 def _show_all(call: Call, loaded: Loaded) -> None:
@@ -131,12 +131,12 @@ def _show_url(call: Call, loaded: Loaded, url: str) -> None:
     if pattern is not None:
         call.text(f"by {pattern['text']} ({pattern['file']}:{pattern['line']})")
     elif told["kind"] is not None:
-        call.text("given by the rule itself")
+        call.text("named in the rule itself")
     judged = told["judgement"]
     what = f"{judged['kind']}, priority {judged['priority']:g}" if judged["accepted"] else "not fetched"
     call.text(f"a link to it in the body of a page: {what} ({judged['reason']})")
     if judged["learned"] is not None:
-        call.text(f"learned from the site's addresses: an article with {percent(judged['learned'])}")
+        call.text(f"learned from the site's URLs: probability of an article {percent(judged['learned'])}")
     if call.options.all:
         call.text()
         _show_rule(call, loaded, rule)
@@ -146,18 +146,21 @@ def _show_url(call: Call, loaded: Loaded, url: str) -> None:
         call.text(f"{rule.domain} has no rule; the defaults apply")
     else:
         call.text(f"rule: {own.file} (keys: {', '.join(own.values)})")
-    call.text("--all shows every value that applies, and where it is written")
+    call.text("--all shows every value that applies, and the file that sets it")
 
 
 def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
-    """Return how a plain link would be judged now. ``learned`` is None if nothing was learned."""
+    """Return how a link to the URL in the body of a page would be judged now.
+
+    ``learned`` is the learned probability of an article (0 to 1), or None if nothing was learned.
+    """
     learned = None
     if learns(rule):
         try:
             with stored(call.settings) as storage:
                 learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
-            learned = None  # nothing was crawled yet: the rules can still be shown
+            learned = None  # nothing was crawled yet; the rules alone can be shown
     link = Link(url=url, where=Where.BODY)
     judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
     return {
@@ -187,7 +190,7 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
 
 
 def _lines(value: Value) -> list[tuple[str, str]]:
-    """Return the lines that show one value, as place and text. An empty value has none."""
+    """Return the lines that show one value, each as place and text. An empty value has no lines."""
     found = value.value
     if value.key in ("article", "section", "deny"):
         return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]
@@ -213,4 +216,4 @@ _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
     "delay": lambda found: [duration(found)],
     "layouts": lambda found: [_layout(item) for item in found],
 }
-"""The keys whose values need a special form."""
+"""Functions that format the values of certain keys as lines."""

@@ -32,12 +32,12 @@ def list_searches(call: Call) -> int:
             ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
         )
     else:
-        call.note("nothing was found yet; search with: scrapy crawl search -a sites=DOMAIN -a text=TEXT")
+        call.note("there are no results yet; run: scrapy crawl search -a sites=DOMAIN -a text=TEXT")
     return 0
 
 
 def show(call: Call) -> int:
-    """Show where a search found its texts, page by page."""
+    """Show where a search found its texts: URL, line and position, sorted by URL."""
     options = call.options
     with stored(call.settings) as storage:
         found = storage.searches
@@ -68,7 +68,7 @@ def forget(call: Call) -> int:
 
 def _known(found: Searches, name: str) -> str:
     if name not in {one.search for one in found.all()}:
-        raise UserError(f"{name}: no search of this name found anything; see: scrapy searches list")
+        raise UserError(f"{name}: no search with this name has results; see: scrapy searches list")
     return name
 
 

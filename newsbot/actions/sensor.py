@@ -1,4 +1,4 @@
-"""``scrapy sensor``: reports changes that a site's access log shows to a newsbot."""
+"""``scrapy sensor``: reads a site's access log and reports changed pages to a newsbot."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20
-"""Number of lines after which a file without any access log line is refused."""
+"""If none of the first lines, as many as this, is an access log line, the file is refused."""
 
 
 def run(call: Call) -> int:
-    """Follow the log until Ctrl-C, or read it once."""
+    """Follow the log until Ctrl-C, or read it once (``--once``). With ``--dry-run`` URLs are only printed."""
     options = call.options
     notifier = None if options.dry_run else _notifier(call)
     reader = LogReader(since=0.0 if options.once else time.time())
     told = number = 0
     try:
         for number, (line, old) in enumerate(lines(options.log, follow=not options.once), start=1):
+            # Lines from before the start are not reported: they only teach the reader which pages are known.
             path = reader.news(line, learning=old and not options.once)
             if reader.bad_lines == number == MOSTLY:
-                raise ArgumentError(f"{options.log}: has no access log lines of nginx or Apache")
+                raise ArgumentError(f"{options.log}: contains no access log lines of nginx or Apache")
             if path is None:
                 continue
             told += 1
@@ -36,7 +37,7 @@ def run(call: Call) -> int:
         if notifier is not None:
             notifier.close()
     call.note(
-        f"{counted(number, 'line')} read, {counted(told, 'change')} {'found' if notifier is None else 'told'}"
+        f"{counted(number, 'line')} read, {counted(told, 'change')} {'found' if notifier is None else 'sent'}"
     )
     return 0
 
@@ -44,9 +45,7 @@ def run(call: Call) -> int:
 def _notifier(call: Call) -> Notifier:
     url = call.options.url
     if not url:
-        raise ArgumentError(
-            "give --url: where newsbot takes notices, e.g. https://newsbot.example/push/notice"
-        )
+        raise ArgumentError("give --url, the address for notices, e.g. https://newsbot.example/push/notice")
     secret = str(call.settings.get("NEWSBOT_SENSOR_SECRET") or "")
     try:
         return Notifier(url, secret, call.options.site)

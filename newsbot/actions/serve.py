@@ -1,4 +1,4 @@
-"""``scrapy serve``: serves the dashboard and its API, and receives notices of changes."""
+"""``scrapy serve``: serves the dashboard and its API, and receives notices of changed pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(call: Call) -> int:
     introduce(settings)
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):
-        raise ArgumentError(f"--public-url {public_url!r} is not an address; write https://news.example.org")
+        raise ArgumentError(f"--public-url {public_url!r} is not a URL; write https://news.example.org")
     options = Options(
         host=call.options.host,
         port=call.options.port,
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
     def ready(address: str) -> None:
         call.note(f"listening on {address}")
         if not public_url:
-            call.note("no --public-url: hubs cannot reach us, nothing is subscribed to")
+            call.note("without --public-url no WebSub hub can reach this server, so no feed is subscribed")
 
     asyncio.run(serve(settings, options, ready))
     return 0

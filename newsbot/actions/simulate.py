@@ -17,7 +17,7 @@ from newsbot.simulator import actions
 
 
 def _short(act: Callable[[Any], actions.Answer]) -> Callable[[Call], int]:
-    """Return the function of a command that runs a short step and prints its result."""
+    """Return an action that runs a short step and prints its result."""
 
     @wraps(act)
     def run(call: Call) -> int:
@@ -27,7 +27,7 @@ def _short(act: Callable[[Any], actions.Answer]) -> Callable[[Call], int]:
 
 
 def _long(act: Callable[[Any, actions.Session], actions.Answer]) -> Callable[[Call], int]:
-    """Return the function of a command for a long step: with a progress bar and access to the storage."""
+    """Return an action that runs a long step, with a progress bar and access to the storage."""
 
     @wraps(act)
     def run(call: Call) -> int:
@@ -55,7 +55,7 @@ def _print(answer: actions.Answer, call: Call) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Return a function that shows the progress as a bar on a terminal, and nothing elsewhere."""
+    """Yield a function that shows the progress as a bar; without a terminal it shows nothing."""
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
     with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:

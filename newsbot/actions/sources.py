@@ -21,14 +21,15 @@ from newsbot.storage.articles import RepeatedText
 from newsbot.storage.sources import SourceRecord
 
 LISTED = 1000
-"""Maximum number of URLs set aside that are read, the latest ones."""
+"""Maximum number of URLs set aside that are read; the latest ones are read."""
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum number of repeated texts that are shown."""
+"""Maximum number of URLs set aside, of sites that were never read, and of repeated texts that are shown."""
 MOST_REPEATED = 100
+"""Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000
-"""Maximum number of entries that are searched for those of one site."""
+"""Maximum number of repeated texts of all sites in which those of one site are searched."""
 
 SITE_COLUMNS = (
     Column("site"),
@@ -64,7 +65,7 @@ NOTIFIER_COLUMNS = (
 
 
 def sources(call: Call) -> int:
-    """Print sites and sources, and for all sites the senders of notices."""
+    """Print sites and sources, and without DOMAIN also the senders of notices."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
@@ -105,9 +106,10 @@ def sources(call: Call) -> int:
         )
         return 0
     if call.options.failing and not sites:
-        call.note(f"nothing fails: {counted(known, 'site')} looked at")
+        call.note(f"no source is failing; {counted(known, 'site')} checked")
         return 0
     sites, unread = _parted(sites)
+    # Sites with an alarm come first, then those with the most failing sources.
     sites.sort(key=lambda site: (site.domain not in fallen, -sum(map(_fails, site.sources)), site.domain))
     call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
     call.text()
@@ -121,7 +123,7 @@ def sources(call: Call) -> int:
     call.table(SOURCE_COLUMNS, (_source_row(one, now) for one in shown))
     left_out = len(all_sources) - len(shown)
     if left_out and not call.options.failing:
-        call.note(f"{counted(left_out, 'section')} found on pages left out; scrapy sources DOMAIN shows all")
+        call.note(f"{counted(left_out, 'section')} of the crawl not shown; scrapy sources DOMAIN shows all")
     if told_by:
         call.text()
         call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in told_by))
@@ -134,7 +136,8 @@ def sources(call: Call) -> int:
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
-    """Yield lines about URLs that are no longer fetched. ``aside`` are the latest ones."""
+    """Yield lines about the URLs that were set aside. ``aside`` are the latest ones, ``number`` counts
+    all."""
     if not number:
         return
     urls = counted(number, "URL")
@@ -146,12 +149,12 @@ def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
 
 
 def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
-    """Yield a line for each text that many URLs of a site gave, up to :data:`SHOWN_REPEATED`."""
+    """Yield a line for each text that many URLs of a site returned, up to :data:`SHOWN_REPEATED`."""
     for one in repeated[:SHOWN_REPEATED]:
         yield (
-            f"{one.source}: {counted(one.urls, 'URL')} gave one text, kept as {one.canonical_url}: "
-            "a wall of cookies or log-in, or addresses that differ in nothing (drop_query)? "
-            "scrapy articles show URL shows it"
+            f"{one.source}: {counted(one.urls, 'URL')} returned one text, stored as {one.canonical_url}: "
+            "a cookie or log-in wall, or URLs that differ only in query parameters (drop_query)? "
+            "scrapy articles show URL shows the text"
         )
     if len(repeated) > SHOWN_REPEATED:
         more = counted(len(repeated) - SHOWN_REPEATED, "further text")
@@ -159,17 +162,20 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
 
 
 def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
-    """Return the sites to show, and a line about those that were never read (none if all were not)."""
+    """Return the sites to show, and a line about sites that were never read.
+
+    If no site was read yet, all sites are shown, without such a line.
+    """
     read = [site for site in sites if _is_read(site)]
     unread = [site.domain for site in sites if not _is_read(site)]
     if not read or not unread:
         return sites, []
     names = ", ".join([*unread[:SHOWN_UNREAD], *(["…"] if len(unread) > SHOWN_UNREAD else [])])
-    return read, [f"{counted(len(unread), 'site')} not read yet, left out: {names}; --json lists all"]
+    return read, [f"{counted(len(unread), 'site')} not read yet and not shown: {names}; --json lists all"]
 
 
 def _is_read(site: Site) -> bool:
-    """Return False for a site of which nothing was fetched or tried."""
+    """Return False for a site of which no page was fetched or tried."""
     return bool(
         site.articles or site.record.counters or any(one.polls or one.failures for one in site.sources)
     )

@@ -1,4 +1,4 @@
-"""``scrapy why URL``: how a URL was found, judged, fetched, stored or dropped, and when it is due."""
+"""``scrapy why URL``: shows how a URL was found, judged, fetched, stored or dropped, and when it is due."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from newsbot.urls import meant
 
 
 def why(call: Call) -> int:
-    """Explain a URL, even if it was never seen."""
+    """Print what is known about a URL, even if it was never seen."""
     now = time.time()
     with ExitStack() as stack:
-        storage = frontier = None
+        storage = frontier = None  # without data, only the rules are asked, and no data file is created
         if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
             storage = stack.enter_context(stored(call.settings))
             frontier = stack.enter_context(queued(call.settings))
