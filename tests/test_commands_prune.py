@@ -34,7 +34,7 @@ def versions(place: Place) -> int:
 def test_by_default_all_is_kept_for_ever(place):
     answer = place.run("prune", "--yes")
     assert answer.code == 0
-    assert "for ever" in answer.err
+    assert "kept forever" in answer.err
     assert versions(place) == 2
 
 

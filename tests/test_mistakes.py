@@ -35,7 +35,9 @@ def scrapy(*words: str, **environment: str) -> tuple[int, list[str]]:
 def test_a_command_that_does_not_exist(word: str, meant: str) -> None:
     code, (line,) = scrapy(word)
     assert code == 2
-    assert line == f"scrapy: unknown command '{word}'{' ' * bool(meant)}{meant}; type scrapy to see all"
+    assert (
+        line == f"scrapy: unknown command '{word}'{' ' * bool(meant)}{meant}; run scrapy to see all commands"
+    )
 
 
 def test_an_argument_without_a_value() -> None:

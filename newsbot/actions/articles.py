@@ -148,7 +148,7 @@ def show(call: Call) -> int:
 
 
 def stories(call: Call) -> int:
-    """List stories: groups of articles that report the same event."""
+    """List stories: groups of articles on the same news."""
     options = call.options
     with stored(call.settings) as storage:
         found = storage.stories.recent(

@@ -1,12 +1,12 @@
-"""The commands of ``scrapy``, as declarations: summary, actions, arguments.
+"""The commands that newsbot adds to ``scrapy``, as declarations: summary, actions, arguments.
 
-Scrapy takes the name of a command from its module and imports all of these modules at each start, so they
-import nothing but :mod:`newsbot.cli.command`. What an action does is in :mod:`newsbot.actions`.
+Scrapy takes the name of a command from its module. It imports all of these modules at each start, so they
+import only :mod:`newsbot.cli.command`. The code of the actions is in :mod:`newsbot.actions`.
 
 - reading data: ``articles.py``, ``sources.py``, ``why.py``, ``monitor.py``, ``searches.py``, ``alerts.py``
 - changing data: ``add.py``, ``remove.py``, ``prune.py``, ``move.py``
 - rules: ``rules.py``
-- running: ``crawl.py`` (Scrapy's own, with checks before it begins), ``serve.py``, ``sensor.py``,
+- running: ``crawl.py`` (Scrapy's own, with checks before it starts), ``serve.py``, ``sensor.py``,
   ``demo.py``, ``simulate.py``
 """
 
@@ -21,10 +21,11 @@ from newsbot.cli.command import did_you_mean
 
 
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001
-    """Report an unknown command in one line with the nearest name. Scrapy then ends with exit code 2."""
+    """Report an unknown command in one line, with the most similar name. Scrapy then ends with exit code
+    2."""
     known = [module.name for module in iter_modules([*__path__, *scrapys.__path__])]
     sys.stderr.write(
-        f"scrapy: unknown command {cmdname!r}{did_you_mean(cmdname, known)}; type scrapy to see all\n"
+        f"scrapy: unknown command {cmdname!r}{did_you_mean(cmdname, known)}; run scrapy to see all commands\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""``scrapy add``: queue URLs to be fetched now, also while a crawl runs."""
+"""``scrapy add``: queues URLs that are fetched next, also while a crawl is running."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
-    summary = "Queue URLs to be fetched now, also while a crawl runs"
+    summary = "Queue URLs that are fetched next, also while a crawl is running"
     actions = (
         Action(
             "",
-            "Queue URLs to be fetched now, also while a crawl runs and also if they are known",
+            "Queue URLs that are fetched next, also known ones, and also while a crawl is running",
             "newsbot.actions.add:add",
             (
-                Argument("url", nargs="*", metavar="URL", help="absolute addresses"),
+                Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
                 Argument(
                     "--kind",
                     type=one_of("feed", "sitemap", "section", "article"),
                     metavar="KIND",
-                    help="feed, sitemap, section or article; default: by the rule, else article",
+                    help="feed, sitemap, section or article; default: as the rule says, or else article",
                 ),
                 Argument(
                     "--due",
@@ -31,7 +31,7 @@ class Command(NewsbotCommand):
                     metavar="SITE",
                     help="make all known feeds, sitemaps and sections of a site due now",
                 ),
-                Argument("--file", type=Path, metavar="FILE", help="one URL a line, # comments; - is stdin"),
+                Argument("--file", type=Path, metavar="FILE", help="a URL per line, # comments; - is stdin"),
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""``scrapy article``: read one page."""
+"""``scrapy article``: extracts the article of one page."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
-    summary = "Read the article of one page, and store nothing"
+    summary = "Extract the article of one page; nothing is stored"
     actions = (
         Action(
             "",
-            "Read the article of one page, and store nothing",
+            "Extract the article of one page; nothing is stored",
             "newsbot.actions.article:article",
             (
-                Argument("page", metavar="URL|FILE", help="an address, or a file with HTML; - is stdin"),
+                Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
                 Argument(
                     "--format",
                     type=one_of("json", "md", "txt"),
@@ -26,7 +26,7 @@ class Command(NewsbotCommand):
                 Argument(
                     "--url",
                     metavar="URL",
-                    help="the address of the page in FILE; it resolves links and chooses the rule",
+                    help="the URL of the page in FILE, to resolve links and to choose the rule",
                 ),
             ),
         ),

@@ -1,4 +1,4 @@
-"""``scrapy articles``."""
+"""``scrapy articles``: finds, shows, exports and imports articles."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of
 
 _WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
-    Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
+    Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
     Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
     Argument("--until", metavar="DATE", type=moment, help="published before"),
 )
 
 
 def share(text: str) -> float:
-    """Read a share above 0 (an argument's ``type``)."""
+    """Parse a share above 0 and up to 1 (``type`` of an argument)."""
     if re.fullmatch(r"[0-9]*\.?[0-9]+", text) is None or not 0 < float(text) <= 1:
-        raise ArgumentTypeError(f"{text!r} is not a share; write a number above 0 and up to 1, e.g. .01")
+        raise ArgumentTypeError(f"{text!r} is not a share; write a number above 0 and up to 1, e.g. 0.01")
     return float(text)
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "Find, read, export and import articles"
     actions = (
@@ -64,7 +64,7 @@ class Command(NewsbotCommand):
             "Save a search under a name; it can report new articles",
             "newsbot.actions.articles:save",
             (
-                Argument("name", help="a search of this name is replaced"),
+                Argument("name", help="an existing search with this name is replaced"),
                 Argument("query", help="as in search, in quotes"),
                 Argument(
                     "--tell",
@@ -87,7 +87,7 @@ class Command(NewsbotCommand):
             "Show all stored data of an article, and the method that gave each field",
             "newsbot.actions.articles:show",
             (
-                Argument("url", help="any address under which the article was seen"),
+                Argument("url", help="any URL of the article"),
                 Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
             ),
         ),
@@ -100,20 +100,20 @@ class Command(NewsbotCommand):
                     "--format",
                     type=one_of("jsonl", "csv", "parquet", "warc"),
                     metavar="FORMAT",
-                    help="jsonl, csv, parquet, warc; else by the file's name; else jsonl",
+                    help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
                 ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when complete"),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
                 *_WHICH,
                 Argument(
                     "--without-ai-opt-outs",
                     action="store_true",
-                    help="leave out articles whose site reserves them against use by AI",
+                    help="leave out articles whose site opts out of use by AI",
                 ),
                 Argument(
-                    "--raw", action="store_true", help="CSV: leave cells that begin like formulas as they are"
+                    "--raw", action="store_true", help="CSV: do not change cells that begin like formulas"
                 ),
                 Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),
-                Argument("--new", metavar="NAME", help="only what is new since the last export called NAME"),
+                Argument("--new", metavar="NAME", help="only changes since the last export called NAME"),
             ),
         ),
         Action(
@@ -125,42 +125,42 @@ class Command(NewsbotCommand):
                 Argument(
                     "--cc-news",
                     metavar="MONTH",
-                    help="the files of CC-NEWS of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
+                    help="the CC-NEWS files of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
                 ),
                 Argument("--source", metavar="DOMAIN", help="only of this site"),
                 Argument(
-                    "--sites", metavar="DOMAIN,…", help="only of these; with --cc-news else those with a rule"
+                    "--sites", metavar="DOMAIN,…", help="only these; --cc-news default: those with a rule"
                 ),
                 Argument(
                     "--sample",
                     metavar="SHARE",
                     type=share,
-                    help="with --cc-news: this part of the files, e.g. .01; each time the same ones",
+                    help="with --cc-news: only this part of the files, e.g. 0.01; the same files each time",
                 ),
                 Argument(
                     "--processes",
                     metavar="N",
                     type=positive,
-                    help="files that are read in parallel (with --cc-news one per core, else 1)",
+                    help="files read in parallel; default: 1, with --cc-news one per core",
                 ),
                 Argument(
-                    "--again", action="store_true", help="from the beginning, also if it was imported before"
+                    "--again", action="store_true", help="from the beginning, even if it was imported before"
                 ),
             ),
         ),
         Action(
             "feed",
-            "Write the newest results of a query as an Atom or RSS feed",
+            "Write the newest articles that match a query as an Atom or RSS feed",
             "newsbot.actions.articles_export:feed",
             (
                 Argument("query", nargs="?", default="", help="as in search; default: all articles"),
                 Argument(
                     "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
                 ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when complete"),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
                 *_WHICH,
                 Argument("--limit", type=positive, default=50, help="maximum number (50)"),
-                Argument("--address", metavar="URL", default="", help="the address of the feed"),
+                Argument("--address", metavar="URL", default="", help="the public URL of the feed"),
             ),
         ),
         Action(
@@ -177,15 +177,15 @@ class Command(NewsbotCommand):
         Action(
             "index",
             "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
-            "it, after a backup was restored or when it takes too much space",
+            "it, for example after a backup was restored or if it takes too much space",
             "newsbot.actions.articles:index",
-            (Argument("--anew", action="store_true", help="rebuild it; searches use the old one meanwhile"),),
+            (Argument("--anew", action="store_true", help="rebuild it; until then the old one is used"),),
         ),
         Action(
             "reindex",
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
             "Redis lost its data; with --anew also if a newer newsbot refuses the old index",
             "newsbot.actions.articles:reindex",
-            (Argument("--anew", action="store_true", help="empty the index first; no crawl may run"),),
+            (Argument("--anew", action="store_true", help="empty the index first; stop all crawls before"),),
         ),
     )

@@ -1,5 +1,6 @@
-"""``scrapy crawl``: Scrapy's own command, which first checks settings and arguments and reports a mistake in
-one line.
+"""``scrapy crawl``: Scrapy's command with checks before the start.
+
+A wrong setting or argument is reported in one line instead of a traceback.
 """
 
 from __future__ import annotations
@@ -31,23 +32,24 @@ CHATTER = {
     "scrapy.addons": logging.WARNING,
     "asyncio": logging.INFO,
     "scrapy.extensions": logging.WARNING,
-    "pymongo": logging.WARNING,  # Scrapy creates these records even if nobody reads them: 80 a page
+    "pymongo": logging.WARNING,  # at DEBUG it creates 80 records per page
     "scrapy.core.downloader.handlers": logging.ERROR,  # broken and oversized responses are counted by cause
 }
-"""Loggers without information for people; ``scrapy why`` shows what happened to each page."""
+"""Loggers whose lower levels have no information for users; ``scrapy why`` shows what happened to a page."""
 STOPS = (
     "stopping: pages in progress are finished; Ctrl-C again stops at once",
     "stopped at once: the next crawl fetches the pages in progress again",
 )
-"""The effect of the first and the second signal (Ctrl-C, SIGTERM)."""
+"""Messages after the first and after the second signal (Ctrl-C, SIGTERM)."""
 BAD_ENDS = ("data_unavailable", "disk_full", "no_network", "start_error")
+"""Finish reasons with exit code 1."""
 
 
 class Command(crawl.Command):
     """Exit codes: 0 done, 1 an error that you can fix, 2 wrong usage."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read the options and check them before logging begins, so that an error is one line."""
+        """Read the options and check them before logging starts, so that an error is a single line."""
         try:
             super().process_options(args, opts)
         except UsageError as error:
@@ -68,7 +70,10 @@ class Command(crawl.Command):
             sys.exit(self._refuse(str(error), FAULT))
 
     def _refuse(self, text: str, code: int) -> int:
-        """Report why there is no crawl: on stderr, and in the log file (scrapyd has one for each job)."""
+        """Report why the crawl does not start, on stderr and in the log file; return ``code``.
+
+        scrapyd shows only the log file of a job.
+        """
         assert self.settings is not None
         if self.settings.get("LOG_FILE"):
             with suppress(OSError):  # the log file itself is the problem
@@ -78,8 +83,9 @@ class Command(crawl.Command):
         return _complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Crawl."""
+        """Crawl; the exit code is 1 if the crawl could not finish normally."""
         assert self.crawler_process is not None
+        # Scrapy has set up logging by now and reset levels, so they are set again.
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
             logging.getLogger(name).removeFilter(_nothing)
@@ -97,14 +103,14 @@ class Command(crawl.Command):
 
 
 class _Stops(logging.Filter):
-    """Rewrites Scrapy's log lines about SIGINT and SIGTERM. Of its other lines only warnings pass."""
+    """Replaces Scrapy's log lines about SIGINT and SIGTERM. Of its other lines only warnings are logged."""
 
     def __init__(self) -> None:
         super().__init__()
         self._told = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if a line is logged."""
+        """Return True if the record is logged."""
         if not (isinstance(record.args, Mapping) and "signame" in record.args):
             return record.levelno >= logging.WARNING
         record.msg, record.args = STOPS[min(self._told, 1)], ()
@@ -113,8 +119,10 @@ class _Stops(logging.Filter):
 
 
 def _nothing(_record: logging.LogRecord) -> bool:
-    """Reject Scrapy's lines until its handler writes JSON. A log level would not work, because Scrapy resets
-    it."""
+    """Reject all lines until the handler writes JSON.
+
+    Setting a log level would not work, because Scrapy resets it.
+    """
     return False
 
 

@@ -1,4 +1,4 @@
-"""``scrapy demo``: crawls a small web served on loopback; it needs no network."""
+"""``scrapy demo``: crawls demo sites that are served on loopback; it needs no network."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
-    summary = "Crawl a bundled small web on loopback and check the result"
+    summary = "Crawl demo sites on this machine and check the result"
     actions = (
         Action(
             "",
-            "Serve an invented web of six news hosts from loopback, crawl it with the real spider, and check "
-            "that every article was stored exactly once.",
+            "Serve six invented news sites on loopback, crawl them with the real spider, and check that "
+            "every article was stored exactly once.",
             "newsbot.actions.demo:demo",
             (
                 Argument(
                     "--articles",
                     type=positive,
                     metavar="N",
-                    help="size of the web (default 300, from 60)",
+                    help="number of articles (default: 300; minimum: 60)",
                 ),
                 Argument(
                     "--data",
                     metavar="DIR",
-                    help="folder to keep or to continue (default: a new one in /tmp)",
+                    help="folder of the data, new or from an earlier demo (default: a new one in /tmp)",
                 ),
                 Argument(
                     "--keep-serving", action="store_true", help="keep serving after the crawl, until Ctrl-C"

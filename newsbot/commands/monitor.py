@@ -8,13 +8,13 @@ _DOMAIN = Argument("domain", metavar="DOMAIN", help="the site, as `scrapy monito
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "Show what `scrapy crawl monitor` found: broken links, changes, structure"
     actions = (
         Action(
             "list",
-            "List the sites that were monitored, with the figures of the last run",
+            "List the sites that were monitored, with the counts of the last run",
             "newsbot.actions.monitor:list_sites",
         ),
         Action(
@@ -24,14 +24,14 @@ class Command(NewsbotCommand):
             (
                 _DOMAIN,
                 Argument("--html", metavar="FILE", help="write the report as one HTML page"),
-                Argument("--limit", type=positive, metavar="N", help="rows of each list (else 20)"),
+                Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
             ),
         ),
         Action(
             "page",
             "Show the last checks of one page",
             "newsbot.actions.monitor:page",
-            (Argument("url", metavar="URL", help="any address of the page"),),
+            (Argument("url", metavar="URL", help="any URL of the page"),),
         ),
         Action("forget", "Delete the results of a site", "newsbot.actions.monitor:forget", (_DOMAIN,)),
     )

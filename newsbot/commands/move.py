@@ -9,23 +9,24 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, positi
 
 
 def _sites(text: str) -> tuple[str, ...]:
+    """Parse a list of domains, separated by commas (``type`` of an argument)."""
     return tuple(name for name in (part.strip() for part in text.split(",")) if name)
 
 
 def _when(text: str) -> tuple[str, datetime]:
-    """Parse a date, and keep its original text."""
+    """Parse a date; return its text as well, which identifies the move if it is continued."""
     return text, moment(text)
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "Copy a crawl from the data file to Redis and MongoDB, or back"
     actions = (
         Action(
             "",
             "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
-            "the same command continues. No crawl may run in the meantime; the source is not changed.",
+            "run the same command again to continue. Stop all crawls before; the source is not changed.",
             "newsbot.actions.move:move",
             (
                 Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
@@ -34,7 +35,7 @@ class Command(NewsbotCommand):
                     "--to-file",
                     type=Path,
                     metavar="FOLDER",
-                    help="from REDIS_URL and MONGO_URI into this folder, to be used as NEWSBOT_DATA",
+                    help="copy from REDIS_URL and MONGO_URI into this folder, for use as NEWSBOT_DATA",
                 ),
                 Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
                 Argument(

@@ -1,4 +1,4 @@
-"""``scrapy prune``: deletes data that are older than the settings allow."""
+"""``scrapy prune``: deletes data that are older than options or settings allow."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from newsbot.config.table import AGE
 
 
 def age(text: str) -> float:
-    """Parse how long data are kept, in seconds (``type`` of an argument)."""
+    """Parse the maximum age of data; return seconds (``type`` of an argument)."""
     try:
         seconds = parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     if seconds < AGE.least:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than an hour")
+        raise argparse.ArgumentTypeError(f"{text!r} is less than an hour, the minimum")
     return seconds
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "Delete data that are older than the settings allow"
     actions = (
         Action(
             "",
-            "Show the number of old data; with --yes delete them",
+            "Show how many old data there are; with --yes delete them",
             "newsbot.actions.prune:prune",
             (
                 Argument("--yes", action="store_true", help="delete; without it nothing is changed"),

@@ -1,4 +1,4 @@
-"""``scrapy rules``: checks rule files and shows their values."""
+"""``scrapy rules``: checks, shows, creates, tests, imports and exports the rules of sites."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _FIXTURES = Argument(
 )
 _PATH = (
     Argument("path", metavar="PATH", type=Path),
-    Argument("--into", metavar="DIR", type=Path, help="a folder other than the rules folder"),
+    Argument("--into", metavar="DIR", type=Path, help="target folder, instead of the rules folder"),
 )
 
 
 class Command(NewsbotCommand):
     """See ``scrapy rules -h``."""
 
-    summary = "Check, show, learn and make the rules of sites"
+    summary = "Check, show, learn and create the rules of sites"
     actions = (
         Action(
             "check",
@@ -50,15 +50,15 @@ class Command(NewsbotCommand):
             "newsbot.authoring.new:new",
             (
                 Argument("domain", metavar="DOMAIN"),
-                Argument("--articles", type=positive, default=30, metavar="N", help="how many (30)"),
+                Argument("--articles", type=positive, default=30, metavar="N", help="articles (30)"),
                 Argument("--seconds", type=positive, default=300, metavar="N", help="for how long (300)"),
-                Argument("--print", action="store_true", dest="print_only", help="write nothing"),
+                Argument("--print", action="store_true", dest="print_only", help="write no files"),
                 _FIXTURES,
             ),
         ),
         Action(
             "test",
-            "Extract the saved pages of sites and compare field by field",
+            "Extract the saved pages of sites and compare the result field by field",
             "newsbot.authoring.cases:test_rules",
             (Argument("domains", nargs="*", metavar="DOMAIN"), _FIXTURES),
         ),
@@ -66,23 +66,23 @@ class Command(NewsbotCommand):
             "export opml",
             "Write the feeds of all sites as OPML, with a folder for each tag, to stdout or a file",
             "newsbot.actions.rules:export_opml",
-            (Argument("-o", "--output", metavar="FILE", type=Path, help="replaced when complete"),),
+            (Argument("-o", "--output", metavar="FILE", type=Path, help="replaced once it is complete"),),
         ),
         Action(
             "import ftr",
-            "Make rules from site files of ftr-site-config (file or folder)",
+            "Create rules from site files of ftr-site-config (file or folder)",
             "newsbot.authoring.importing:from_ftr",
             _PATH,
         ),
         Action(
             "import opml",
-            "Make short rules from the feeds of an OPML file",
+            "Create short rules from the feeds of an OPML file",
             "newsbot.authoring.importing:from_opml",
             _PATH,
         ),
         Action(
             "import news-please",
-            "Make short rules from a site list of news-please",
+            "Create short rules from a site list of news-please",
             "newsbot.authoring.importing:from_news_please",
             _PATH,
         ),

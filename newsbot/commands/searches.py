@@ -6,7 +6,7 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "List, show and delete the results of `scrapy crawl search`"
     actions = (
@@ -21,7 +21,7 @@ class Command(NewsbotCommand):
             "newsbot.actions.searches:show",
             (
                 Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
-                Argument("--text", metavar="TEXT", help="only of this text or expression"),
+                Argument("--text", metavar="TEXT", help="only results of this text or expression"),
                 Argument("--site", metavar="DOMAIN", help="only on this site"),
                 Argument(
                     "--limit",

@@ -1,4 +1,4 @@
-"""``scrapy sensor``: reports changes that a site's access log shows to a newsbot."""
+"""``scrapy sensor``: reads a site's access log and reports changed pages to a newsbot."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
-    summary = "Report changes in a site's access log to a newsbot"
+    summary = "Report new and changed pages in a site's access log to a newsbot"
     actions = (
         Action(
             "",
@@ -18,12 +18,10 @@ class Command(NewsbotCommand):
             "newsbot.actions.sensor:run",
             (
                 Argument("log", type=Path, metavar="FILE", help="common or combined format"),
-                Argument(
-                    "--site", required=True, metavar="URL", help="the site of its paths: https://my.site"
-                ),
+                Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
                 Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
-                Argument("--once", action="store_true", help="read the log once, and end"),
-                Argument("--dry-run", action="store_true", help="print the addresses, send nothing"),
+                Argument("--once", action="store_true", help="read the log once, then end"),
+                Argument("--dry-run", action="store_true", help="only print the URLs, send nothing"),
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""``scrapy simulate``: compare ways to watch sites before a site is touched."""
+"""``scrapy simulate``: compares ways to watch sites, without requests to any site."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def _action(name: str, help_text: str, *arguments: Argument) -> Action:
 
 
 def intensity(text: str) -> float:
-    """Read events per page (an argument's ``type``)."""
+    """Parse a number of events per page (``type`` of an argument)."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value <= MAX_INTENSITY:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, up to {MAX_INTENSITY}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {MAX_INTENSITY}")
     return value
 
 
@@ -49,7 +49,7 @@ def _seeds(default: int) -> Argument:
 
 
 def _policies(default: str) -> Argument:
-    return _text("policies", default, "NAMES", f"comma list of names or files.py ({default})")
+    return _text("policies", default, "NAMES", f"names or .py files, separated by commas ({default})")
 
 
 SEED = _count("seed", "S", "the same seed gives the same bytes", 1)
@@ -58,16 +58,16 @@ FREQUENCIES = Argument(
     type=one_of("published", "printed"),
     default="published",
     metavar="WHICH",
-    help="how often each type of change occurs: published (as the figures need) or printed (as in the text)",
+    help="how often each type of change occurs: published (fits the figures) or printed (as in the text)",
 )
 PAGES, CHANGES = _file("pages", "pages"), _file("changes", "change log")
 ROUTES, QUERIES = _file("routes", "routes"), _file("queries", "query log")
 TIME = _count("time", "T", "length of the run in units of 100 ms")
 INTENSITY = Argument(
-    "--intensity", type=intensity, required=True, metavar="X", help="events a page in that time, on average"
+    "--intensity", type=intensity, required=True, metavar="X", help="events per page in that time, on average"
 )
 OUTPUT = Argument(
-    "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet, replaced when all is written"
+    "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet, replaced once it is complete"
 )
 OUT = Argument("--out", type=Path, metavar="DIR", help="folder for tables and report")
 WORLD = (
@@ -87,32 +87,32 @@ WORLD = (
         type=one_of("conditional", "head", "plain"),
         default="conditional",
         metavar="WAY",
-        help="how visits ask: conditional, head (HEAD first), plain; policy+WAY sets it for one policy",
+        help="type of requests: conditional, head (HEAD first) or plain; policy+WAY sets it for one policy",
     ),
-    _text("loss", "5%", "SHARE", "of push: notices that never arrive (5%%)"),
-    _text("notice", "10s", "TIME", "of push: until a notice arrives, mean (10s)"),
-    _text("safety", "6h", "TIME", "of push: between safety polls (6h)"),
-    _count("servers", "C", "of push_queue: downloads at one time", 1),
+    _text("loss", "5%", "SHARE", "for push: share of notices that never arrive (5%%)"),
+    _text("notice", "10s", "TIME", "for push: mean time until a notice arrives (10s)"),
+    _text("safety", "6h", "TIME", "for push: time between safety polls (6h)"),
+    _count("servers", "C", "for push_queue: parallel downloads", 1),
 )
 TARGET = Argument(
     "--target",
     required=True,
     metavar="BOUNDS",
-    help="comma list: freshness>90%%, age, median, mean, p95, p99 <30m, lost, over_12h <1%%",
+    help="separated by commas: freshness>90%%; age, median, mean, p95, p99 <30m; lost, over_12h <1%%",
 )
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = (
-        "Simulate robots, robots that ask first, and sensors: freshness and traffic before a site is touched"
+        "Simulate polling, polling with HEAD, and sensors: freshness and traffic, without touching a site"
     )
     actions = (
         _action(
             "experiment",
-            "Run the published plan (54 fields, 7 strategies) and compare each published figure with ours",
-            _count("scale", "K", "divides pages and time; 1: full", 1),
+            "Run the published plan (54 fields, 7 strategies) and compare it with the published figures",
+            _count("scale", "K", "divides pages and time; 1 is the full size", 1),
             _seeds(1),
             SEED,
             FREQUENCIES,
@@ -127,7 +127,7 @@ class Command(NewsbotCommand):
             "compare",
             "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
             _policies("newsbot,cyclic,nutch,push"),
-            _text("budget", "12", "N", "visits of a source a day (12)"),
+            _text("budget", "12", "N", "visits per source and day (12)"),
             *WORLD,
             _seeds(3),
             SEED,
@@ -142,7 +142,7 @@ class Command(NewsbotCommand):
             _seeds(1),
             SEED,
         ),
-        _action("pages", "Make pages of random sizes", _count("pages", "N", "how many"), SEED, OUTPUT),
+        _action("pages", "Make pages of random sizes", _count("pages", "N", "number of pages"), SEED, OUTPUT),
         _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
         _action("queries", "Make a query log of pages", PAGES, TIME, INTENSITY, SEED, OUTPUT),
         _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "how many"), OUTPUT),
@@ -154,7 +154,7 @@ class Command(NewsbotCommand):
         ),
         _action(
             "sensor",
-            "Run sensors that report changed pages when they are asked for",
+            "Run sensors that report a changed page when it is requested",
             PAGES,
             CHANGES,
             QUERIES,
@@ -164,13 +164,13 @@ class Command(NewsbotCommand):
         ),
         _action(
             "merge",
-            "Join runs: tables (CSV and Parquet) and a report of them all",
+            "Join runs into tables (CSV and Parquet) and one report",
             Argument("runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"),
             Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report"),
         ),
         _action(
             "report",
-            "Make report.html of a folder again from its tables",
-            Argument("folder", type=Path, metavar="DIR", help="a folder of experiment or merge"),
+            "Write report.html of a folder again from its tables",
+            Argument("folder", type=Path, metavar="DIR", help="a folder that experiment or merge wrote"),
         ),
     )

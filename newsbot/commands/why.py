@@ -1,4 +1,4 @@
-"""``scrapy why URL``: how a URL was found, judged, fetched, stored or dropped, and when it is due."""
+"""``scrapy why URL``: shows how a URL was found, judged, fetched, stored or dropped, and when it is due."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
-    summary = "Explain one URL"
+    summary = "Explain what happened to one URL, and why"
     actions = (
         Action(
             "",
             "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
             "newsbot.actions.why:why",
-            (Argument("url", metavar="URL", help="absolute; no request is made"),),
+            (Argument("url", metavar="URL", help="absolute URL; no request is sent"),),
         ),
     )

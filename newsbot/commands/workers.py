@@ -1,4 +1,4 @@
-"""``scrapy workers``: run several crawl workers on this machine."""
+"""``scrapy workers``: runs several crawl workers on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
-    """See the module's text."""
+    """See the docstring of the module."""
 
     summary = "Run several crawl workers on this machine, and restart those that fail"
     actions = (
@@ -22,7 +22,7 @@ class Command(NewsbotCommand):
                     default=[],
                     dest="spider_arguments",
                     metavar="NAME=VALUE",
-                    help="an argument of scrapy crawl news; without mode= the workers crawl for ever",
+                    help="an argument of scrapy crawl news; without mode= the workers never end",
                 ),
             ),
         ),
