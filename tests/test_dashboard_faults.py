@@ -27,7 +27,7 @@ def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
         ):
             answer, text = await visitor.get(path)
             assert (answer.status, answer.content_type) == (404, "text/html"), path
-            assert "Nothing here" in text
+            assert "Not found" in text
             assert answer.headers["X-Frame-Options"] == "DENY"
         for path in ("/api/none", "/api/", "/push/none"):
             answer, text = await visitor.get(path)

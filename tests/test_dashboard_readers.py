@@ -30,7 +30,7 @@ def endless(data: Data) -> None:
 def test_a_long_look_is_broken_off_and_its_thread_goes_on(tmp_path: Path) -> None:
     async def whole() -> None:
         readers = Readers(settings_of(tmp_path), 1, "look")
-        with pytest.raises(DataUnavailable, match="takes longer than 0 s; ask for less"):
+        with pytest.raises(DataUnavailable, match="takes longer than 0 s; narrow it"):
             await readers.call(endless, seconds=0.3)
         assert await readers.call(lambda data: data.storage.articles.count(), seconds=60) == 0
         readers.close()
@@ -66,7 +66,7 @@ def test_what_would_wait_behind_too_many_is_refused(tmp_path: Path) -> None:
             for _ in range(MAX_WAITING)
         ]
         await asyncio.sleep(0)
-        with pytest.raises(DataUnavailable, match="too many questions at once"):
+        with pytest.raises(DataUnavailable, match="too many requests at once"):
             await readers.call(lambda _: None)
         free.set()
         assert all(await asyncio.gather(*tasks))

@@ -2,13 +2,13 @@
 
 Files in reading order:
 
-* ``service``: the process: opens the data, serves, does its regular work
-* ``push_receiver``: receives notices
-* ``push_intake``: queues what trusted notices name
-* ``subscriptions``, ``subscriber``: subscribes to hubs
-* ``incoming``, ``outgoing``: limits of incoming requests, and requests that notices cause
+* ``service``: the process: opens the data, serves, runs regular tasks
+* ``push_receiver``: the handlers that receive notices
+* ``push_intake``: queues the pages that trusted notices name
+* ``subscriptions``, ``subscriber``: subscriptions to hubs, and the requests to hubs
+* ``incoming``, ``outgoing``: limits of incoming requests, and the client for requests that notices cause
 * ``dashboard``: pages, API and metrics
 * ``readers``: threads that read the data for the dashboard
 * ``cache``: a cache of expensive figures
-* ``alerting``: rounds of alerts
+* ``alerting``: regular checks for alerts
 """

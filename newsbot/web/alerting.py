@@ -1,4 +1,4 @@
-"""Rounds of alerts in ``scrapy serve``: alerts are also sent while no crawl runs."""
+"""Checks for alerts in ``scrapy serve``, so that alerts are also sent while no crawl is running."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from newsbot.web.push_intake import Desk, OffThread
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds before the first round: a crawl started together with this process needs time to begin."""
+"""Seconds before the first check, because a crawl that is started with this process needs time to begin."""
 
 
 def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> tuple[float, Callable[[], Awaitable[None]]] | None:
-    """Return the interval in seconds and the coroutine function of one round; None if alerts are off.
+    """Return the interval in seconds and the coroutine function of one check; None if alerts are off.
 
-    Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
+    ``data`` is the thread in which the storage of ``desk`` is used. Raises
+    :class:`newsbot.errors.ArgumentError` for invalid settings.
     """
     options = options_from(settings)
     if not options.every:
@@ -37,6 +38,7 @@ def alert_rounds(
             await asyncio.sleep(first.pop())
         deliveries = await data.call(watch.look)
         if deliveries:
+            # Sending can take many seconds, so it does not run in the thread that also handles notices.
             for fault in await asyncio.to_thread(tell, deliveries):
                 logger.error("alert not sent fault=%s", fault)
             await data.call(watch.note, deliveries)

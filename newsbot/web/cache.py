@@ -1,4 +1,4 @@
-"""A cache of expensive figures. They are computed in the background and shown with their time."""
+"""Caches expensive figures. They are computed in the background and shown with the time of computation."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ logger = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
 
 PATIENCE = 120.0
-"""Seconds that one computation may take."""
+"""Maximum time in seconds of one computation."""
 LOOK = 2.0
-"""Seconds for which a page waits for a fresh value if the last one is very old."""
+"""Maximum time in seconds for which a page waits if there is no value or a very old one."""
 OLD = 6.0
-"""A value is very old at this multiple of the age at which it is computed again."""
+"""A value is very old if its age is this multiple of the age at which it is computed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,11 @@ class Known(Generic[_Value]):
 
 
 class Memo(Generic[_Value]):
-    """One figure, computed by ``work`` in a thread of ``readers`` when it is older than ``seconds``."""
+    """A cached figure. It is computed by ``work`` in a thread of ``readers``.
+
+    A request for a figure older than ``seconds`` starts a new computation. ``patience`` is the maximum time
+    in seconds for which :meth:`get` waits. There is one computation at a time.
+    """
 
     def __init__(
         self,
@@ -54,9 +58,9 @@ class Memo(Generic[_Value]):
         self._fault: DataError | None = None
 
     async def get(self) -> Known[_Value]:
-        """Return the last known figure; wait only if there is none or if it is very old.
+        """Return the last known figure. Wait for a new one only if there is none or if it is very old.
 
-        Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed.
+        Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed in time.
         """
         age = self._age()
         if age is None or age > self._seconds:
@@ -69,20 +73,23 @@ class Memo(Generic[_Value]):
         return self._known
 
     def refresh(self) -> asyncio.Task[None]:
-        """Start to compute the figure again unless a computation is running; return its task."""
+        """Start to compute the figure unless a computation is running already; return the running task."""
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._compute())
         return self._task
 
     def forget(self) -> None:
-        """Forget the value, so that the next :meth:`get` waits for a fresh one. For changes made by hand."""
+        """Delete the value, so that the next :meth:`get` waits for a fresh one.
+
+        To be called after an action of a user, who expects to see its result.
+        """
         self._known = None
 
     def _age(self) -> float | None:
         return None if self._known is None else self._clock() - self._known.at
 
     async def _compute(self) -> None:
-        at = self._clock()
+        at = self._clock()  # the data are read after this moment
         try:
             value = await self._readers.call(self._work, seconds=PATIENCE)
         except DataError as error:
@@ -93,11 +100,12 @@ class Memo(Generic[_Value]):
             self._known, self._fault = Known(value, at), None
 
     def _complain(self, task: asyncio.Task[None]) -> None:
+        """Raise the error of the computation, or one that asks the user to try again."""
         if task.done():
             task.result()
             if self._fault is not None:
                 raise self._fault
-        raise DataUnavailable("this is being counted for the first time; look again in some seconds")
+        raise DataUnavailable("this is being computed for the first time; try again in a few seconds")
 
     async def close(self) -> None:
         """Cancel a running computation."""

@@ -1,7 +1,7 @@
-"""Limits of incoming requests: number of connections, size and time of headers and bodies, log lines.
+"""Limits incoming requests: number of connections, size and time of headers and bodies, log lines.
 
-Also reads the fields of a form and the address of the sender. Without limits, each connection that sends
-half a request would hold a file descriptor for an hour, until none is left.
+It also reads the fields of a form and the address of the sender. Without limits, each connection that sends
+half a request would hold a file descriptor for an hour, until the process has none left.
 """
 
 from __future__ import annotations
@@ -28,30 +28,38 @@ from newsbot.push.signatures import SeenOnce
 logger = logging.getLogger(__name__)
 
 HEADER_SECONDS = 30.0
-"""Time for the headers of a request, and between two requests of a connection."""
+"""Maximum time for the headers of a request, and between two requests of a connection."""
 BODY_SECONDS = 60.0
+"""Maximum time for the body of a request."""
 MAX_LINE = 2**15
-"""Bytes of the request line. A URL of 2,000 letters with twelve bytes each (percent-encoded) fits."""
+"""Maximum bytes of the request line. A URL of 2,000 letters with 12 bytes each (percent-encoded) fits."""
 MAX_BODY = 2**20
+"""Maximum bytes of a body, except for the feeds that subscribed hubs send."""
 LARGE_AT_ONCE = 4
-"""Number of bodies larger than MAX_BODY that are in memory at once."""
+"""Maximum number of bodies larger than MAX_BODY that are in memory at once."""
 MAX_CONNECTIONS = 1000
 _BACKLOG = 32
-"""Backlog of the socket: connections that are accepted before one can be closed."""
+"""Backlog of the socket: connections that can be accepted before another one is closed."""
 _LINES_A_MINUTE = 30
+"""Maximum number of log lines of the server per minute."""
 
 
 def most_connections() -> int:
     """Return how many connections may be open: half of the file descriptors of the process.
 
-    The other half is for data files and outgoing requests."""
+    The other half is for data files and outgoing requests.
+    """
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
 
 
 @asynccontextmanager
 async def listening(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
-    """Serve ``app`` within the block; yields its URL. Raises :class:`newsbot.errors.UserError`."""
+    """Serve ``app`` within the block; yields its URL.
+
+    Raises :class:`newsbot.errors.UserError` if the address cannot be used, for example because the port is
+    taken.
+    """
     _limit_lines()
     runner = web.AppRunner(
         app,
@@ -88,7 +96,10 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
 
 
 def _make_room(server: web.Server, most: int) -> None:
-    """If there are too many connections, close the oldest one of the sender with the most."""
+    """If ``most`` connections are open, close the oldest one of the sender with the most connections.
+
+    So a sender who opens many connections closes only their own.
+    """
     peers = {
         one: one.transport.get_extra_info("peername") or ("",)
         for one in server.connections
@@ -102,8 +113,8 @@ def _make_room(server: web.Server, most: int) -> None:
 def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
     """Return a middleware that reads the whole body before the handler runs.
 
-    ``limit_of`` returns how many bytes the body may have. Responses: 413 for a body that is too long, 408 for
-    one that takes too long, 400 for one that is incomplete.
+    ``limit_of`` returns the maximum length of the body in bytes. The response is 413 if the body is too long,
+    408 if it takes too long, and 400 if it is incomplete.
     """
     large = asyncio.Semaphore(LARGE_AT_ONCE)
     told = SeenOnce(DAY, system_clock)
@@ -130,17 +141,20 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
                     )
                 raise
             except TimeoutError as error:
-                raise web.HTTPRequestTimeout(text="the body took too long") from error
+                raise web.HTTPRequestTimeout(text="the body took too long to arrive") from error
             except (web.RequestPayloadError, HttpProcessingError, ConnectionError, RuntimeError) as error:
                 # RuntimeError: the connection was closed before the first byte was read
-                raise web.HTTPBadRequest(text="the body broke off") from error
+                raise web.HTTPBadRequest(text="the body is incomplete") from error
             return await handler(request)
 
     return middleware
 
 
 class LimitedLines(logging.Filter):
-    """Limits log lines per minute and removes tracebacks; drops lines about errors of senders."""
+    """A log filter that limits the lines per minute, replaces tracebacks by one line, and drops some lines.
+
+    Lines about invalid requests and broken connections are dropped: any sender could fill the log with them.
+    """
 
     def __init__(self, a_minute: int) -> None:
         super().__init__()
@@ -170,23 +184,28 @@ def _limit_lines() -> None:
 
 
 async def read_form(request: web.Request) -> Mapping[str, Any]:
-    """Return the fields of a form; empty without a body. Raises ``HTTPBadRequest`` for an invalid form."""
+    """Return the fields of a form; without a body, an empty mapping.
+
+    Raises ``aiohttp.web.HTTPBadRequest`` for an invalid form.
+    """
     try:
         return await request.post()
     except (ValueError, LookupError, RuntimeError) as error:
-        # raised by aiohttp: no boundary, unknown charset, unknown content encoding
+        # aiohttp raises these for a missing boundary, an unknown charset and an unknown content encoding
         raise web.HTTPBadRequest(text="the form cannot be read") from error
 
 
 _OF_ONE = 64
-"""Prefix of an IPv6 address that a provider assigns (RFC 6177). All addresses in it count as one sender."""
+"""Length in bits of the IPv6 prefix that a provider assigns at least (RFC 6177). All addresses with the same
+prefix count as one sender."""
 
 
 def sender_of(request: web.Request) -> str:
-    """Return the address of the sender; for IPv6 its /64 network.
+    """Return the address of the sender of a request; for IPv6 its /64 network.
 
-    Behind a proxy on loopback, the last entry of ``X-Forwarded-For`` is used: the proxy wrote it. Otherwise
-    all requests through the proxy would be one sender, and one flood would block everybody.
+    Behind a proxy on the same machine (loopback), the sender is the last entry of ``X-Forwarded-For``, which
+    the proxy wrote. Otherwise all requests through the proxy would have one sender, and a flood from one
+    sender would block everybody. Other entries and other proxies are not trusted.
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:

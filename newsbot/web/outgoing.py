@@ -1,8 +1,9 @@
-"""Requests that notices cause: to hubs and for key files. None goes to a private address or an
-unusual port.
+"""Sends the requests that notices cause: to hubs and for key files. Private addresses are refused.
 
-The resolver checks the IP address, and the connection goes to the checked address. So a name that resolves
-differently a moment later (DNS rebinding) does not pass the check. Each hop of a redirect is checked.
+Anybody can send a notice, so its URLs must not lead to machines in the private network (server-side request
+forgery). Ports that are unusual for the web are refused too. The resolver checks the IP address, and the
+connection uses the checked address. So a name that resolves to another address a moment later (DNS rebinding)
+does not pass the check. Each redirect is checked.
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ from newsbot.crawl import address_guard as publichosts
 from newsbot.urls import canonicalize
 
 MAX_BODY = 2**20
+"""Bytes of a response that are read. The rest is ignored."""
 MAX_HOPS = 5
+"""Maximum number of redirects."""
 PATIENCE = 10.0
-"""Seconds for a complete response."""
+"""Maximum time in seconds of one request with its response."""
 
 Lookup = Callable[[str, int], Sequence[str]]
+"""A function that returns the IP addresses of a name and port."""
 
 
 class OutgoingError(Exception):
-    """No response was received. The text gives the reason in one line."""
+    """No response was received. The message gives the reason in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response; ``url`` is the URL after redirects."""
+    """A response. ``url`` is the URL after redirects."""
 
     url: str
     status: int
@@ -44,13 +48,13 @@ class Answer:
 
 
 def look_up(name: str, port: int) -> list[str]:
-    """Return the IP addresses of a name. Raises ``OSError``."""
+    """Return the IP addresses of a name. Raises ``OSError`` if it cannot be resolved. Blocks."""
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class GuardedResolver(AbstractResolver):
-    """Resolves names and refuses those with private addresses."""
+    """A resolver for aiohttp that refuses names with private addresses."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -62,10 +66,11 @@ class GuardedResolver(AbstractResolver):
         family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
+        # One private address is enough to refuse: aiohttp may connect to any of the addresses.
         addresses = await asyncio.to_thread(self._lookup, host, port)
         private = [address for address in addresses if not publichosts.is_public(address)]
         if private:
-            raise OSError(errno.EACCES, f"{host} leads to the private address {private[0]}")
+            raise OSError(errno.EACCES, f"{host} resolves to the private address {private[0]}")
         return [
             ResolveResult(
                 hostname=host,
@@ -83,12 +88,16 @@ class GuardedResolver(AbstractResolver):
 
 
 class Outgoing:
-    """An HTTP client that refuses private addresses, unless ``allow_private`` (NEWSBOT_ALLOW_PRIVATE)."""
+    """An HTTP client that refuses private addresses and unusual ports. To be used with ``async with``.
+
+    With ``allow_private`` (setting NEWSBOT_ALLOW_PRIVATE), all addresses and ports are allowed.
+    """
 
     def __init__(self, user_agent: str, *, allow_private: bool = False, lookup: Lookup = look_up) -> None:
         self._allow_private = allow_private
         resolver = None if allow_private else GuardedResolver(lookup)
         self._session = ClientSession(
+            # without DNS cache: each connection is to be checked by the resolver
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
             timeout=ClientTimeout(total=PATIENCE),
             headers={"User-Agent": user_agent},
@@ -109,7 +118,10 @@ class Outgoing:
         return await self._ask("GET", url, None)
 
     async def post(self, url: str, form: Mapping[str, str] | bytes, kind: str = "") -> Answer:
-        """Send a form, or bytes of the media type ``kind``. Raises :class:`OutgoingError`."""
+        """Send a form, or bytes of the media type ``kind``, and follow redirects that keep the method.
+
+        Raises :class:`OutgoingError`.
+        """
         return await self._ask("POST", url, form, {"Content-Type": kind} if kind else None)
 
     async def _ask(
@@ -123,6 +135,7 @@ class Outgoing:
             self._check(url)
             answer = await self._once(method, url, data, headers)
             target = answer.headers.get("Location")
+            # 301, 302 and 303 would change POST to GET, so only 307 and 308 are followed (RFC 9110, 15.4).
             follows = answer.status in ((307, 308) if method == "POST" else (301, 302, 303, 307, 308))
             if not follows or not target:
                 return answer
@@ -130,15 +143,16 @@ class Outgoing:
         raise OutgoingError(f"{url[:200]}: more than {MAX_HOPS} redirects")
 
     def _check(self, url: str) -> None:
+        """Check host and port of a URL. A host that is an IP address is not passed to the resolver."""
         try:
             parts = urlsplit(canonicalize(url))
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise OutgoingError(f"{url[:200]!r} is not an address to ask") from error
+            raise OutgoingError(f"{url[:200]!r} is not a valid URL") from error
         if not self._allow_private and publichosts.is_local(host):
             raise OutgoingError(f"{host} is not a public address")
         if not self._allow_private and port not in publichosts.USUAL_PORTS:
-            raise OutgoingError(f"{host}: only a notice or a feed names port {port}")
+            raise OutgoingError(f"{host}: port {port} is not a usual port of web servers")
 
     async def _once(
         self,

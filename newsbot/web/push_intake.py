@@ -1,6 +1,6 @@
-"""Acts on trusted notices: known pages and sources that they name are queued for an immediate fetch.
+"""Queues the pages and sources that trusted notices name, for an immediate fetch.
 
-Each host has a budget. Storage and frontier are used by one thread only (:class:`OffThread`).
+Each host has a budget of such fetches. Storage and frontier are used by one thread only (:class:`OffThread`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 PRIORITY = 90.0
-"""Priority: above entries that the crawl found, below those that a person adds."""
+"""Priority in the frontier: above entries that the crawl found, below those that a person adds."""
 MAX_AGAIN = 1000
+"""Maximum number of pages that wait to be queued again. If there are more, the oldest are dropped."""
 TAKEN = "taken_notice"
-"""The kind of the notes of signed notices, against replays."""
+"""The kind of notes that record signed notices, so that a replayed notice is refused."""
 UNPROVED = 0.5
-"""Share of a host's budget for unproved notices. The rest is left for others even during a flood."""
+"""Share of a host's budget that notices without proof can use. Even a flood of them leaves the rest."""
 
 
 class Fate(StrEnum):
@@ -44,18 +45,21 @@ class Fate(StrEnum):
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
-    """Neither the page nor a source or a rule of its site is known."""
+    """Neither the page nor its site is known, or the notifier did not prove that it may name the page."""
     UNLIKELY = "unlikely"
     """The page is not known, and its URL does not look like an article or a list."""
     BUDGET = "budget"
+    """The budget of the host or of the notifier is used up."""
     BAD = "bad"
+    """The URL is not valid."""
 
 
 class Desk:
-    """Takes notices and queues what they name; one object for a process.
+    """Queues the pages that notices name. There is one object in a process.
 
-    Its methods block (storage, frontier) and must be called by one thread. ``per_hour``: fetches that notices
-    may cause on one host in an hour. Methods raise :class:`newsbot.errors.DataError` kinds.
+    Its methods block (storage, frontier) and must be called by one thread. ``per_hour`` is the number of
+    fetches that notices may cause on one host in an hour. Methods raise subclasses of
+    :class:`newsbot.errors.DataError`.
     """
 
     def __init__(
@@ -75,18 +79,19 @@ class Desk:
         burst = max(10.0, per_hour / 6)
         self._budget = Budget(per_hour, burst, clock)
         self._of_notifiers = Budget(per_hour, burst, clock)
-        """Budgets by notifier and host: one with little trust cannot use up the host's budget."""
+        """Budgets by notifier and host: a notifier with little trust cannot use up the budget of the host."""
         self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
         self.fates: Counter[tuple[str, Fate]] = Counter()
-        """Number of outcomes by protocol."""
+        """Number of URLs by protocol and outcome."""
         self.ledger = Ledger(clock)
         self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.all(TRUST).items()}
 
     def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
-        """Queue the URLs of a notice now and return the outcome of each.
+        """Queue the URLs of a notice and return the outcome of each.
 
-        ``proved``: the notifier has proved that it speaks for the host. Without proof only known sources are
-        taken. With proof also pages of a site with a rule or a known source.
+        ``proved`` is true if the notifier has proved that it may speak for the host. Without proof, only
+        known sources are queued. With proof, known pages are queued too, and new pages of sites that have a
+        rule or a known source.
         """
         spent: set[str] = set()
         fates = []
@@ -109,6 +114,7 @@ class Desk:
             return Fate.UNKNOWN
         if page is None and not self._is_article(url, rule):
             return Fate.UNLIKELY
+        # The budget is last: only a URL that is really queued costs a part of it.
         if not self._may_cost(notifier, host, proved=proved):
             return Fate.BUDGET
         kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
@@ -125,8 +131,9 @@ class Desk:
         return Fate.QUEUED
 
     def _is_article(self, url: str, rule: Rule) -> bool:
+        """Return whether the URL of an unknown page looks worth a fetch."""
         _, learned = kept(self.notes, rule.domain)
-        if learned is None and not rule.article:
+        if learned is None and not rule.article:  # the site's URLs are not known: refuse clear cases only
             return log_odds(url) > CLEARLY_NONE and not classify(rule, canonicalize(url)).denied
         link = Link(url=url, where=Where.PUSH)
         return judge(link, rule, depth=1, now=utc(self._clock()), learned=learned).accepted
@@ -136,6 +143,7 @@ class Desk:
         share = self.ledger.share(notifier)
         if not self._of_notifiers.take(f"{host} {notifier}", share):
             return False
+        # Less trust leaves a larger reserve in the host's budget, which only more trusted notifiers can use.
         return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
@@ -166,21 +174,22 @@ class Desk:
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
-        if verdict is Added.KNOWN:  # it may be being fetched now, before the change: queue it again later
+        if verdict is Added.KNOWN:  # perhaps being fetched now, from before the change: queue it again later
             self._again.append(entry)
 
     def queue_again(self) -> None:
-        """Queue pages again that were being fetched when their notice came. Called about once a second."""
+        """Queue pages again that were being fetched when their notice came. To be called every second."""
         for _ in range(len(self._again)):
             self._queue_later(self._again.popleft())
 
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         told = float(entry.data["discovered_at"])
+        # A fetch more than a minute after the notice has seen the change, even if clocks differ a little.
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
-        if known is not None and known.state == "leased":
+        if known is not None and known.state == "leased":  # still being fetched
             self._again.append(entry)
         elif known is not None and known.state != "pending":
             self.frontier.add([entry], force=True)
@@ -191,12 +200,16 @@ class Desk:
         self.storage.close()
 
     def is_first(self, key: str) -> bool:
-        """Record a signed notice; return False if it was taken before, even by an earlier process."""
+        """Record a signed notice. Return False if it was received before, also by an earlier process."""
         return self.notes.swap(TAKEN, key, None, {"at": self._clock()})
 
     # --- trust
     def seen(self, url: str, page: PageRecord | None = None) -> tuple[int, int]:
-        """Return how often a URL was fetched, and how many links (source) or versions (article) it gave."""
+        """Return how often a URL was fetched, and how many new links or versions were found there.
+
+        Links are counted for a source, versions for an article. Both numbers are 0 for an unknown URL.
+        ``page``: the record of the page, if the caller has it.
+        """
         rule = self._rules.for_url(url)
         if page is None:
             key = fingerprint(canonicalize(url, rule.drop_query))
@@ -205,6 +218,7 @@ class Desk:
             return 0, 0
         if not page.kind.is_source:
             article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
+            # An article can be stored from another page with the same canonical URL; then it does not count.
             own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
             return page.checks, article.version if article and own else 0
         sources = self.storage.sources.all(page.source)
@@ -212,11 +226,11 @@ class Desk:
         return (0, 0) if record is None else (record.polls, record.new_links)
 
     def review(self) -> None:
-        """Check the results of notices and store the statistics of notifiers."""
+        """Check what notices led to, delete old records of notices, and store the statistics of notifiers."""
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
         for key, note in self.notes.all(TAKEN).items():
-            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # a replay is too old by now
+            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # its signature is too old now in any case
                 self.notes.forget(TAKEN, key)
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
@@ -224,7 +238,7 @@ class Desk:
 
 
 def notifier_name(protocol: str, url: str) -> str:
-    """Return the key of a notifier's statistics: protocol and host."""
+    """Return the key of a notifier's statistics: the protocol and the host of ``url``."""
     return f"{protocol}:{urlsplit(url).hostname or url[:100]}"
 
 
@@ -233,7 +247,7 @@ _Answer = TypeVar("_Answer")
 
 
 class OffThread:
-    """One thread that runs blocking functions for :meth:`call`."""
+    """One thread that runs blocking functions, so that the event loop does not wait for them."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")

@@ -1,7 +1,7 @@
-"""The push receiver: WebSub callbacks, IndexNow, notices of sensors, rssCloud and pings.
+"""Receives notices of changed pages: WebSub, IndexNow, notices of sensors, rssCloud and pings.
 
-Responses do not reveal which URLs are known. Bodies are limited, a notice is not followed twice, and each
-sender has a budget.
+Responses do not reveal which URLs are known. Bodies are limited, the same notice is used only once, and each
+sender has a budget of requests. docs/push.md describes the protocols.
 """
 
 from __future__ import annotations
@@ -27,32 +27,39 @@ from newsbot.web.subscriptions import Subscriptions
 KEY_LASTS = 86400.0
 """Seconds for which a correct key file is trusted without another request."""
 WRONG_LASTS = 300.0
-"""Seconds for which a missing key is not requested again."""
+"""Seconds for which a wrong or missing key file is not requested again."""
 KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
-"""Requests for key files of one host: forged notices must not cause a flood of them."""
+"""Maximum requests for key files of one host, per hour and at once: forged notices must not flood a host."""
 PLAIN = {"X-Content-Type-Options": "nosniff"}
-_SPREAD = random.Random()  # noqa: S311  (spreads renewals, keeps no secret)
+"""Headers of all responses: browsers must not guess another type than the declared one."""
+_SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
 @dataclass(slots=True)
 class Receiver:
-    """The handlers of the routes. If ``sensor_secret`` is empty, signed notices are refused."""
+    """The handlers of the push routes and their state; see :func:`make_receiver`."""
 
     desk: Desk
     subscriptions: Subscriptions
     outgoing: Outgoing
     data: OffThread
+    """The thread in which the methods of ``desk`` and ``subscriptions`` that block are called."""
     clock: Clock
     senders: Budget
+    """Budget of requests by sender."""
     bodies: SeenOnce
+    """Digests of the bodies that hubs sent: a repeated body is used once."""
     keys: SeenOnce
+    """Digests of IndexNow keys that were found on their host."""
     wrong_keys: SeenOnce
+    """Digests of IndexNow keys that were not found on their host."""
     key_files: Budget
     """Budget of requests for key files by host."""
     sensor_secret: str = ""
+    """The key of sensors. If it is empty, their notices are refused."""
 
     def add_to(self, app: web.Application) -> None:
-        """Add the routes."""
+        """Add the routes of the receiver."""
         app.router.add_get("/push/websub/{token}", self.verify)
         app.router.add_post("/push/websub/{token}", self.receive)
         app.router.add_get("/indexnow", self.index_now)
@@ -63,13 +70,16 @@ class Receiver:
         app.router.add_post("/push/ping", self.ping)
 
     def limit_of(self, request: web.Request) -> int:
-        """Return the body limit of a request in bytes. Subscribed hubs send whole feeds and may send more."""
+        """Return the maximum length of a request's body in bytes. It is larger for hubs, which send feeds."""
         from_hub = self.subscriptions.by_token(request.match_info.get("token", "")) is not None
         return MAX_FEED if from_hub else MAX_BODY
 
     # --- WebSub
     async def verify(self, request: web.Request) -> web.Response:
-        """Answer a hub's verification of intent, or record its denial."""
+        """Respond to a hub's verification of intent (WebSub, section 5.3), or record its denial (5.2).
+
+        The response to a valid verification is the hub's challenge, otherwise 404.
+        """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
             return _not_found()
@@ -89,7 +99,11 @@ class Receiver:
         return web.Response(text=echo, headers=PLAIN)
 
     async def receive(self, request: web.Request) -> web.Response:
-        """Take content from a hub. Unsigned content is acknowledged and ignored (WebSub, section 8)."""
+        """Receive content from a hub. Content without a valid signature is acknowledged and ignored.
+
+        WebSub, section 8, allows this response, so that a forger cannot find a valid signature by trying. The
+        content itself is not used; the feed is fetched.
+        """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
             return web.Response(status=410, headers=PLAIN)  # section 7: the hub may end the subscription
@@ -107,7 +121,10 @@ class Receiver:
 
     # --- IndexNow and sensors
     async def index_now(self, request: web.Request) -> web.Response:
-        """Take an IndexNow notice whose key is on the host of its URLs."""
+        """Receive an IndexNow notice, and use it if its key is on the host of its URLs.
+
+        The response is 202, or 422 for an invalid notice, 403 for a wrong key, 429 for too many requests.
+        """
         if not self._may_send(request):
             return _too_many()
         try:
@@ -126,12 +143,12 @@ class Receiver:
         return web.Response(status=202, headers=PLAIN)
 
     async def _is_key(self, notice: indexnow.Notice) -> bool | None:
-        """Return whether the key is on the host; None if the budget of requests to the host is used up."""
+        """Return whether the key file is on the host; None if the host's budget of requests is used up."""
         key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
         if self.keys.knows(key):
             return True
         if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
-            return False  # do not request key files from hosts that newsbot does not watch
+            return False  # hosts of unknown sites get no request: a forger could name any host
         if not self.key_files.take(notice.host):
             return None
         try:
@@ -143,7 +160,11 @@ class Receiver:
         return right
 
     async def notice(self, request: web.Request) -> web.Response:
-        """Take a notice of a sensor: IndexNow's JSON, signed with the shared secret."""
+        """Receive a notice of a sensor: the JSON of IndexNow, signed with the shared secret.
+
+        The response is 202, or 403 for a wrong signature, 409 for a notice that was received before, 422 for
+        an invalid notice, 429 for too many requests.
+        """
         if not self._may_send(request):
             return _too_many()
         body = await request.read()
@@ -152,7 +173,7 @@ class Receiver:
         if not key:
             return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
         if not await self.data.call(self.desk.is_first, key):
-            return web.Response(status=409, text="this notice was taken already", headers=PLAIN)
+            return web.Response(status=409, text="this notice was received before", headers=PLAIN)
         try:
             told = indexnow.of_json(body)
         except indexnow.BadNotice as error:
@@ -171,7 +192,7 @@ class Receiver:
         return web.Response(text=asked[1], headers=PLAIN)
 
     async def cloud(self, request: web.Request) -> web.Response:
-        """Take an rssCloud notice."""
+        """Receive an rssCloud notice: a form with the ``url`` of a feed."""
         if not self._may_send(request):
             return _too_many()
         form = await read_form(request)
@@ -181,7 +202,7 @@ class Receiver:
         return web.Response(headers=PLAIN)
 
     async def ping(self, request: web.Request) -> web.Response:
-        """Take a weblogUpdates.ping."""
+        """Receive a ping: an XML-RPC call of ``weblogUpdates.ping``. Errors are part of the XML response."""
         if not self._may_send(request):
             return _too_many()
         try:
@@ -212,7 +233,7 @@ def make_receiver(
     sensor_secret: str,
     per_sender: float,
 ) -> Receiver:
-    """Return the receiver; ``per_sender``: requests that one address may send in an hour."""
+    """Return the receiver. ``per_sender`` is the number of requests that one address may send in an hour."""
     return Receiver(
         desk=desk,
         subscriptions=subscriptions,

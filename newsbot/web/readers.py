@@ -1,7 +1,7 @@
-"""Threads that read data for the dashboard. Each has its own storage and frontier.
+"""Threads that read data for the dashboard. Each thread has its own storage and frontier.
 
 The thread of the push receiver never waits for them. Reads that take too long are cancelled. If too many
-reads wait, further ones are refused at once, so that the page reports an error immediately.
+reads are waiting, further ones are refused, so that the page shows an error immediately.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from newsbot.storage.sources import Activity
 _Answer = TypeVar("_Answer")
 
 PATIENCE = 8.0
-"""Seconds for one answer."""
+"""Maximum time in seconds of one read, with the time in the queue."""
 MAX_WAITING = 32
-"""The most reads that may wait at once."""
+"""Maximum number of reads that wait or run at once."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,10 @@ class Data:
 
 
 class Readers:
-    """A pool of threads. ``settings`` as for :mod:`newsbot.backends`."""
+    """A pool of ``threads`` threads for reads, whose names begin with ``name``.
+
+    ``settings``: see :mod:`newsbot.backends`. Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    """
 
     def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
         self._rules = backends.present_rules(settings)
@@ -71,18 +74,20 @@ class Readers:
     async def call(self, work: Callable[[Data], _Answer], *, seconds: float = PATIENCE) -> _Answer:
         """Run ``work`` in the thread with the shortest queue and return its result.
 
-        It is cancelled after ``seconds``. Raises :class:`newsbot.errors.DataError` and what ``work`` raises.
+        Raises :class:`newsbot.errors.DataUnavailable` if too many reads are waiting, or if the result is not
+        there after ``seconds``; then the read is cancelled. Exceptions of ``work`` are passed on.
         """
         if sum(reader.waiting for reader in self._readers) >= MAX_WAITING:
-            raise DataUnavailable("too many questions at once; try again in a moment")
+            raise DataUnavailable("too many requests at once; try again in a moment")
         job = _Job(work)
         future = min(self._readers, key=lambda reader: reader.waiting).begin(job)
+        # A thread cannot be cancelled from outside: the future is shielded, and the query is interrupted.
         try:
             return cast("_Answer", await asyncio.wait_for(asyncio.shield(future), seconds))
         except TimeoutError:
             job.give_up()
             raise DataUnavailable(
-                f"this takes longer than {seconds:.0f} s; ask for less (a site, some days, other words)"
+                f"this takes longer than {seconds:.0f} s; narrow it (one site, fewer days, other words)"
             ) from None
 
     def close(self) -> None:
@@ -111,14 +116,14 @@ class _Reader:
     def _ended(self, future: asyncio.Future[object]) -> None:
         self.waiting -= 1
         if not future.cancelled():
-            future.exception()  # mark it as retrieved: the caller may have left
+            future.exception()  # mark it as retrieved: the caller may not wait for it anymore
 
     def _run(self, job: _Job) -> object:
-        if job.given_up:
+        if job.given_up:  # cancelled while it waited in the queue
             return None
         if self._data is None:
             self._data = self._open()
-        self._data.rules = self._rules.get()
+        self._data.rules = self._rules.get()  # the files can have changed since the last read
         job.data, self._job = self._data, job
         try:
             return job.work(self._data)
@@ -130,7 +135,7 @@ class _Reader:
             storage = stack.enter_context(closing(backends.open_storage(self._settings, hurried=True)))
             frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
             search = backends.open_search(self._settings, storage, self._rules)
-            stack.pop_all()
+            stack.pop_all()  # all are open: Data.close() closes them
         return Data(storage, frontier, search, self._rules.get())
 
     def close(self) -> None:
@@ -153,7 +158,7 @@ class _Job:
     given_up: bool = False
 
     def give_up(self) -> None:
-        """Cancel the read. SQLite is interrupted; servers have their own time limits."""
+        """Cancel the read. SQLite is interrupted; Redis and MongoDB have their own time limits."""
         self.given_up = True
         if self.data is not None:
             self.data.storage.interrupt()

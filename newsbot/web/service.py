@@ -1,4 +1,4 @@
-"""The process of ``scrapy serve``: opens the data, serves, and runs regular tasks until it is stopped."""
+"""Runs ``scrapy serve``: opens the data, serves, and runs regular tasks until the process is stopped."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ from newsbot.web.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 HUBS_EVERY = 5.0
+"""Seconds between two rounds of requests to hubs."""
 REVIEW_EVERY = 60.0
+"""Seconds between two reviews of what notices led to."""
 AGAIN_EVERY = 1.0
+"""Seconds between two attempts to queue pages that were being fetched when their notice came."""
 FOLLOW_EVERY = 2.0
+"""Seconds between two updates of the search index."""
 FOLLOW_FOR = 2.0
-"""Seconds of work on the search index between two checks whether the process should end."""
+"""Maximum time in seconds of one step of an update. Between two steps, the process can stop."""
 FREE_KEPT = 32 * 2**20
-"""Bytes of free memory that a thread may keep for later responses."""
-_SPREAD = random.Random()  # noqa: S311  (spreads rounds, keeps no secret)
+"""Bytes of free memory that a thread keeps for later responses instead of returning them to the system."""
+_SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +52,26 @@ class Options:
     host: str
     port: int
     public_url: str = ""
-    """The URL at which hubs reach the server; empty: no subscriptions."""
+    """The URL at which hubs reach the server. If it is empty, there are no subscriptions."""
     user_agent: str = "newsbot"
+    """The ``User-Agent`` header of requests to hubs and for key files."""
     allow_private: bool = False
+    """Whether requests may go to private addresses and unusual ports (NEWSBOT_ALLOW_PRIVATE)."""
     sensor_secret: str = ""
+    """The key with which sensors sign notices. If it is empty, their notices are refused."""
     token: str = ""
-    """The token for changes, and for reading if the server is reachable from elsewhere; see
+    """The token for changes, and for reading if the server is reachable from other machines; see
     newsbot/web/dashboard/access.py."""
     per_host: float = 600.0
-    """Fetches that notices may cause on one host in an hour."""
+    """Maximum number of fetches per hour that notices may cause on one host."""
     per_sender: float = 1200.0
-    """Requests that one address may send to the receiver in an hour."""
+    """Maximum number of requests per hour that one address may send to the receiver."""
 
 
 async def serve(settings: SettingsLike, options: Options, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; ``ready`` is called with the URL of the server.
+    """Serve until SIGINT or SIGTERM. ``ready`` is called with the URL when the server accepts connections.
 
-    Raises :class:`newsbot.errors.UserError` kinds.
+    Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
     """
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -78,9 +85,13 @@ async def serve(settings: SettingsLike, options: Options, ready: Callable[[str],
 
 @asynccontextmanager
 async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str]:
-    """Serve within the block; gives the URL of the server. Raises :class:`newsbot.errors.UserError` kinds."""
+    """Serve within the block; yields the URL of the server.
+
+    Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
+    """
     keep_free(FREE_KEPT)
     access = make_access(options.token, options.host, public=bool(options.public_url))
+    # The stack is closed in reverse order: first the rounds end, then the server, and the data last.
     async with AsyncExitStack() as stack:
         data = OffThread()
         stack.callback(data.close)
@@ -140,7 +151,7 @@ def _open(settings: SettingsLike, options: Options) -> tuple[Desk, Subscriptions
 
 
 def _close(desk: Desk) -> None:
-    with suppress(DataError):  # only the statistics of notifiers would be lost
+    with suppress(DataError):  # the review stores only statistics of notifiers; losing them does no harm
         desk.review()
     desk.close()
 
@@ -178,12 +189,12 @@ def _told(desk: Desk) -> dict[tuple[str, str], int]:
 async def _readable_faults(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Answer with one line if the data are unavailable. Senders of notices try again later."""
+    """Respond 503 with one line if the data are unavailable. Senders of notices then try again later."""
     try:
         return await handler(request)
     except DataError as error:
         logger.error("data away fault=%s", error)
-        return web.Response(status=503, text="the data are away", headers={"Retry-After": "30"})
+        return web.Response(status=503, text="the data are unavailable", headers={"Retry-After": "30"})
 
 
 async def _every(seconds: float, data: OffThread, work: Callable[[], None]) -> None:
@@ -194,15 +205,17 @@ async def _every(seconds: float, data: OffThread, work: Callable[[], None]) -> N
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Run ``work`` until cancelled, with pauses of about ``seconds``. A data error does not end the loop."""
     said = ""
     while True:
         try:
             await work()
             said = ""
         except DataError as error:
-            if str(error) != said:  # log an outage once, not for each request
+            if str(error) != said:  # log an outage once, not in each round
                 logger.error("data away fault=%s", error)
             said = str(error)
+        # The interval varies by 10 % so that several servers do not load the data at the same moments.
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
 
 

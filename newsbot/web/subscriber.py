@@ -1,4 +1,4 @@
-"""Subscribes to hubs, and renews each subscription before its lease ends."""
+"""Sends the requests to WebSub hubs: subscribes, renews subscriptions before they expire, and ends them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from newsbot.web.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 20
-"""The most hubs that are asked in one round."""
+"""Maximum number of requests in one round."""
 LAST_TRIES = 5
-"""Attempts to unsubscribe. After them the subscription is dropped, and messages of the hub are refused."""
+"""Maximum number of attempts to unsubscribe. Then the subscription is deleted, and requests of the hub get
+404 or 410."""
 
 
 class Subscriber:
-    """Subscribes to hubs. ``public_url`` is the URL of this server, for example ``https://news.example.org``."""
+    """Sends due requests to hubs. ``public_url`` is the URL at which hubs reach this server."""
 
     def __init__(
         self,
@@ -39,11 +40,14 @@ class Subscriber:
         self._clock = clock
 
     def callback(self, subscription: Subscription) -> str:
-        """Return the callback URL of a subscription."""
+        """Return the callback URL of a subscription. Its token is secret: only the hub knows it."""
         return f"{self._public_url}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
-        """Add subscriptions for new hubs and send due requests. Raises :class:`newsbot.errors.DataError`."""
+        """Create subscriptions for new hubs, and send due requests, the longest overdue first.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         await self._data.call(self._subscriptions.follow_hubs)
         now = self._clock()
         due = [one for one in self._subscriptions if one.renew_at <= now]
@@ -54,16 +58,17 @@ class Subscriber:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
             await self._data.call(self._subscriptions.drop, subscription.token)
             return
-        # a hub may verify before it answers, so the subscription must be pending before the request
+        # A hub can send its verification before it responds: the state must be "pending" before the request.
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
         current = self._subscriptions.by_token(subscription.token)
         if fault and current is not None:
             self._subscriptions.put(was_asked(subscription, self._clock(), fault))
-            logger.warning("hub does not take a subscription hub=%s fault=%s", subscription.hub, fault)
+            logger.warning("subscription request failed hub=%s fault=%s", subscription.hub, fault)
         await self._data.call(self._keep, subscription)
 
     async def _fault_of_asking(self, subscription: Subscription) -> str:
+        """Send the request; return why it failed, or an empty string."""
         form = request_of(subscription, self.callback(subscription))
         try:
             answer = await self._outgoing.post(subscription.hub, form)
@@ -75,6 +80,7 @@ class Subscriber:
         return f"HTTP {answer.status} {text}"
 
     def _keep(self, subscription: Subscription) -> None:
+        """Store the state, and record that this hub is expected to announce changes of the page."""
         self._subscriptions.keep(subscription.token)
         notifier = notifier_name("websub", subscription.hub)
         self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))

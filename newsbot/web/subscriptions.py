@@ -1,7 +1,7 @@
-"""Subscriptions to hubs, stored as notes by topic.
+"""Keeps the subscriptions to WebSub hubs, stored as notes.
 
-The crawl writes a note of kind HUB for each feed that names a hub. Each such feed gets one subscription,
-with the first of its hubs that accepts it.
+The crawl writes a note of kind HUB for each feed that names a hub. Each such feed gets one subscription, with
+the first of its hubs that accepts it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from newsbot.storage.notes import Notes
 
 SUBSCRIPTION = "subscription"
 OTHER_HUB_AFTER = 3
-"""Attempts at a hub before the next hub of the feed is tried."""
+"""Number of failed attempts at a hub after which the next hub of the feed is tried."""
 
 
 class Subscriptions:
-    """The stored subscriptions, with a copy in memory for requests of hubs. Methods that write block."""
+    """The stored subscriptions, with a copy in memory that is read when a hub sends a request.
+
+    :meth:`keep`, :meth:`drop` and :meth:`follow_hubs` write to the storage and block.
+    """
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -35,7 +38,7 @@ class Subscriptions:
         return self._by_token.get(token)
 
     def put(self, subscription: Subscription) -> None:
-        """Change the state in memory only; :meth:`keep` stores it."""
+        """Change the state in memory. :meth:`keep` stores it."""
         self._by_token[subscription.token] = subscription
 
     def keep(self, token: str) -> None:
@@ -50,7 +53,7 @@ class Subscriptions:
         self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
-        """Create a subscription for each feed that names a hub; end those of feeds that no longer do.
+        """Create a subscription for each feed that names a hub, and end those of feeds that name none now.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -60,7 +63,7 @@ class Subscriptions:
             known = by_page.pop(page, None)
             if known is None:
                 self._begin(page, offer, offer["hubs"][0])
-            elif known.topic != offer["topic"] or known.hub not in offer["hubs"]:
+            elif known.topic != offer["topic"] or known.hub not in offer["hubs"]:  # the feed has changed
                 self._leave(known)
                 self._begin(page, offer, offer["hubs"][0])
             elif known.state != "verified" and known.tries >= OTHER_HUB_AFTER and len(offer["hubs"]) > 1:
@@ -76,7 +79,8 @@ class Subscriptions:
         self.keep(subscription.token)
 
     def _leave(self, subscription: Subscription) -> None:
-        if not subscription.is_live:
+        """Plan the end of a subscription. :class:`newsbot.web.subscriber.Subscriber` informs the hub."""
+        if not subscription.is_live:  # the hub sends nothing for it, so there is no need to unsubscribe
             self.drop(subscription.token)
             return
         self.put(replace(subscription, state="leaving", renew_at=0.0, tries=0))

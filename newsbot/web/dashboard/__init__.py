@@ -3,15 +3,15 @@
 Files in reading order:
 
 * ``app``: the routes
-* ``service``: what all handlers share
-* ``access``: who may read and who may change something
-* ``news``, ``overview``, ``sites``, ``articles``, ``reports``: the data that is shown
-* ``proposals``: rules for new sites, made from a small crawl; ``jobs``: those of scrapyd
-* ``cached_figures``: the expensive figures among them
+* ``service``: the object and functions that all handlers share
+* ``access``: access control for reading and for changes
+* ``news``, ``overview``, ``sites``, ``articles``, ``reports``: the data that pages and API show
+* ``proposals``: rules for new sites, made from a small crawl; ``jobs``: the jobs of scrapyd
+* ``cached_figures``: the expensive figures
 * ``pages``: the HTML pages; ``rendering`` (templates), ``plots`` (inline SVG)
 * ``endpoints``: the list of the API's operations
-* ``api``: serves and describes the operations; ``parameters`` (of requests), ``schema`` (of answers)
-* ``actions``: changes that people can make
+* ``api``: serves and describes the operations; ``parameters`` (of requests), ``schema`` (of responses)
+* ``actions``: changes that users can make
 * ``attention``: queries compared day by day, as a page and as files
 * ``feeds``, ``metrics``: searches as feeds, figures for Prometheus
 * ``faults``: error responses

@@ -1,10 +1,10 @@
-"""Access control: who may read the dashboard, and who may change something.
+"""Controls access: decides who may read the dashboard, and who may change something.
 
-On a loopback address everybody may read, if the ``Host`` header is a loopback name. This check stops DNS
-rebinding: a web page whose own name resolves to 127.0.0.1. On other addresses, and behind a proxy
-(``--public-url``), reading needs the token. Changes always need the token. Programs send it with each
-request (``Authorization: Bearer``). People log in once and get a session; each form of a session holds a
-secret against forged requests.
+On a loopback address everybody may read, if the ``Host`` header is a loopback name. This check prevents DNS
+rebinding: a web page of an attacker whose host name resolves to 127.0.0.1. On other addresses, and behind a
+proxy (``--public-url``), reading needs the token. Changes always need the token. Programs send it with each
+request (``Authorization: Bearer``). Users log in once and get a session. Each form of a session has a secret,
+so that other sites cannot forge requests (CSRF).
 """
 
 from __future__ import annotations
@@ -28,25 +28,32 @@ from newsbot.web.incoming import sender_of
 COOKIE = "newsbot_session"
 SESSION_SECONDS = 14 * 86400.0
 MAX_SESSIONS = 1000
+"""Maximum number of sessions. If there are more, the oldest ones end."""
 MIN_TOKEN = 16
-"""The fewest characters of a token."""
+"""Minimum length of a token in characters."""
 FREE_TRIES = 10
+"""Number of wrong tokens after which a sender has to wait."""
 LONGEST_WAIT = 300.0
+"""Maximum waiting time in seconds."""
 FORGOTTEN_AFTER = 3600.0
+"""Seconds after the last wrong token after which counting starts again at 1."""
 MAX_GUESSERS = 10_000
+"""Maximum number of senders whose wrong tokens are counted."""
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session of a browser. ``secret`` is a hidden field of each of its forms."""
+    """A session of a browser."""
 
     until: float
+    """The end of the session in POSIX seconds."""
     secret: str
+    """The value of a hidden field in each form of the session."""
 
 
 class Guesses:
-    """Wrong tokens by sender. After FREE_TRIES each one doubles the wait, up to LONGEST_WAIT seconds."""
+    """Counts wrong tokens by sender. After FREE_TRIES each wrong token doubles the waiting time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -57,10 +64,10 @@ class Guesses:
         """Return True if tokens of this sender are not checked at present."""
         number, last = self._wrong.get(sender, (0, 0.0))
         wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
-        return 0.0 <= self._clock() - last < wait  # below 0: the clock was ahead at the last one
+        return 0.0 <= self._clock() - last < wait  # negative if the clock was set back: do not lock out
 
     def wrong(self, sender: str) -> None:
-        """Note a wrong token."""
+        """Count a wrong token."""
         number, last = self._wrong.pop(sender, (0, 0.0))
         now = self._clock()
         self._wrong[sender] = (1 if now - last > FORGOTTEN_AFTER else number + 1, now)
@@ -70,10 +77,12 @@ class Guesses:
 
 @dataclass(slots=True)
 class Access:
-    """The access rules of the module's docstring. If ``token`` is empty, nobody may change anything."""
+    """The access rules that the module's docstring describes, and the sessions."""
 
     token: str
+    """The token. If it is empty, nobody may change anything."""
     reads_open: bool
+    """Whether reading needs no token."""
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     clock: Clock = system_clock
@@ -108,7 +117,10 @@ class Access:
         return self._is_token(request, password)
 
     def may_act(self, request: web.Request, form_secret: str | None) -> bool:
-        """Return True if the request may change something."""
+        """Return True if the request may change something.
+
+        ``form_secret`` is the hidden field of the form, if the request has one.
+        """
         if self._has_token(request):
             return True
         session = self.session(request)
@@ -119,6 +131,7 @@ class Access:
     def session(self, request: web.Request) -> Session | None:
         """Return the session of the browser; None if there is none or if it has expired."""
         given = request.cookies.get(COOKIE)
+        # The keys are hashes, so the time of the look-up reveals nothing about valid cookies.
         session = self._sessions.get(_digest(given)) if given else None
         return session if session is not None and session.until > self.clock() else None
 
@@ -158,26 +171,27 @@ class Access:
 
 
 def make_access(token: str, host: str, *, public: bool) -> Access:
-    """Return the access rules of a server on ``host``; ``public``: a proxy makes it reachable from the web.
+    """Return the access rules of a server that listens on ``host``.
 
-    Raises :class:`newsbot.errors.UserError` for a token that is too short, or missing although one is needed.
+    ``public`` is true if a proxy makes the server reachable from other machines. Raises
+    :class:`newsbot.errors.UserError` if the token is too short, or if it is missing although it is needed.
     """
     if token and len(token) < MIN_TOKEN:
         raise UserError(
-            f"NEWSBOT_WEB_TOKEN has less than {MIN_TOKEN} characters; make one: "
+            f"NEWSBOT_WEB_TOKEN has less than {MIN_TOKEN} characters; create a longer one: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     if not token and not (is_loopback(host) or host in _HOST_NAMES):
         raise UserError(
-            f"--host {host} can be reached from elsewhere: set NEWSBOT_WEB_TOKEN (the dashboard asks for "
-            "it), or leave --host out"
+            f"--host {host} is reachable from other machines: set NEWSBOT_WEB_TOKEN (the dashboard asks for "
+            "it), or leave out --host"
         )
     loopback = is_loopback(host) or host in _HOST_NAMES
     return Access(token, reads_open=loopback and not public, host=host)
 
 
 def is_loopback(name: str) -> bool:
-    """Return True for a loopback address."""
+    """Return True for a loopback IP address; False for other addresses and for names."""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -192,7 +206,10 @@ def _host_name(header: str) -> str:
 
 
 def _same_origin(request: web.Request) -> bool:
-    """Return False if the browser's headers say that a page of another site sent the request."""
+    """Return False if the browser's headers show that a page of another site sent the request.
+
+    Old browsers send neither header; for them the secret of the form is the only check.
+    """
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("Origin")
@@ -204,5 +221,5 @@ def _digest(text: str) -> bytes:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compare in constant time, so that the time does not reveal the token."""
+    """Compare two texts in constant time, so that the time does not reveal parts of the token."""
     return hmac.compare_digest(_digest(one), _digest(other))

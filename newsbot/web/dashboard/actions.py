@@ -1,4 +1,4 @@
-"""Actions of the dashboard: queue URLs, fetch one again, poll, pause and resume sites, save searches."""
+"""Performs the actions of users: queue a URL, poll, pause and resume a site, save and delete a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from newsbot.web.readers import Data
 
 KINDS = ("feed", "sitemap", "section", "article")
 MAX_POLLED = 50
-"""The most sources of a site that are polled at once: feeds, then sections of the rule, then sitemaps."""
+"""Maximum number of a site's sources that one action polls: feeds first, then sections, then sitemaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +24,23 @@ class Done:
     """The result of an action."""
 
     verdict: str
-    """new, sooner, known; queued, stopped; paused, goes on, unchanged; saved, forgotten; looking, added."""
+    """new, sooner, known; queued, stopped; paused, resumed, unchanged; saved, forgotten; looking, added."""
     text: str
-    """The same for people."""
+    """A sentence for users that says the same."""
 
 
 _SAID = {
-    "new": "was queued: a running crawl takes it at once",
-    "sooner": "was known, and is fetched again now",
-    "known": "already waits, or is being fetched",
+    "new": "was queued: a running crawl fetches it at once",
+    "sooner": "was known and is fetched again now",
+    "known": "is already queued or being fetched",
 }
 
 
 def add(data: Data, url: str, kind: str | None) -> Done:
-    """Queue a URL, even if it is known. Raises :class:`ArgumentError` for an invalid URL."""
+    """Queue a URL, even if it is known. ``kind``: one of :data:`KINDS`, or None for the kind of the rule.
+
+    Raises :class:`ArgumentError` for an invalid URL.
+    """
     try:
         entry = entry_by_hand(url, data.rules, Kind(kind) if kind else None, data.clock())
     except ValueError as error:
@@ -56,9 +59,12 @@ def _known(data: Data, site: str) -> str:
 
 
 def save(data: Data, name: str, query: str, tell: str) -> Done:
-    """Save a search. Raises :class:`ArgumentError` for one that cannot be saved."""
+    """Save a search. ``tell``: how often new articles are reported, see :mod:`newsbot.alerts.saved`.
+
+    Raises :class:`ArgumentError` for a search that cannot be saved.
+    """
     kept = saved.save(data.storage, name, query, tell, data.clock())
-    when = "" if tell == "off" else f" New articles are told {tell.replace('_', ' ')}."
+    when = "" if tell == "off" else f" New articles are reported {tell.replace('_', ' ')}."
     return Done("saved", f"{kept.name} is saved.{when}")
 
 
@@ -77,7 +83,7 @@ def poll(data: Data, site: str, url: str | None) -> Done:
     domain = _known(data, site)
     (known,) = sites_of(data.storage, data.rules, domain)
     urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
-    if not url:
+    if not url:  # feeds, sitemaps and sections of the rule; a crawl finds many other sections
         urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
     if not urls:
         raise ArgumentError(f"{url or domain}: no such source is known; the crawl looks for feeds by itself")

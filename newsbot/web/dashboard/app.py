@@ -1,4 +1,4 @@
-"""The routes of the dashboard, and the resources that are open while it runs."""
+"""Defines the routes of the dashboard, and opens the data while it runs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from newsbot.web.incoming import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3
-"""Threads that answer requests. One more thread computes expensive figures."""
+"""Number of threads that read data for requests. One more thread computes expensive figures."""
 Notices = Callable[[], Mapping[tuple[str, str], int]]
+"""A function that returns the number of URLs in push notices by protocol and outcome."""
 
 _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
     ("add", operations.add, lambda form: link("/why", url=form["url"])),
@@ -50,7 +51,7 @@ _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
     ("save", operations.save, lambda _form: "/saved"),
     ("forget", operations.forget, lambda _form: "/saved"),
 )
-"""Actions of people. The form of each one redirects to a page."""
+"""Actions of the pages: name, operation, and a function that returns the URL to which the form redirects."""
 
 
 @asynccontextmanager
@@ -63,7 +64,11 @@ async def dashboard(
     *,
     allow_private: bool,
 ) -> AsyncIterator[Dashboard]:
-    """Add the dashboard to ``app`` and keep its data open within the block."""
+    """Add the dashboard to ``app`` and keep its data open within the block.
+
+    ``settings``: see :mod:`newsbot.backends`. ``notices`` gives figures of the push receiver for the metrics.
+    Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    """
     quick = Readers(settings, QUICK_THREADS, "look")
     slow = Readers(settings, 1, "count")
     folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
@@ -87,7 +92,7 @@ async def dashboard(
 
 
 async def _warm_up(readers: Readers) -> None:
-    """Load what the judgement of a URL needs, before the first request for ``/why``."""
+    """Explain any URL once, so that its models are loaded before the first request for ``/why``."""
     with suppress(DataError):
         await readers.call(
             lambda data: explain(
@@ -97,9 +102,10 @@ async def _warm_up(readers: Readers) -> None:
 
 
 async def _warm_search(readers: Readers) -> None:
-    """Search once in each thread, so that the first real search finds the caches filled.
+    """Search once in a thread, so that the first search of a user finds filled caches.
 
-    As many calls at once as there are threads: each thread gets one.
+    The caller runs as many at once as there are threads. A read goes to the thread with the shortest queue,
+    so each thread gets one.
     """
 
     def search(data: Data) -> None:
@@ -111,7 +117,7 @@ async def _warm_search(readers: Readers) -> None:
 
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
-    """Add all routes of the dashboard."""
+    """Add all routes of the dashboard, each with its access check."""
     for path, handler in pages.PAGES:
         app.router.add_get(path, board.reading(_bound(board, handler)))
     add_api(board, app)
@@ -139,6 +145,7 @@ def _bound(
 def _doing(
     board: Dashboard, name: str, run: Run, back: Callable[[Mapping[str, Any]], str]
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Return the handler of a form: it runs an operation and redirects to a page, which shows the result."""
     (operation,) = [one for one in operations.OPERATIONS if one.name == name]
 
     async def doing(request: web.Request) -> web.Response:
@@ -193,6 +200,7 @@ def _log_in(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]
         if cookie is None:
             return board.page(request, "login.html", 403, wrong=True)
         answer = web.Response(status=303, headers=HEADERS | {"Location": "/"})
+        # Behind a proxy the request itself is plain HTTP. A forged header only restricts the sender's cookie.
         secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
         answer.set_cookie(
             COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure

@@ -1,4 +1,4 @@
-"""Error responses: unknown paths, bodies that are too long, errors inside newsbot."""
+"""Makes error responses: for unknown paths, for bodies that are too long, for errors inside newsbot."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from newsbot.web.dashboard.service import Dashboard
 logger = logging.getLogger(__name__)
 
 _TITLES: Final = {
-    404: ("Nothing here", "There is no such page."),
-    405: ("That cannot be", "This address does not take such requests."),
-    413: ("That cannot be", "The request is too long."),
+    404: ("Not found", "There is no such page."),
+    405: ("Invalid request", "This address does not accept this method."),
+    413: ("Invalid request", "The request is too long."),
 }
 MAX_TOLD = 500
-"""Characters of a path and of an error message that are logged."""
-_FAULT = "This is a fault of newsbot; its log says which. Please report it."
+"""Maximum number of characters of a path and of an error message that are logged."""
+_FAULT = "This is an error in newsbot; its log has the details. Please report it."
 
 
 def in_our_words(board: Dashboard) -> Middleware:
-    """Return a middleware that answers errors with an HTML page, or with JSON for programs."""
+    """Return a middleware that responds to errors with an HTML page, or with JSON for programs."""
 
     @web.middleware
     async def middleware(
@@ -40,13 +40,13 @@ def in_our_words(board: Dashboard) -> Middleware:
                 raise
             return _refusal(board, request, error)
         except DataError:
-            raise  # an outer middleware answers when the data are unavailable
+            raise  # an outer middleware (newsbot.web.service) responds if the data are unavailable
         except UserError as error:  # for example a rule file that is being edited
             logger.error("data away fault=%s", error)
-            return board.refusal(request, 503, "Not now", "This cannot be answered now; the log says why.")
-        except Exception as error:  # noqa: BLE001  (the last door: it ends one request, not the process)
+            return board.refusal(request, 503, "Unavailable", "This is not possible now; the log says why.")
+        except Exception as error:  # noqa: BLE001  (an error ends its request, not the process)
             _note(request, error)
-            return board.refusal(request, 500, "A fault", _FAULT)
+            return board.refusal(request, 500, "Internal error", _FAULT)
 
     return middleware
 
@@ -54,7 +54,7 @@ def in_our_words(board: Dashboard) -> Middleware:
 def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
     if request.match_info.http_exception is not None and not board.access.may_read(request):
         return board.closed(request)  # do not reveal which paths exist
-    title, text = _TITLES.get(error.status, ("That cannot be", error.text or error.reason))
+    title, text = _TITLES.get(error.status, ("Invalid request", error.text or error.reason))
     answer = board.refusal(request, error.status, title, text)
     if allowed := error.headers.get("Allow"):
         answer.headers["Allow"] = allowed
@@ -62,7 +62,7 @@ def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -
 
 
 def _note(request: web.Request, error: Exception) -> None:
-    """Log an error in one line with the place in the code where it was raised."""
+    """Log an error in one line, with the place in the code where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
     told = " ".join(str(error).split())[:MAX_TOLD]

@@ -1,4 +1,4 @@
-"""What all handlers share: the data, cached figures, access, and the form of responses."""
+"""The object that all handlers share: data, cached figures, access checks, and the form of responses."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ MORE_PAGES = (
 )
 """The menu in the footer of each page."""
 CLOSED = (
-    "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without one it answers only reads, on a "
-    "loopback address, asked by a loopback name, and without --public-url."
+    "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read, on "
+    "this machine, under a name such as localhost, and without --public-url."
 )
 FEEDS = "/articles."
 """Prefix of the paths of feeds."""
@@ -58,7 +58,7 @@ PROGRAMS = (
     "/indexnow",
     FEEDS,
 )
-"""Prefixes of the paths that only programs request."""
+"""Prefixes of the paths that only programs request. Their errors are JSON."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = ("style.css", "keys.js", "live.js", "icon.svg")
 
@@ -75,14 +75,18 @@ class Dashboard:
     """The folder of the simulator's reports."""
     proposals: Proposals
     jobs: Jobs | None
-    """None: no scrapyd is named."""
+    """The jobs of scrapyd; None if no scrapyd is configured."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers
     def page(
         self, request: web.Request, name: str, status: int = 200, here: str = "", **values: Any
     ) -> web.Response:
-        """Render the template ``name`` with ``values``; ``here`` is the current entry of the menu."""
+        """Return the template ``name``, rendered with ``values``, as a response.
+
+        ``here`` is the path of the current entry in the menu. ``refresh`` (in ``values``) is the number of
+        seconds between two refreshes of the page.
+        """
         session = self.access.session(request)
         html = self.environment.get_template(name).render(
             **{"refresh": 0, **values},
@@ -98,14 +102,14 @@ class Dashboard:
         return page(html, status)
 
     def refusal(self, request: web.Request, status: int, title: str, text: str) -> web.Response:
-        """Return an error response, as HTML for people or as JSON for programs."""
+        """Return an error response, as HTML for browsers or as JSON for programs (without ``title``)."""
         if is_program(request):
             return json_answer({"error": text}, status)
         return self.page(request, "message.html", status, title=title, text=text)
 
     # --- doors
     def reading(self, handler: Handler) -> Handler:
-        """Wrap a handler: it needs the right to read, and data errors become a response of one line."""
+        """Wrap a handler so that it needs the right to read, and its errors become readable responses."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_read(request):
@@ -115,7 +119,7 @@ class Dashboard:
         return guarded
 
     def following(self, handler: Handler) -> Handler:
-        """Wrap the handler of a feed: as :meth:`reading`, but the token may also be sent as a password."""
+        """Wrap the handler of a feed like :meth:`reading`. The token can also be sent as a password."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_follow(request):
@@ -125,7 +129,7 @@ class Dashboard:
         return guarded
 
     def acting(self, handler: Handler) -> Handler:
-        """Wrap a handler of POST requests: it needs the right to act."""
+        """Wrap a handler of POST requests so that it needs the right to change something."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
@@ -139,18 +143,21 @@ class Dashboard:
         try:
             return await handler(request)
         except DataError as error:
-            answer = self.refusal(request, 503, "Not now", str(error))
+            answer = self.refusal(request, 503, "Unavailable", str(error))
             answer.headers["Retry-After"] = "10"
             return answer
         except web.HTTPNotFound as missing:
-            return self.refusal(request, 404, "Nothing here", missing.text or "There is no such page.")
+            return self.refusal(request, 404, "Not found", missing.text or "There is no such page.")
         except web.HTTPBadRequest as bad:
-            return self.refusal(request, 400, "That cannot be", bad.text or "The request is not right.")
+            return self.refusal(request, 400, "Invalid request", bad.text or "The request is invalid.")
 
     def closed(self, request: web.Request) -> web.Response:
-        """Return the response to a request without the right to read."""
+        """Return the response to a request without the needed right: the log-in page, or 401 for programs.
+
+        If the server has no token, nobody can log in, and the response is 403.
+        """
         if not self.access.token:
-            return self.refusal(request, 403, "Closed", CLOSED)
+            return self.refusal(request, 403, "No access", CLOSED)
         if is_program(request):
             feed = request.path.startswith(FEEDS)
             how = (
@@ -165,7 +172,7 @@ class Dashboard:
 
 
 def is_program(request: web.Request) -> bool:
-    """Return True if the client is a program and does not want HTML."""
+    """Return True if only programs request the path, which do not want HTML."""
     return request.path.startswith(PROGRAMS)
 
 
@@ -174,7 +181,7 @@ def _is_form(request: web.Request) -> bool:
 
 
 async def asset(request: web.Request) -> web.Response:
-    """Return a static file that pages need."""
+    """Return a static file of the pages. Raises ``HTTPNotFound`` for names that are not in :data:`ASSETS`."""
     name = request.match_info["name"]
     if name not in ASSETS:
         raise web.HTTPNotFound
