@@ -204,10 +204,10 @@ def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> N
         ("/api/why?url=//x", 400, "is not an absolute"),
         ("/api/sources/none.example", 404, "is not a site"),
         ("/api/activity?range=9d", 400, "is one of: 2d, 7d, 30d, 60d"),
-        ("/api/proposal?site=new.example", 404, "no rule was asked for"),
+        ("/api/proposal?site=new.example", 404, "no proposal was requested"),
         ("/api/proposal?site=a+b", 400, "is not the address of a site"),
-        ("/api/jobs", 404, "no scrapyd is named"),
-        ("/api/stories/none", 404, "no article is in a story"),
+        ("/api/jobs", 404, "no scrapyd is configured"),
+        ("/api/stories/none", 404, "there is no story with this id"),
         ("/api/monitor/none.example", 404, "was never monitored"),
     ],
 )

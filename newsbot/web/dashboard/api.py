@@ -1,4 +1,7 @@
-"""The HTTP API and its description, both made from :data:`newsbot.web.dashboard.endpoints.OPERATIONS`."""
+"""Serves the HTTP API and its OpenAPI description. Both are made from the list of operations.
+
+The list is :data:`newsbot.web.dashboard.endpoints.OPERATIONS`, so the description cannot differ from the API.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ from newsbot.web.incoming import read_form
 _ERRORS: Mapping[str, str] = {
     "400": "A parameter is wrong; the error says which.",
     "401": "The token is missing or wrong.",
-    "403": "No token is set, or we were called by a foreign name.",
-    "404": "There is no such thing.",
-    "503": "The data are away, or this takes too long; try again later.",
+    "403": "The server has no token, and without one the request is not allowed.",
+    "404": "Not found; the error says what does not exist.",
+    "503": "The data are unavailable, or the request takes too long; try again later.",
 }
 
 
 def add_api(board: Dashboard, app: web.Application) -> None:
-    """Add the addresses below ``/api`` and ``/openapi.json``."""
+    """Add the routes of all operations below ``/api``, and ``/openapi.json``."""
     for one in OPERATIONS:
         door = board.acting if one.method == "POST" else board.reading
         app.router.add_route(one.method, f"/api{one.path}", door(_handler(board, one)))
@@ -52,7 +55,7 @@ async def _description(_request: web.Request) -> web.Response:
 
 @lru_cache(1)
 def description() -> Schema:
-    """Return the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0)."""
+    """Return the OpenAPI 3.1 description of the API (https://spec.openapis.org/oas/v3.1.0)."""
     components: dict[str, Schema] = {}
     paths: dict[str, Schema] = {}
     for one in OPERATIONS:
@@ -68,8 +71,9 @@ def description() -> Schema:
         "info": {
             "title": "newsbot",
             "version": __version__,
-            "description": "What a news crawl does and has stored. Times are UTC (RFC 3339).",
+            "description": "The state of a news crawl and the stored articles. Times are UTC (RFC 3339).",
         },
+        # {}: reading needs no token on a loopback address. Operations that change something override it.
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {

@@ -1,4 +1,4 @@
-"""Data of articles: search by words and filters, one article in full, stories."""
+"""Reads articles for pages and API: search by words and filters, one article in full, stories."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from newsbot.urls import canonicalize
 from newsbot.web.readers import Data
 
 PER_PAGE = 20
+"""Number of articles on a page of a search."""
 MAX_PAGE = 10
-"""The most pages of one search. For more, narrow the search or export the articles."""
+"""Maximum number of pages of one search. For more articles, narrow the search or export them."""
 MAX_MEMBERS = 30
+"""Maximum number of members of a story that are returned."""
 MAX_VERSIONS = 30
+"""Maximum number of versions of an article that are returned: the latest ones."""
 STORIES = 40
+"""Maximum number of stories in the list of the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +44,17 @@ class ArticleRow:
     authors: list[str]
     story: str | None
     relation: str | None
-    """Its relation to its story when it was stored: new, member, revision or derived."""
+    """The relation to its story when it was stored: new, member, revision or derived."""
     similarity: float | None
-    """Similarity to the article that decided the relation."""
+    """Similarity to the article that decided the relation, 0 to 1."""
     derived_from: list[str]
-    """Articles of other stories that share most of the shorter text."""
+    """Canonical URLs of articles of other stories that share most of the shorter text."""
     version: int
     snippet: str = ""
     """An excerpt of the text; matches are between ``[`` and ``]``."""
     score: float = 0.0
     copies: int = 0
-    """Number of other articles in its story. A search for words returns one article of each story."""
+    """Number of other articles in the story. A search for words returns one article of each story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,9 @@ class Found:
     more: bool
     """Whether there is a next page."""
     unindexed: int = 0
-    """Articles that are not in the search index yet and were not searched; 0: all were searched."""
+    """Number of articles that were not searched, because they are not in the search index yet."""
     notes: list[str] = field(default_factory=list)
-    """Notes on the query for people: what was read differently than written, and why nothing was found."""
+    """Notes on the query for users: which parts were corrected, and why nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +79,38 @@ class VersionRow:
     fetched_at: datetime | None
     title: str
     changes: dict[str, Any]
-    """Field → [before, after]; ``text`` → {"removed": lines, "added": lines}. Empty for the first version."""
+    """For each changed field [before, after]; for ``text`` {"removed": lines, "added": lines}. Empty for the
+    first version."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryRow:
-    """A story: articles on the same event."""
+    """A story: articles with the same or nearly the same text."""
 
     story: str
+    """The id of the story."""
     sources: list[str]
+    """The sites of the members; the site of the first article comes first."""
     first: ArticleRow
     """The article that was published first."""
     members: list[ArticleRow]
-    """Oldest first, 30 at most."""
+    """Members, oldest first, 30 at most."""
     count: int
+    """Number of all members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """One article with all that is known of it."""
+    """One article with its versions, its story and its event."""
 
     article: Article
     versions: list[VersionRow]
     members: list[ArticleRow]
     """The other members of its story."""
     event: str | None
-    """The id of its event; None if it is not in the search index yet."""
+    """The id of its event; None if the article is not in the search index yet."""
     others: list[ArticleRow]
-    """The first article of each other story of its event, among the first 30 articles of the event."""
+    """The first article of each other story of the event, among the first 30 articles of the event."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +118,7 @@ class ArticleInEvent(Article):
     """An article with its event."""
 
     event: str | None
-    """The id of its event, see docs/search.md; null if the article is not in the search index yet."""
+    """The id of the event, see docs/search.md; null if the article is not in the search index yet."""
 
     @classmethod
     def of(cls, known: Whole) -> ArticleInEvent:
@@ -120,8 +128,9 @@ class ArticleInEvent(Article):
 
 
 def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
-    """Return one page of the matches of :meth:`newsbot.search.articles.ArticleSearch.find`."""
+    """Return one page (from 1 on) of a search; see :meth:`newsbot.search.articles.ArticleSearch.find`."""
     skip = (page - 1) * PER_PAGE
+    # one more than a page has shows whether there is a next page
     hits = data.search.find(words, where, limit=PER_PAGE + 1, skip=skip, by_time=by_time)
     unindexed = data.search.waiting() if words.strip() else 0
     more = len(hits) > PER_PAGE and page < MAX_PAGE
@@ -132,7 +141,7 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
 def whole(data: Data, url: str) -> Whole | None:
     """Return the article of a URL; None if none is stored. Raises ``ValueError`` for an invalid URL."""
     article = data.storage.articles.get(canonicalize(url))
-    if article is None:  # the rule of the site may name query keys to ignore
+    if article is None:  # perhaps stored without the query keys that the site's rule drops
         article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
@@ -144,7 +153,7 @@ def whole(data: Data, url: str) -> Whole | None:
 
 
 def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
-    """Return the first article of each story. An article without a story counts as one."""
+    """Return the first article of each story, oldest first. An article without a story counts as a story."""
     first: dict[str, Article] = {}
     for one in sorted(articles, key=out_by):
         first.setdefault(_story_of(one), one)
@@ -156,10 +165,10 @@ def _story_of(article: Article) -> str:
 
 
 def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str, list[str]]]:
-    """Return the blocks of a text: kind (paragraph, heading, quote, item, cell) and lines.
+    """Return the blocks of a text, each with its kind and lines.
 
-    Consecutive lines of a quote, a list or a table form one block. ``structure``: see
-    :class:`newsbot.items.Article`.
+    The kinds are paragraph, heading, quote, item and cell. Consecutive lines of a quote, a list or a table
+    form one block. ``structure`` has the numbers of lines by kind, see :class:`newsbot.items.Article`.
     """
     kinds = {line: kind for kind, lines in structure.items() for line in lines}
     found: list[tuple[str, list[str]]] = []
@@ -175,7 +184,7 @@ def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str,
 
 
 def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
-    """Return versions, oldest first, with what changed in each."""
+    """Return rows for versions (oldest first), each with its differences from the previous one."""
     rows = []
     for place, one in enumerate(versions):
         differs = changes(versions[place - 1], one) if place else {}
@@ -192,12 +201,15 @@ def _others(data: Data, article: Article) -> list[ArticleRow]:
 
 
 def recent_stories(data: Data) -> list[StoryRow]:
-    """Return the latest stories with more than one article. Expensive."""
+    """Return the latest stories with more than one article. Expensive, so it is cached."""
     return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
-    """Return a story by its id, with its first MAX_MEMBERS members."""
+    """Return a story by its id, with its first MAX_MEMBERS members; None if there is no such story.
+
+    The members are streamed: a story can have more than fit into memory.
+    """
     sources: Counter[str] = Counter()
 
     def counted(members: Iterable[Article]) -> Iterator[Article]:
@@ -213,7 +225,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
 
 
 def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
-    """Return a row for a story; ``sources``: members by site, if ``story`` does not hold all members."""
+    """Return a row for a story. ``sources`` has the number of members by site if ``story`` has not all."""
     first = story.first
     sources = sources or Counter(one.source for one in story.members)
     return StoryRow(

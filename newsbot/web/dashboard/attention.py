@@ -1,4 +1,4 @@
-"""Comparison of queries day by day: an HTML page, CSV and JSON lines."""
+"""Compares the number of matches of queries by day: as an HTML page, CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from newsbot.web.dashboard.plots import attention_plots
 from newsbot.web.dashboard.rendering import HEADERS, link
 from newsbot.web.dashboard.service import Dashboard
 
-_SHOW = one_of("show", "Numbers, or shares of all articles.", ("articles", "share"), "articles")
+_SHOW = one_of("show", "Numbers of articles, or shares of all articles.", ("articles", "share"), "articles")
 _DATES = ("since", "until")
 
 
 def add_attention(board: Dashboard, app: web.Application) -> None:
-    """Add the page and its downloads."""
+    """Add the routes of the page and of its downloads."""
     app.router.add_get("/attention", board.reading(partial(_page, board)))
     for kind, (content_type, write) in FILES.items():
         app.router.add_get(f"/attention.{kind}", board.reading(_file(board, content_type, write)))
@@ -75,16 +75,17 @@ def _file(
 
 
 def as_csv(found: Attention) -> str:
-    """Return a header and a line for each day and query."""
+    """Return CSV: a header, and a line for each day and query."""
     text = io.StringIO()
     lines: Any = csv.writer(text)
     lines.writerow(("day", "query", "articles", "of", "share"))
+    # A query that begins with "=" must not become a formula in a spreadsheet.
     lines.writerows([defused(value) for value in row.values()] for row in found.rows())
     return text.getvalue()
 
 
 def as_jsonl(found: Attention) -> str:
-    """Return a line for each day and query."""
+    """Return JSON lines: an object for each day and query."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())
 
 

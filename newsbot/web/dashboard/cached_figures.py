@@ -1,4 +1,4 @@
-"""The expensive figures of the dashboard, each with the age at which it is computed again."""
+"""Lists the expensive figures of the dashboard, each with the age at which it is computed again."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Memos:
 
     overview: Memo[Overview]
     articles: Memo[int]
+    """The number of stored articles."""
     troubles: Memo[list[Trouble]]
     sites: Memo[list[SiteRow]]
     stories: Memo[list[StoryRow]]
@@ -29,7 +30,7 @@ class Memos:
     rising: Memo[list[RisingTerm]]
 
     def all(self) -> list[Memo[Any]]:
-        """Return all memos."""
+        """Return all memos, in the order in which they are first computed: one thread computes them."""
         return [self.overview, self.articles, self.troubles, self.sites, self.top, self.stories, self.rising]
 
     def warm(self) -> None:
@@ -43,7 +44,7 @@ class Memos:
 
 
 def make_memos(readers: Readers, clock: Clock) -> Memos:
-    """Return the memos. ``readers`` should be threads of their own: the figures take long."""
+    """Return the memos. ``readers`` should be separate threads, because the figures take long."""
     return Memos(
         overview=Memo(readers, overview, 10.0, clock=clock),
         articles=Memo(readers, _articles, 60.0, clock=clock),

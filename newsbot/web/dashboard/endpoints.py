@@ -1,4 +1,4 @@
-"""The operations of the API. This list is both served and described in ``/openapi.json``."""
+"""Lists the operations of the API. They are served, and described in ``/openapi.json``, from this list."""
 
 from __future__ import annotations
 
@@ -31,49 +31,56 @@ from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
+"""Checked values of parameters by name."""
 MODES = ("once", "continuous")
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
+"""The function of an operation. :func:`newsbot.web.dashboard.schema.plain` converts its result to JSON."""
 
-SITE_PLACE = words("site", "The domain of a site, as its rule names it.", required=True, place="path")
-URL = words("url", "An absolute address.", required=True)
+SITE_PLACE = words("site", "The domain of a site, as in its rule.", required=True, place="path")
+URL = words("url", "An absolute URL.", required=True)
 FILTERS = (
     words(
         "q",
         'Words in all their forms; "a phrase", -without, a OR b, brackets, beginn*, fields; see '
         "docs/search.md. Empty: all, newest first.",
     ),
-    words("source", "Only of this site."),
-    words("language", "Only in this language, e.g. ru."),
+    words("source", "Only articles of this site."),
+    words("language", "Only articles in this language, e.g. ru."),
     words("story", "Only members of this story."),
-    date("since", "Published (or, where unknown, fetched) at or after: a date, or an age such as 7d."),
-    date("until", "Published (or, where unknown, fetched) before."),
-    one_of("sort", "Best first, or newest first.", ("rank", "time"), "rank"),
-    number("page", f"Pages of {articles.PER_PAGE}.", 1, articles.MAX_PAGE),
+    date("since", "Published (if unknown: fetched) at or after: a date, or an age such as 7d."),
+    date("until", "Published (if unknown: fetched) before: a date, or an age such as 7d."),
+    one_of("sort", "The order: best first (rank), or newest first (time).", ("rank", "time"), "rank"),
+    number("page", f"The page; each has {articles.PER_PAGE} articles.", 1, articles.MAX_PAGE),
 )
+"""The parameters of searches."""
 COMPARED = (
     several("q", "A query as in /articles; up to four are compared.", MAX_COMPARED),
     *(one for one in FILTERS if one.name not in ("q", "story", "sort", "page")),
 )
+"""The parameters of comparisons of queries."""
 
 
-RANGE = one_of("range", "Over which days: by the hour, by six hours, or by the day.", tuple(RANGES), "2d")
+RANGE = one_of("range", "The last days: counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation. ``path`` is below ``/api``; POST takes its parameters as a form."""
+    """One operation of the API. The parameters of a POST request are sent as a form."""
 
     path: str
+    """The path below ``/api``."""
     name: str
     text: str
+    """A description in one sentence."""
     returns: Any
+    """The type of the result, from which its JSON schema is made."""
     run: Run
     parameters: Sequence[Parameter] = ()
     method: str = "GET"
 
 
 def missing(what: str) -> web.HTTPNotFound:
-    """Return a 404 error that says what does not exist."""
+    """Return a 404 error. ``what`` is a sentence for users that says what does not exist."""
     return web.HTTPNotFound(text=what)
 
 
@@ -93,7 +100,7 @@ async def _overview(board: Dashboard, _given: Given) -> Overview:
 
 
 async def news(board: Dashboard, _given: Given) -> News:
-    """The news now."""
+    """Return the lists of the news page."""
     top, rising = await board.memos.top.get(), await board.memos.rising.get()
     return News(top.value, rising.value, await board.readers.call(newest_articles))
 
@@ -111,7 +118,7 @@ async def _sites(board: Dashboard, _given: Given) -> list[sites.SiteRow]:
 
 
 async def site_sheet(board: Dashboard, given: Given) -> sites.SiteSheet:
-    """One site. Raises ``HTTPNotFound``."""
+    """Return all data of one site. Raises ``HTTPNotFound`` for an unknown site."""
     sheet = await board.readers.call(lambda data: sites.one_site(data, given["site"]))
     if sheet is None:
         raise missing(f"{given['site']!r} is not a site of the rules or the data")
@@ -119,7 +126,7 @@ async def site_sheet(board: Dashboard, given: Given) -> sites.SiteSheet:
 
 
 async def found_articles(board: Dashboard, given: Given) -> articles.Found:
-    """One page of a search."""
+    """Return one page of a search."""
     where, by_time = filter_of(given), given["sort"] == "time"
     return await board.readers.call(
         lambda data: articles.find(data, given["q"] or "", where, given["page"], by_time=by_time)
@@ -127,20 +134,23 @@ async def found_articles(board: Dashboard, given: Given) -> articles.Found:
 
 
 async def _counts(board: Dashboard, given: Given) -> Counts:
-    """How many articles a search finds, by day, site and language."""
+    """Return how many articles a search finds, by day, site and language."""
     where = filter_of(given)
     return await board.readers.call(lambda data: data.search.counts(given["q"] or "", where))
 
 
 async def attention(board: Dashboard, given: Given) -> Attention:
-    """Articles that match up to four queries, day by day."""
+    """Return how many articles match each of up to four queries, by day."""
     where, queries = filter_of(given), given["q"] or [""]
     now = utc(board.clock())
     return await board.readers.call(lambda data: data.search.attention(queries, where, now))
 
 
 async def whole_article(board: Dashboard, given: Given) -> articles.Whole:
-    """One article. Raises ``HTTPNotFound``, ``HTTPBadRequest``."""
+    """Return one article.
+
+    Raises ``HTTPNotFound`` if none is stored, and ``HTTPBadRequest`` for an invalid URL.
+    """
     try:
         found = await board.readers.call(lambda data: articles.whole(data, given["url"]))
     except ValueError as error:
@@ -163,15 +173,18 @@ async def _stories(board: Dashboard, _given: Given) -> list[articles.StoryRow]:
 
 
 async def story_row(board: Dashboard, given: Given) -> articles.StoryRow:
-    """One story. Raises ``HTTPNotFound``."""
+    """Return one story. Raises ``HTTPNotFound`` for an unknown id."""
     found = await board.readers.call(lambda data: articles.one_story(data, given["story"]))
     if found is None:
-        raise missing("no article is in a story of this name")
+        raise missing("there is no story with this id")
     return found
 
 
 def explained(data: Data, url: str) -> Explanation:
-    """The history of a URL, without paths of local folders. Raises ``ValueError``."""
+    """Return the history of a URL. Raises ``ValueError`` for an invalid URL.
+
+    Of rule files only the names are given: paths would reveal folders of the machine.
+    """
     story = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
     match, rule = story.match, replace(story.rule, file=PurePath(story.rule.file).name)
     if match.pattern is not None:
@@ -180,7 +193,7 @@ def explained(data: Data, url: str) -> Explanation:
 
 
 async def why(board: Dashboard, given: Given) -> dict[str, Any]:
-    """The history of a URL. Raises ``HTTPBadRequest``."""
+    """Return the history of a URL. Raises ``HTTPBadRequest`` for an invalid URL."""
     try:
         return await board.readers.call(lambda data: document(explained(data, given["url"])))
     except ValueError as error:
@@ -188,12 +201,12 @@ async def why(board: Dashboard, given: Given) -> dict[str, Any]:
 
 
 async def monitor(board: Dashboard, _given: Given) -> dict[str, dict[str, Any]]:
-    """Results of `scrapy crawl monitor` by site."""
+    """Return the results of ``scrapy crawl monitor`` by site."""
     return await board.readers.call(lambda data: monitored(data.notes))
 
 
 async def monitor_report(board: Dashboard, given: Given) -> dict[str, Any]:
-    """The report on one site. Raises ``HTTPNotFound``."""
+    """Return the monitor's report on one site. Raises ``HTTPNotFound`` if there is none."""
     found = await board.readers.call(lambda data: kept_report(data.notes, ascii_host(given["site"])))
     if found is None:
         raise missing(f"{given['site']!r} was never monitored; run: scrapy crawl monitor")
@@ -201,7 +214,7 @@ async def monitor_report(board: Dashboard, given: Given) -> dict[str, Any]:
 
 
 async def searches(board: Dashboard, _given: Given) -> list[SearchSummary]:
-    """Results of `scrapy crawl search`."""
+    """Return the searches of ``scrapy crawl search`` with their numbers of results."""
     return await board.readers.call(lambda data: data.storage.searches.all()[:200])
 
 
@@ -214,7 +227,7 @@ async def _results(board: Dashboard, given: Given) -> list[dict[str, Any]]:
 
 
 async def saved(board: Dashboard, _given: Given) -> list[dict[str, Any]]:
-    """Saved searches."""
+    """Return the saved searches."""
     return await board.readers.call(lambda data: [one.plain() for one in saving.saved_searches(data.notes)])
 
 
@@ -246,58 +259,58 @@ async def poll(board: Dashboard, given: Given) -> actions.Done:
 
 
 async def activity(board: Dashboard, given: Given) -> list[Period]:
-    """What a site, or the whole crawl, did over a time."""
+    """Return the figures of a site, or of the whole crawl, by period."""
     return await board.readers.call(lambda data: overview.activity(data, given["source"], given["range"]))
 
 
 async def propose(board: Dashboard, given: Given) -> actions.Done:
-    """Start to look at a site that may be added."""
+    """Start the small crawl of a new site."""
     found = board.proposals.begin(given["site"])
     return actions.Done("looking", f"{found.site} is being looked at.")
 
 
 async def proposal(board: Dashboard, given: Given) -> Proposal:
-    """The rule that is proposed for a site. Raises ``HTTPNotFound``."""
+    """Return the proposal for a new site. Raises ``HTTPNotFound`` if none was requested."""
     if (found := board.proposals.get(given["site"])) is None:
-        raise missing(f"{given['site']}: no rule was asked for")
+        raise missing(f"{given['site']}: no proposal was requested")
     return found
 
 
 async def add_site(board: Dashboard, given: Given) -> actions.Done:
-    """Write the rule that is proposed for a site."""
+    """Write the rule that is proposed for a new site."""
     file = await board.proposals.save(given["site"])
     board.memos.sites.forget()
-    return actions.Done("added", f"{file} is written. A running crawl takes it over by itself.")
+    return actions.Done("added", f"{file} is written. A running crawl loads it automatically.")
 
 
 def _jobs(board: Dashboard) -> Jobs:
     if board.jobs is None:
-        raise missing("no scrapyd is named: setting NEWSBOT_SCRAPYD")
+        raise missing("no scrapyd is configured (setting NEWSBOT_SCRAPYD)")
     return board.jobs
 
 
 async def jobs(board: Dashboard, _given: Given) -> list[Job]:
-    """The jobs of scrapyd. Raises ``HTTPNotFound``."""
+    """Return the jobs of scrapyd. Raises ``HTTPNotFound`` if no scrapyd is configured."""
     return await _jobs(board).all()
 
 
 async def job_log(board: Dashboard, given: Given) -> JobLog:
-    """A job and the end of its log. Raises ``HTTPNotFound``."""
+    """Return a job and the end of its log. Raises ``HTTPNotFound`` if there is no such job or scrapyd."""
     if (found := await _jobs(board).log(given["job"])) is None:
         raise missing("scrapyd has no such job")
     return found
 
 
 async def start_job(board: Dashboard, given: Given) -> actions.Done:
-    """Start a crawl."""
+    """Start a crawl as a job of scrapyd."""
     job = await _jobs(board).start(given["sites"], given["mode"])
     return actions.Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
 
 
 async def stop_job(board: Dashboard, given: Given) -> actions.Done:
-    """Stop a job."""
+    """Stop a job of scrapyd."""
     before = await _jobs(board).stop(given["job"])
-    return actions.Done("stopped", f"Job {given['job']} was told to stop; it was {before}.")
+    return actions.Done("stopped", f"Job {given['job']} is being stopped; it was {before}.")
 
 
 async def resume(board: Dashboard, given: Given) -> actions.Done:
@@ -307,41 +320,41 @@ async def resume(board: Dashboard, given: Given) -> actions.Done:
     return done
 
 
-_FORM_URL = words("url", "An absolute address.", required=True, place="form")
+_FORM_URL = words("url", "An absolute URL.", required=True, place="form")
 _FORM_SITE = words("site", "The domain of a site.", required=True, place="form")
-_ADDRESS = words("site", "A domain, or an address on the site.", required=True)
+_ADDRESS = words("site", "A domain, or a URL on the site.", required=True)
 _FORM_ADDRESS = replace(_ADDRESS, place="form")
 _KIND = Parameter(
     "kind",
-    "What it is; else what the rule says; else an article.",
+    "The kind of the page. Default: the kind that the rule gives, otherwise an article.",
     {"type": "string", "enum": list(actions.KINDS)},
     one_of("kind", "", actions.KINDS, None).read,
     place="form",
 )
 _START = (
-    words("sites", "Only these sites, with commas.", place="form"),
-    replace(one_of("mode", "Until nothing is due, or without end.", MODES, "once"), place="form"),
+    words("sites", "Only these sites, separated by commas.", place="form"),
+    replace(one_of("mode", "Until nothing is due, or until it is stopped.", MODES, "once"), place="form"),
 )
 _SAVED = (
     words("name", "The name of a saved search.", required=True, place="form"),
     words("q", "The query.", required=True, place="form"),
-    replace(one_of("tell", "How often new articles are told.", tuple(saving.RHYTHMS), "off"), place="form"),
+    replace(one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off"), place="form"),
 )
 
 OPERATIONS: tuple[Operation, ...] = (
-    Operation("/news", "news", "Top events and rising words of 24 hours, newest articles.", News, news),
+    Operation("/news", "news", "Top events and rising words of 24 hours; newest articles.", News, news),
     Operation("/overview", "overview", "Articles by hour and day, latency, queue.", Overview, _overview),
     Operation(
         "/activity",
         "activity",
-        "What the crawl, or one site, did over a time.",
+        "Articles, pages and errors of the crawl, or of one site, by period.",
         list[Period],
         activity,
         (words("source", "Only this site."), RANGE),
     ),
     Operation("/queue", "queue", "The frontier: sizes, lag, workers with their leases.", Queue, _queue),
-    Operation("/troubles", "troubles", "What is wrong now: alerts.", list[Trouble], _troubles),
-    Operation("/sources", "sources", "All sites and how they do.", list[sites.SiteRow], _sites),
+    Operation("/troubles", "troubles", "The current problems: alerts.", list[Trouble], _troubles),
+    Operation("/sources", "sources", "All sites with their state.", list[sites.SiteRow], _sites),
     Operation(
         "/sources/{site}",
         "source",
@@ -353,7 +366,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "/proposal",
         "proposal",
-        "What was found on a new site, and the proposed rule.",
+        "The feeds and articles found on a new site, and the proposed rule.",
         Proposal,
         proposal,
         (_ADDRESS,),
@@ -377,11 +390,11 @@ OPERATIONS: tuple[Operation, ...] = (
         attention,
         COMPARED,
     ),
-    Operation("/article", "article", "One article, whole.", articles.ArticleInEvent, _article, (URL,)),
+    Operation("/article", "article", "One article in full.", articles.ArticleInEvent, _article, (URL,)),
     Operation(
         "/article/versions",
         "versions",
-        "The versions of an article and what changed.",
+        "The versions of an article and their differences.",
         list[articles.VersionRow],
         _versions,
         (URL,),
@@ -395,12 +408,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "One story.",
         articles.StoryRow,
         story_row,
-        (words("story", "Its id.", required=True, place="path"),),
+        (words("story", "The id of the story.", required=True, place="path"),),
     ),
     Operation(
         "/why",
         "why",
-        "Where a URL was found, how judged, fetched, stored, when due.",
+        "The history of a URL: how it was found, judged, fetched and stored, and when it is due.",
         dict[str, Any],
         why,
         (URL,),
@@ -409,7 +422,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "/monitor/{site}",
         "monitor_report",
-        "What the monitor found on a site (docs/monitoring.md has the fields).",
+        "The monitor's report on a site (docs/monitoring.md has the fields).",
         dict[str, Any],
         monitor_report,
         (SITE_PLACE,),
@@ -418,23 +431,23 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "/jobs/{job}",
         "job_log",
-        "A job of scrapyd, and the end of its log.",
+        "A job of scrapyd and the end of its log.",
         JobLog,
         job_log,
-        (words("job", "Its id.", required=True, place="path"),),
+        (words("job", "The id of the job.", required=True, place="path"),),
     ),
     Operation("/saved", "saved", "Saved searches.", list[dict[str, Any]], saved),
     Operation("/searches", "searches", "Searches over pages of sites.", list[SearchSummary], searches),
     Operation(
         "/searches/results",
         "search_results",
-        "What a search found, 500 pages at most.",
+        "The pages that a search found, 500 at most.",
         list[dict[str, Any]],
         _results,
-        (words("search", "Its name.", required=True), words("source", "Only on this site.")),
+        (words("search", "The name of the search.", required=True), words("source", "Only on this site.")),
     ),
     Operation(
-        "/actions/add", "add", "Queue a URL, also a known one.", actions.Done, add, (_FORM_URL, _KIND), "POST"
+        "/actions/add", "add", "Queue a URL, known or not.", actions.Done, add, (_FORM_URL, _KIND), "POST"
     ),
     Operation(
         "/actions/refetch", "refetch", "Fetch a page again now.", actions.Done, add, (_FORM_URL,), "POST"
@@ -482,12 +495,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "Stop a job of scrapyd.",
         actions.Done,
         stop_job,
-        (words("job", "Its id.", required=True, place="form"),),
+        (words("job", "The id of the job.", required=True, place="form"),),
         "POST",
     ),
-    Operation("/actions/save", "save", "Keep a search under a name.", actions.Done, save, _SAVED, "POST"),
+    Operation("/actions/save", "save", "Save a search under a name.", actions.Done, save, _SAVED, "POST"),
     Operation(
         "/actions/forget", "forget", "Delete a saved search.", actions.Done, forget, _SAVED[:1], "POST"
     ),
-    Operation("/actions/resume", "resume", "Let a site go on.", actions.Done, resume, (_FORM_SITE,), "POST"),
+    Operation("/actions/resume", "resume", "Resume a site.", actions.Done, resume, (_FORM_SITE,), "POST"),
 )

@@ -1,4 +1,4 @@
-"""Searches as feeds: the results of the articles page, newest first, for feed readers."""
+"""Serves searches as feeds: the results of the articles page, newest first, for feed readers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from newsbot.web.dashboard.rendering import COMPRESSED_FROM, HEADERS
 from newsbot.web.dashboard.service import FEEDS, Dashboard
 
 LIMIT = 50
+"""Number of articles in a feed if the request gives none."""
 MAX_LIMIT = 200
 _NO_FILTERS = ("sort", "page")
 PARAMETERS = (
     *(one for one in FILTERS if one.name not in _NO_FILTERS),
-    number("limit", "At most so many articles.", LIMIT, MAX_LIMIT),
+    number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT),
 )
 
 
@@ -60,6 +61,7 @@ def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.
                 page=page,
             )
         )
+        # Feed readers poll often. With the ETag, an unchanged feed is a 304 response without a body.
         mark = ETag(hashlib.sha256(body).hexdigest()[:32])
         if mark in (request.if_none_match or ()):
             response = web.Response(status=304, headers=HEADERS)

@@ -1,4 +1,7 @@
-"""The jobs of the scrapyd that NEWSBOT_SCRAPYD names: list, log, start, stop (https://scrapyd.readthedocs.io)."""
+"""Lists, starts and stops the jobs of a scrapyd server, and reads their logs.
+
+The setting NEWSBOT_SCRAPYD has its URL. https://scrapyd.readthedocs.io/en/latest/api.html describes its API.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,14 @@ from newsbot.errors import ArgumentError, DataUnavailable
 
 PROJECT, SPIDER = "newsbot", "news"
 PATIENCE, ACTING = 8.0, 60.0
-"""Seconds for an answer, and for that to an action: scrapyd runs ``scrapy list`` before it schedules."""
+"""Maximum time in seconds of a response: to a read, and to an action. The second one is longer, because
+scrapyd runs ``scrapy list`` before it schedules a job."""
 MAX_BODY = 2**22
+"""Bytes after which a response is not read further."""
 MAX_LOG = 30_000
-"""Bytes of a log that are shown, from its end."""
+"""Bytes at the end of a log that are shown."""
 MAX_FINISHED = 20
+"""Maximum number of finished jobs that are listed: the latest ones."""
 STATES = ("running", "pending", "finished")
 
 
@@ -28,34 +34,35 @@ class Job:
     """A job of scrapyd."""
 
     job: str
-    """Its id."""
+    """The id of the job."""
     spider: str
     state: str
-    """running, pending, finished."""
+    """running, pending or finished."""
     started: str | None
-    """By the clock of scrapyd's machine, as are all times."""
+    """The time of the start, in the local time of scrapyd's machine. None if the job is pending."""
     ended: str | None
+    """The time of the end, in the local time of scrapyd's machine. None if the job is not finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLog:
-    """A job, and the end of its log."""
+    """A job and the end of its log."""
 
     job: Job
     log: str
 
 
 class Jobs:
-    """The jobs of one scrapyd. ``address`` may have a name and a password.
+    """The jobs of one scrapyd server. ``address`` is its URL, which may contain a name and a password.
 
-    All methods raise :class:`DataUnavailable` if it does not answer.
+    All methods raise :class:`DataUnavailable` if scrapyd does not respond.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address.rstrip("/")
 
     async def all(self) -> list[Job]:
-        """Return the jobs, those that run first; of the finished ones the last 20, newest first."""
+        """Return the running jobs, then the pending ones, then the last 20 finished ones, newest first."""
         told = await self._ask("listjobs.json", project=PROJECT)
         return [
             Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
@@ -69,7 +76,7 @@ class Jobs:
         if found is None:
             return None
         place = f"logs/{PROJECT}/{quote(found.spider, safe='')}/{quote(found.job, safe='')}.log"
-        # scrapyd 1.6 fails on a range "the last N bytes" that is longer than the log, so we ask for the size.
+        # scrapyd 1.6 fails on a range "the last N bytes" that is longer than the log, so read its size first.
         _, size, _ = await self._send("HEAD", place)
         begin = max(0, size - MAX_LOG)
         status, _, body = await self._send(
@@ -78,12 +85,19 @@ class Jobs:
         return JobLog(found, clean(body.decode(errors="replace")) if status < 300 else "")
 
     async def start(self, sites: str | None, mode: str) -> str:
-        """Schedule a job of the spider ``news``; return its id. Raises :class:`ArgumentError` if refused."""
+        """Schedule a job of the spider ``news`` and return its id.
+
+        ``sites``: domains separated by commas, or None for all. ``mode``: ``once`` or ``continuous``. Raises
+        :class:`ArgumentError` if scrapyd refuses.
+        """
         form = {"project": PROJECT, "spider": SPIDER, "mode": mode, **({"sites": sites} if sites else {})}
         return str((await self._ask("schedule.json", form))["jobid"])
 
     async def stop(self, job: str) -> str:
-        """Stop a job as Ctrl-C does; return its state before. Raises :class:`ArgumentError` if refused."""
+        """Stop a job as Ctrl-C does, and return its state before.
+
+        Raises :class:`ArgumentError` if scrapyd refuses.
+        """
         told = await self._ask("cancel.json", {"project": PROJECT, "job": job})
         return str(told["prevstate"] or "unknown")
 
@@ -94,13 +108,16 @@ class Jobs:
             told: dict[str, Any] = json.loads(body)
         except ValueError as error:
             raise DataUnavailable(f"scrapyd answered {status} (setting NEWSBOT_SCRAPYD)") from error
-        if told.get("status") != "ok":
+        if told.get("status") != "ok":  # scrapyd reports errors with the HTTP status 200
             refused = DataUnavailable if form is None else ArgumentError
             raise refused(f"scrapyd: {clean(str(told.get('message')))[:300]}")
         return told
 
     async def _send(self, method: str, path: str, **more: Any) -> tuple[int, int, bytes]:
-        """Return status, announced size and body. Each request has its own session: there are few of them."""
+        """Send a request; return status, ``Content-Length`` (0 if missing) and body.
+
+        Each request opens its own session, because requests are rare.
+        """
         timeout, body = ClientTimeout(ACTING if method == "POST" else PATIENCE), bytearray()
         try:
             async with (

@@ -1,5 +1,7 @@
-"""Metrics for Prometheus in text exposition format 0.0.4
-(https://prometheus.io/docs/instrumenting/exposition_formats/)."""
+"""Writes metrics for Prometheus in the text exposition format 0.0.4.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/ describes the format.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ from newsbot.web.dashboard.overview import Overview
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MAX_SITES: Final = 2000
-"""The most sites with metrics of their own, those with most pages first. Each one costs Prometheus memory."""
+"""Maximum number of sites with metrics: those with most pages. Each site costs Prometheus memory."""
 
 Sample = tuple[Mapping[str, str], float | None]
+"""Labels and value of a sample."""
 
 
 class Exposition:
@@ -24,7 +27,10 @@ class Exposition:
         self._lines: list[str] = []
 
     def add(self, name: str, kind: str, text: str, samples: Iterable[Sample]) -> None:
-        """Add a metric ``newsbot_<name>``; samples without a value are left out."""
+        """Add a metric ``newsbot_<name>`` of a kind (gauge, counter) with a help text.
+
+        Samples without a value are left out.
+        """
         self._lines += [f"# HELP newsbot_{name} {text}", f"# TYPE newsbot_{name} {kind}"]
         for labels, value in samples:
             if value is not None:
@@ -39,7 +45,11 @@ class Exposition:
 def exposition(
     view: Overview, articles: int, sites: Mapping[str, SiteRecord], notices: Mapping[tuple[str, str], int]
 ) -> str:
-    """Return the metrics; ``notices`` counts notices of the push receiver by protocol and fate."""
+    """Return all metrics as text.
+
+    ``articles`` is the number of stored articles. ``notices`` has the number of URLs in push notices by
+    protocol and outcome.
+    """
     out = Exposition()
     out.add("build_info", "gauge", "The version.", [({"version": __version__}, 1)])
     out.add("articles", "gauge", "Articles stored.", [({}, articles)])
@@ -48,14 +58,14 @@ def exposition(
     out.add(
         "latency_seconds",
         "gauge",
-        "From publication to stored, of the last articles.",
+        "Time from publication to storage of the last articles.",
         [({"quantile": part}, value) for part, value in quantiles],
     )
     _sites(out, sites)
     out.add(
         "push_notices_total",
         "counter",
-        "Addresses that notices named, by protocol and what became of them.",
+        "URLs in notices by protocol and outcome.",
         [
             ({"protocol": protocol, "fate": fate}, count)
             for (protocol, fate), count in sorted(notices.items())
@@ -74,19 +84,19 @@ def _queue(out: Exposition, view: Overview) -> None:
         [({"state": state}, getattr(queue, state)) for state in states],
     )
     out.add("frontier_hosts", "gauge", "Hosts of the frontier.", [({}, queue.hosts)])
-    out.add("frontier_lag_seconds", "gauge", "By how much planned work is late.", [({}, queue.lag)])
+    out.add("frontier_lag_seconds", "gauge", "How late due entries are.", [({}, queue.lag)])
     out.add("workers", "gauge", "Workers that hold leases.", [({}, len(queue.workers))])
     overdue = sum(worker.overdue for worker in queue.workers)
-    out.add("workers_overdue", "gauge", "Workers whose leases ran out.", [({}, overdue)])
+    out.add("workers_overdue", "gauge", "Workers whose leases have expired.", [({}, overdue)])
 
 
 _COUNTERS = (
-    ("fetched", "Answers to requests."),
-    ("pages", "Fetched pages outside feeds, sitemaps and sections."),
-    ("article_pages", "Those of them that held an article."),
+    ("fetched", "Responses to requests."),
+    ("pages", "Fetched pages, without feeds, sitemaps and sections."),
+    ("article_pages", "Fetched pages that had an article."),
     ("articles", "New articles stored."),
     ("updated", "New versions stored."),
-    ("duplicates", "Articles not stored: the site has the text."),
+    ("duplicates", "Articles not stored, because the site has the same text already."),
 )
 
 
@@ -102,7 +112,7 @@ def _sites(out: Exposition, sites: Mapping[str, SiteRecord]) -> None:
     out.add(
         "site_errors_total",
         "counter",
-        "Pages that gave nothing to read, by cause.",
+        "Failed pages, by cause.",
         [
             ({"site": one.source, "cause": name.removeprefix("errors/")}, value)
             for one in records
@@ -113,7 +123,7 @@ def _sites(out: Exposition, sites: Mapping[str, SiteRecord]) -> None:
     out.add(
         "site_last_article_timestamp_seconds",
         "gauge",
-        "When the last article was stored.",
+        "Time at which the last article was stored.",
         [({"site": one.source}, one.last_article) for one in records],
     )
 

@@ -1,4 +1,4 @@
-"""The news now: events that many sites report, words in the news, the newest articles."""
+"""Computes the lists of the news page: events that many sites report, rising words, the newest articles."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from newsbot.web.dashboard.articles import ArticleRow, one_of_each_story, row_of
 from newsbot.web.readers import Data
 
 WINDOW = timedelta(hours=24)
+"""The time before now in which events and words are looked for."""
 GROWTH = timedelta(hours=3)
-"""Growth of an event: sites that joined it within this time."""
+"""The growth of an event is the number of sites that joined it within this time."""
 EVENTS, TERMS, NEWEST = 10, 12, 25
+"""Maximum lengths of the three lists."""
 MAX_READ = 30
-"""Articles of an event that are read to find its stories."""
+"""Maximum number of articles of an event that are read to find its stories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Sites that joined an event within one hour. ``at`` is the start of the hour."""
+    """The sites that joined an event within one hour. ``at`` is the start of the hour."""
 
     at: datetime
     sites: list[str]
@@ -38,12 +40,12 @@ class TopEvent:
 
     event: str
     first: ArticleRow
-    """The first article as far as known; it may be older than 24 hours."""
+    """The first known article of the event; it can be older than 24 hours."""
     first_at: datetime
     sites: int
-    """Sites whose first article is from the last 24 hours."""
+    """Number of sites whose first article on the event is from the last 24 hours."""
     growth: int
-    """Sites among them that joined in the last 3 hours."""
+    """Number of these sites that joined in the last 3 hours."""
     hours: list[Joined]
     """The last 24 hours, oldest first."""
     stories: list[ArticleRow]
@@ -60,10 +62,10 @@ class News:
 
 
 def top_events(data: Data) -> list[TopEvent]:
-    """Return the events that most sites joined in the last 24 hours; see :func:`weight`.
+    """Return the EVENTS events with the highest weight, best first; see :func:`weight`.
 
-    Reads site and time of the day's articles, 50,000 at most. Then it reads 30 articles of each event that is
-    returned.
+    Reads site and time of the day's articles from the index, 50,000 at most, and then MAX_READ articles of
+    each returned event from the storage.
     """
     now = utc(data.clock())
     told: dict[str, list[Told]] = defaultdict(list)
@@ -75,10 +77,10 @@ def top_events(data: Data) -> list[TopEvent]:
 
 
 def weight(told: Sequence[Told], now: datetime) -> float:
-    """Return the weight of an event: the sum over its sites, in which older articles count less.
+    """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
 
-    The weight of an article halves in half of the window. So a growing event ranks above one that was large
-    yesterday.
+    ``told`` has each site's first article. An article of now counts 1, and one of 12 hours ago (half of the
+    window) counts 0.5. So a growing event ranks above one that was large yesterday.
     """
     return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in told))
 
@@ -107,6 +109,6 @@ def rising_terms(data: Data) -> list[RisingTerm]:
 
 
 def newest_articles(data: Data) -> list[ArticleRow]:
-    """Return the newest articles. Articles with a date in the future are left out."""
+    """Return the newest articles. Articles with a date in the future are left out: they would stay on top."""
     where = ArticleFilter(until=utc(data.clock()))
     return [row_of(one) for one in data.storage.articles.newest(where, limit=NEWEST)]
