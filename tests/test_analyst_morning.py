@@ -65,7 +65,7 @@ def test_an_analyst_reads_compares_saves_and_is_told(site: MockServer, tmp_path:
         page.goto("/saved")
         page.get_by_label("Name").fill("Openings")
         page.get_by_label("Query", exact=True).fill("title:opened -strike")
-        page.get_by_label("Tell of new articles").select_option("at_once")
+        page.get_by_label("Report new articles").select_option("at_once")
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_role("status")).to_contain_text("Openings is saved")
 

@@ -238,7 +238,7 @@ def test_who_logs_in_can_pause_and_have_fetched_again(page: Page) -> None:
     page.goto(f"/sources/{SITE}")
     page.get_by_role("button", name="Pause this site").click()
     expect(page.get_by_role("status")).to_contain_text("is paused")
-    page.get_by_role("button", name="Let it go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("status")).to_contain_text("resumed")
     page.goto(f"/article?url={quote(address(7), safe='')}")
     page.get_by_role("button", name="Fetch again").click()

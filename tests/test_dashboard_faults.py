@@ -96,11 +96,11 @@ def test_a_fault_of_ours_is_one_line_in_the_log(
         for path in ("/articles", "/why?url=" + quote("https://news.test/1")):
             answer, text = await visitor.get(path)
             assert (answer.status, answer.content_type) == (500, "text/html"), path
-            assert "fault of newsbot" in text
+            assert "error in newsbot" in text
             assert "RuntimeError" not in text
         answer, text = await visitor.get("/api/articles")
         assert answer.status == 500
-        assert "fault of newsbot" in json.loads(text)["error"]
+        assert "error in newsbot" in json.loads(text)["error"]
 
     with caplog.at_level(logging.ERROR):
         visit(settings_of(tmp_path), look)

@@ -129,7 +129,7 @@ def test_signs_say_what_is_wrong_and_since_when() -> None:
     (one,) = signs(view(dead), [], {})
     assert (one.broken, one.since) == (True, dead.deadline)
     (one,) = signs(view(alive, dead), [], {})
-    assert (one.broken, one.text) == (False, "1 of 2 workers stand still")
+    assert (one.broken, one.text) == (False, "1 of 2 workers do not respond")
     late, failing, alert = signs(
         view(alive, lag=7200.0), [Trouble("a", "b", "", "", None)], {"a": utc(5.0), "b": None}
     )

@@ -1,4 +1,4 @@
-"""The state of the crawl as a whole: articles by hour and day, latency, errors, queue, workers, troubles."""
+"""Computes the state of the whole crawl: articles by period, latency, errors, queue, workers, alerts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
 ARRIVALS = 2000
-"""Number of recently stored articles from which the latency is computed."""
+"""Maximum number of recently stored articles from which the latency is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Counts of an hour or a day. ``at`` is its start in POSIX seconds."""
+    """Counts of a period, for example an hour or a day. ``at`` is its start in POSIX seconds."""
 
     at: int
     articles: int = 0
@@ -36,19 +36,19 @@ class Period:
 
     @property
     def useful_share(self) -> float | None:
-        """Share of fetched pages that held an article. Feeds, sitemaps and sections do not count."""
+        """Share of fetched pages that had an article, 0 to 1. Feeds, sitemaps and sections do not count."""
         return share(self.article_pages, self.pages)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds from publication to the moment at which the article was stored."""
+    """Quantiles of the time from the publication of an article until it was stored, in seconds."""
 
     p50: float | None = None
     p95: float | None = None
     articles: int = 0
-    """Number of articles behind it: recently stored, with a publication time known to the minute, and
-    published after their site was first crawled."""
+    """Number of articles from which it is computed: recently stored, with a publication time known to the
+    minute, and published after their site was first crawled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class WorkerRow:
     deadline: datetime
     """When the first of its leases ends unless a heartbeat renews it."""
     overdue: bool
-    """Whether the deadline has passed: the worker is dead or stuck."""
+    """True if the deadline has passed: the worker is dead or stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class Queue:
     leased: int
     done: int
     aside: int
+    """Number of entries that are set aside: they are not fetched any more."""
     hosts: int
     lag: float
     """Seconds by which due entries are late."""
@@ -82,15 +83,15 @@ class Overview:
     """All figures of the crawl page."""
 
     hours: list[Period]
-    """The last 48 hours, oldest first. The last one is not complete."""
+    """The last 48 hours, oldest first. The current hour is not complete."""
     days: list[Period]
-    """The last 30 days (UTC), oldest first. The last one is not complete."""
+    """The last 30 days (UTC), oldest first. The current day is not complete."""
     latency: Latency
     queue: Queue
     at: float = 0.0
     """When the figures were computed, in POSIX seconds."""
     notifiers: list[Notifier] = field(default_factory=list)
-    """Notifiers, those with most notices first."""
+    """The notifiers with the most notices, those with most notices first."""
 
     @property
     def last_day(self) -> Period:
@@ -104,7 +105,7 @@ class Overview:
 
 
 def overview(data: Data) -> Overview:
-    """Compute the overview. It reads some thousand small rows, independent of the number of articles."""
+    """Compute the overview. It reads some thousand small rows, however many articles are stored."""
     now = data.clock()
     hours = data.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
@@ -118,7 +119,7 @@ def overview(data: Data) -> Overview:
 
 
 def _rounded(one: Notifier) -> Notifier:
-    """Round the weights to hundredths, as they decay every second."""
+    """Round the weights to hundredths: they decay every second, so that further digits mean nothing."""
     return replace(
         one,
         notices=round(one.notices, 2),
@@ -135,11 +136,14 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "30d": (24 * HOUR, 30),
     "60d": (24 * HOUR, 60),
 }
-"""Time ranges that can be chosen: seconds of a period, and number of periods."""
+"""Time ranges that a user can choose: seconds of a period, and number of periods."""
 
 
 def activity(data: Data, site: str | None, chosen: str) -> list[Period]:
-    """Return the periods of one of :data:`RANGES`, oldest first, for one site or all sites together."""
+    """Return the periods of one of :data:`RANGES` (``chosen``), oldest first.
+
+    ``site`` is a domain, or None for all sites together.
+    """
     seconds, number = RANGES[chosen]
     now = data.clock()
     return periods(data.activity.hours(now - seconds * number, site or ALL), now, seconds, number)
@@ -149,6 +153,7 @@ def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
     watch = cast("Watched", data.frontier).watch()
+    # Deadlines are by the frontier's clock, which can be that of the Redis server.
     workers = [
         WorkerRow(one.owner, one.leases, utc(one.deadline + now - watch.now), one.deadline < watch.now)
         for one in watch.workers
@@ -158,7 +163,10 @@ def queue(data: Data, now: float) -> Queue:
 
 
 def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> list[Period]:
-    """Sum up hours to the last ``number`` periods of ``seconds`` each, including the current one."""
+    """Add up hours to the last ``number`` periods of ``seconds`` each, oldest first, with the current one.
+
+    Periods begin at multiples of ``seconds`` since 1970 (UTC).
+    """
     last = int(now) // seconds
     sums: dict[int, dict[str, int]] = {}
     for hour in hours:
@@ -169,7 +177,7 @@ def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> lis
 
 
 def together(some: Sequence[Period]) -> Period:
-    """Return the sum of periods."""
+    """Return the sum of periods. It has the start of the first one."""
     names = ("articles", "pages", "article_pages", "fetched", "errors")
     return Period(
         some[0].at if some else 0, **{name: sum(getattr(one, name) for one in some) for name in names}
@@ -184,10 +192,11 @@ def _period(at: int, counts: Mapping[str, int]) -> Period:
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
     """Return the latency of articles that were published after their site was first crawled.
 
-    Older articles would measure when the site was added, not how fast the crawler is. ``since`` has the time
-    of the first crawl by site.
+    Older articles would show when the site was added, not how fast the crawler is. ``since`` has the time of
+    the first crawl by site, in POSIX seconds.
     """
     delays = sorted(
+        # negative for an article with a date in the future
         max(0.0, (one.fetched_at - one.published_at).total_seconds())
         for one in arrivals
         if one.published_at and one.fetched_at and one.precise
@@ -199,25 +208,27 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 
 
 def _quantile(values: Sequence[float], part: float) -> float:
-    """Return a quantile of sorted values: the smallest one that covers the share ``part`` of them."""
+    """Return the smallest of the sorted values such that at least the share ``part`` is not larger."""
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One problem."""
+    """One current problem."""
 
     subject: str
-    """A site, or ``crawl``, ``disk``."""
+    """The domain of a site, or ``crawl``, or ``disk``."""
     what: str
+    """A description of the problem."""
     cause: str
     """The likely cause."""
     todo: str
+    """What the user can do."""
     since: datetime | None
 
 
 def troubles(data: Data) -> list[Trouble]:
-    """Return the problems: alerts, latest first, then alarms of other sites."""
+    """Return the current problems: alerts, latest first, then alarms of sites without an alert."""
     alerts = [entry.alert for entry in current(data.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, _utc(one.since)) for one in alerts]
     told = {one.subject for one in found}
@@ -226,35 +237,36 @@ def troubles(data: Data) -> list[Trouble]:
 
 
 LATE = 3600.0
-"""Seconds of lag from which the queue counts as late."""
+"""Seconds of lag above which the queue counts as late."""
 SITES_BAD = ("dead", "failing")
+"""Health of sites with a source that fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign that something is wrong with the crawl, shown to people."""
+    """A sentence for users on something that is wrong with the crawl."""
 
     text: str
     broken: bool
-    """True: nothing is fetched. False: a part does not work."""
+    """True if nothing is fetched at all, False if a part does not work."""
     since: datetime | None
     page: str
     """Path of the page with details."""
 
 
 def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
-    """Return signs that something is wrong with the crawl, the worst first; empty if all is well.
+    """Return signs that something is wrong with the crawl, the worst first; an empty list if all is well.
 
-    ``sites``: sites with a failing source, and since when it fails.
+    ``found``: the current problems. ``sites``: the sites with a failing source, and since when it fails.
     """
     workers, told = view.queue.workers, []
     dead = [one for one in workers if one.overdue]
-    if view.queue.pending and len(dead) == len(workers):
+    if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
         since = min((one.deadline for one in dead), default=_utc(worked and worked + HOUR))
         told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:
-        text = f"{len(dead)} of {len(workers)} workers stand still"
+        text = f"{len(dead)} of {len(workers)} workers do not respond"
         told.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
     if view.queue.lag > LATE:
         told.append(Sign("the queue is late", False, _utc(view.at - view.queue.lag), "/crawl#queue"))

@@ -1,4 +1,4 @@
-"""The HTML pages for people."""
+"""Handles the requests for HTML pages: each function reads the data of one page and renders its template."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from newsbot.web.dashboard.sites import ORDERS, TREND_DAYS, has_problem, in_orde
 SHOWN_ALARMS = 8
 SITES_PER_PAGE = 50
 NEWEST = 5
-"""Articles on the page of a site."""
+"""Number of newest articles on the page of a site."""
 SHOWN_CHARACTERS = 30_000
-"""Characters of an article's text that are shown."""
+"""Maximum number of characters of an article's text that are shown."""
 SHOWN_LINES = 100
-"""Lines of a difference between versions that are shown."""
+"""Maximum number of lines of a difference between versions that are shown."""
 SHOWN_PAGES = 50
-"""Pages in each list of a monitor report that are shown."""
+"""Maximum number of pages in each list of a monitor report."""
 
 Page = Callable[[Dashboard, web.Request], Awaitable[web.Response]]
 
@@ -63,11 +63,11 @@ _DONE = (words("done", ""),)
 REFRESH = 10
 """Seconds between two refreshes of a page; see assets/live.js."""
 LOOK_AGAIN = 2
-"""The same, while a new site is looked at."""
+"""Seconds between two refreshes of the page of a new site while it is crawled."""
 
 
 async def front(board: Dashboard, request: web.Request) -> web.Response:
-    """The news now, and the state of the crawl in one line."""
+    """Return the front page: the news now, and the state of the crawl in one line."""
     view = (await board.memos.overview.get()).value
     found = (await board.memos.troubles.get()).value
     rows = (await board.memos.sites.get()).value
@@ -86,7 +86,7 @@ async def front(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def crawl(board: Dashboard, request: web.Request) -> web.Response:
-    """The state of the whole crawl."""
+    """Return the page on the state of the whole crawl."""
     asked = given(request, (RANGE,), {})
     known = await board.memos.overview.get()
     found = (await board.memos.troubles.get()).value
@@ -109,12 +109,13 @@ async def crawl(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def sources(board: Dashboard, request: web.Request) -> web.Response:
-    """All sites."""
+    """Return the list of sites, filtered and sorted."""
     asked = given(request, _OF_SITES, {})
     known = await board.memos.sites.get()
     rows = [
         row
         for row in known.value
+        # clean() shows an international domain in its own letters; both forms can be searched
         if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
         and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
@@ -149,7 +150,7 @@ async def sources(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def source(board: Dashboard, request: web.Request) -> web.Response:
-    """One site."""
+    """Return the page of one site."""
     asked = given(request, (SITE_PLACE, RANGE, *_DONE), {})
     sheet = await operations.site_sheet(board, asked)
     where = ArticleFilter(source=sheet.row.site)
@@ -172,7 +173,7 @@ async def source(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def new_source(board: Dashboard, request: web.Request) -> web.Response:
-    """A new site: what was found on it, and the proposed rule."""
+    """Return the page on which a user adds a site: the findings of the small crawl, and the proposed rule."""
     asked = given(request, (words("site", ""), *_DONE), {})
     try:
         found = board.proposals.get(asked["site"]) if asked["site"] else None
@@ -193,7 +194,7 @@ async def new_source(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def jobs(board: Dashboard, request: web.Request) -> web.Response:
-    """The jobs of scrapyd."""
+    """Return the list of scrapyd's jobs."""
     asked = given(request, _DONE, {})
     return board.page(
         request,
@@ -207,13 +208,13 @@ async def jobs(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def job(board: Dashboard, request: web.Request) -> web.Response:
-    """The log of a job."""
+    """Return the page with the log of a job."""
     found = await operations.job_log(board, {"job": request.match_info["job"]})
     return board.page(request, "job.html", here="/crawl", refresh=REFRESH, job=found.job, log=found.log)
 
 
 async def articles(board: Dashboard, request: web.Request) -> web.Response:
-    """Articles by words and filters."""
+    """Return the search page: articles by words and filters."""
     asked = given(request, FILTERS, {})
     raw = {name: request.query.get(name, "") for name in ("since", "until")}
     found, answer = await asyncio.gather(
@@ -242,7 +243,7 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def saved(board: Dashboard, request: web.Request) -> web.Response:
-    """Saved searches."""
+    """Return the list of saved searches."""
     asked = given(request, _DONE, {})
     rows = await operations.saved(board, {})
     done = _told(board, request, asked["done"])
@@ -250,7 +251,7 @@ async def saved(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def article(board: Dashboard, request: web.Request) -> web.Response:
-    """One article."""
+    """Return the page of one article."""
     asked = given(request, (URL, *_DONE), {})
     known = await operations.whole_article(board, asked)
     text = known.article.text
@@ -276,7 +277,7 @@ async def article(board: Dashboard, request: web.Request) -> web.Response:
 
 
 def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
-    """Name, value and method of each field that has one."""
+    """Return name, value and extraction method of each field that has a value."""
     row = known.article.to_dict()
     hidden = ("text", "extraction", "url", "content_hash")
     return [
@@ -288,19 +289,19 @@ def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
 
 
 async def stories(board: Dashboard, request: web.Request) -> web.Response:
-    """The latest stories."""
+    """Return the list of the latest stories."""
     known = await board.memos.stories.get()
     return board.page(request, "stories.html", here="/stories", stories=known.value, at=known.at)
 
 
 async def story(board: Dashboard, request: web.Request) -> web.Response:
-    """One story."""
+    """Return the page of one story."""
     asked = given(request, (words("story", "", required=True, place="path"),), {})
     return board.page(request, "story.html", here="/stories", one=await operations.story_row(board, asked))
 
 
 async def why(board: Dashboard, request: web.Request) -> web.Response:
-    """The history of a URL."""
+    """Return the page with the history of a URL."""
     asked = given(request, (words("url", ""), *_DONE), {})
     told: list[str] = []
     problem, found = "", None
@@ -328,13 +329,13 @@ async def why(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def monitor(board: Dashboard, request: web.Request) -> web.Response:
-    """Sites that were monitored."""
+    """Return the list of monitored sites."""
     found = await operations.monitor(board, {})
     return board.page(request, "monitor.html", here="/monitor", sites=sorted(found.items())[:500])
 
 
 async def monitored(board: Dashboard, request: web.Request) -> web.Response:
-    """The monitor's report on one site."""
+    """Return the monitor's report on one site."""
     asked = given(request, (SITE_PLACE,), {})
     report = await operations.monitor_report(board, asked)
     return board.page(
@@ -343,13 +344,13 @@ async def monitored(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def simulator(board: Dashboard, request: web.Request) -> web.Response:
-    """The reports of the simulator."""
+    """Return the list of the simulator's reports."""
     rows = await board.readers.call(lambda _data: reports.reports(board.reports))
     return board.page(request, "simulator.html", here="/simulator", rows=rows, folder=board.reports)
 
 
 async def report(board: Dashboard, request: web.Request) -> web.Response:
-    """One report, unchanged, in a sandbox."""
+    """Return one report of the simulator, unchanged. Its content security policy puts it into a sandbox."""
     name = request.match_info["name"]
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:
@@ -365,12 +366,16 @@ async def report(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def api(board: Dashboard, request: web.Request) -> web.Response:
-    """The documentation of the API."""
+    """Return the documentation of the API."""
     return board.page(request, "api.html", here="/api", operations=OPERATIONS)
 
 
 def _told(board: Dashboard, request: web.Request, done: str | None) -> str:
-    """Return the message of an action. Only shown to people who may act: a link could hold any text."""
+    """Return the message of an action, at most 500 characters.
+
+    It comes from the URL, where a link of another site could put any text. So it is shown only to users who
+    are logged in; empty for others.
+    """
     return (done or "")[:500] if board.access.session(request) else ""
 
 

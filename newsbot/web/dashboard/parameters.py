@@ -1,4 +1,4 @@
-"""Parameters of requests. The same declarations read, check and describe them."""
+"""Declares the parameters of requests. The same declaration reads, checks and describes a parameter."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ from aiohttp import web
 from newsbot.cli.command import moment
 
 MAX_LENGTH = 2000
-"""The most characters of a value."""
+"""Maximum length of a value in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. ``read`` converts its text, or raises ``ValueError`` with the allowed values."""
+    """One parameter of a request."""
 
     name: str
     text: str
+    """The description in the documentation of the API."""
     schema: Mapping[str, Any]
+    """The JSON schema of the value."""
     read: Callable[[str], Any]
+    """Converts the text of a request to a value. Raises ``ValueError`` with the allowed values."""
     default: Any = None
     required: bool = False
     place: str = "query"
+    """Where the parameter is: ``path``, ``query`` or ``form``."""
     most: int = 1
-    """How often it may be given. If this is more than 1, the value is a list."""
+    """How often the parameter may be given. If this is more than 1, the value is a list."""
 
 
 def words(name: str, text: str, *, required: bool = False, place: str = "query") -> Parameter:
-    """Any text."""
+    """Return a parameter for any text."""
     schema = {"type": "string", "minLength": int(required), "maxLength": MAX_LENGTH}
     return Parameter(name, text, schema, str, None, required, place)
 
 
 def several(name: str, text: str, most: int) -> Parameter:
-    """Any texts, each under the same name."""
+    """Return a parameter that can be given up to ``most`` times, each time with any text."""
     schema = {"type": "array", "items": {"type": "string", "maxLength": MAX_LENGTH}, "maxItems": most}
     return Parameter(name, text, schema, str, [], most=most)
 
 
 def one_of(name: str, text: str, allowed: Sequence[str], default: str | None) -> Parameter:
-    """One of some words."""
+    """Return a parameter for one of the ``allowed`` words."""
 
     def read(given: str) -> str:
         if given not in allowed:
@@ -55,7 +59,7 @@ def one_of(name: str, text: str, allowed: Sequence[str], default: str | None) ->
 
 
 def number(name: str, text: str, default: int, largest: int) -> Parameter:
-    """A whole number from 1 on."""
+    """Return a parameter for a whole number from 1 to ``largest``."""
 
     def read(given: str) -> int:
         if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= largest):
@@ -67,7 +71,7 @@ def number(name: str, text: str, default: int, largest: int) -> Parameter:
 
 
 def date(name: str, text: str) -> Parameter:
-    """A moment: a date, a time with a time zone, or an age."""
+    """Return a parameter for a moment: a date, a time with a time zone, or an age such as 7d."""
 
     def read(given: str) -> Any:
         try:
@@ -79,7 +83,7 @@ def date(name: str, text: str) -> Parameter:
 
 
 def flag(name: str, text: str) -> Parameter:
-    """Yes or no."""
+    """Return a parameter for true (1, true) or false (0, false, the default)."""
     allowed = {"1": True, "true": True, "0": False, "false": False}
 
     def read(given: str) -> bool:
@@ -91,7 +95,10 @@ def flag(name: str, text: str) -> Parameter:
 
 
 def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a request. Raises ``HTTPBadRequest`` with all errors in one line."""
+    """Return the values of all ``parameters`` in a request by name. Empty values count as missing.
+
+    Raises ``HTTPBadRequest`` with all errors in one line.
+    """
     found: dict[str, Any] = {}
     wrong = []
     for one in parameters:

@@ -1,6 +1,6 @@
-"""Plots as inline SVG. Colours come from the style sheet of the page and follow light and dark mode.
+"""Draws plots as inline SVG. Colours come from the style sheet of the page and follow light and dark mode.
 
-All texts are escaped. Each bar has its figure as a tooltip, and each plot has a text for screen readers.
+All texts are escaped. Each bar has its figure as a tooltip, and each plot has a title for screen readers.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from newsbot.web.dashboard.overview import RANGES, Period, together
 
 HEIGHT = 180
 LEFT, BOTTOM, TOP = 44, 22, 8
-"""Pixels. Widths are in percent, so that texts have the same size on every screen."""
+"""Height of a plot and margins in pixels. Widths are in percent, so that texts have the same size on every
+screen."""
 LAST_TICK = 84.0
-"""Percent. Farther right, the text of a tick would be cut off on a phone."""
+"""Place of the last tick in percent of the width. Farther right, its text would be cut off on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar. ``label`` is its tooltip. ``tick`` is the text below it, if not empty."""
+    """One bar. ``label`` is its tooltip, and ``tick`` is the text below it, if not empty."""
 
     label: str
     value: float
@@ -43,9 +44,10 @@ def bars(
     *,
     largest: float = 0.0,
 ) -> Markup:
-    """Return a bar chart from 0, and its figures as a table.
+    """Return a bar chart that begins at 0, and its figures as a table.
 
-    ``largest``: a value that must fit too, for a common scale of several charts.
+    ``shown`` converts a value to text. ``largest`` is a value that must fit too, so that several charts can
+    have a common scale.
     """
     top, ticks = _scale(max([largest, *(bar.value for bar in given)]))
     step = 100 / max(1, len(given))
@@ -53,6 +55,7 @@ def bars(
     for number, bar in enumerate(given):
         x = number * step
         parts.append(f"<g><title>{escape(bar.label)}: {shown(bar.value)}</title>")
+        # invisible and as high as the plot: the tooltip also appears above a small bar
         parts.append(f'<rect class="hit" x="{x:.2f}%" y="{TOP}" width="{step:.2f}%" height="{_room()}"/>')
         parts.append(f"{_rect(x, step, bar.value / top)}</g>{_tick(x, bar.tick)}")
     rows = [(bar.label, shown(bar.value)) for bar in given]
@@ -60,7 +63,10 @@ def bars(
 
 
 def line(title: str, given: Sequence[tuple[str, float | None, str]], shown: Callable[[float], str]) -> Markup:
-    """Return a line chart from 0 to 1 of points (label, value or None, tick). None interrupts the line."""
+    """Return a line chart with an axis from 0 to 1.
+
+    Each point has a label, a value and a tick (text below it). A value of None interrupts the line.
+    """
     step = 100 / max(1, len(given))
     parts, before = [], None
     for number, (label, value, tick_text) in enumerate(given):
@@ -80,7 +86,7 @@ def line(title: str, given: Sequence[tuple[str, float | None, str]], shown: Call
 
 
 def joined_plot(event: TopEvent) -> Markup:
-    """Return small bars: how many sites joined an event in each of the last hours."""
+    """Return a small bar chart of how many sites joined an event in each of the last hours."""
     counts = [len(one.sites) for one in event.hours]
     top, step = max([*counts, 1]), 4
     parts = []
@@ -99,7 +105,7 @@ def joined_plot(event: TopEvent) -> Markup:
 
 
 def spark(title: str, values: Sequence[float]) -> Markup:
-    """Return a trend line without axes, for a cell of a table."""
+    """Return a small line chart without axes (a sparkline), for a cell of a table."""
     width, height = 96, 22
     top = max(values, default=0.0) or 1.0
     step = width / max(1, len(values) - 1)
@@ -116,7 +122,10 @@ def spark(title: str, values: Sequence[float]) -> Markup:
 def _plot(
     title: str, ticks: Sequence[tuple[float, str]], parts: Sequence[str], rows: Sequence[tuple[str, str]]
 ) -> Markup:
-    """Join axis, drawing and table. ``ticks`` of the vertical axis: place (0 to 1) and text."""
+    """Return axis, drawing (``parts``) and table (``rows``) as one piece of HTML.
+
+    ``ticks`` are those of the vertical axis: place (0 to 1) and text.
+    """
     grid = "".join(
         f'<line class="grid" x1="0" x2="100%" y1="{_height(at):.1f}" y2="{_height(at):.1f}"/>'
         for at, _ in ticks
@@ -138,7 +147,7 @@ def _plot(
 
 
 def _room() -> int:
-    """Pixels between the axes."""
+    """Return the height of the drawing area in pixels."""
     return HEIGHT - BOTTOM - TOP
 
 
@@ -159,19 +168,22 @@ def _rect(x: float, step: float, part: float) -> str:
 
 
 def _scale(largest: float) -> tuple[float, list[float]]:
-    """Return the top of the axis and its ticks: round numbers."""
+    """Return the top of an axis that covers ``largest``, and its ticks. All are round numbers."""
     if largest <= 0:
         return 1.0, [0.0]
     rough = largest / 4
     unit = 10.0 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough)
-    step = max(step, 1.0) if largest >= 1 else step
+    step = max(step, 1.0) if largest >= 1 else step  # no fractions on an axis of counts
     number = ceil(largest / step)
     return step * number, [step * place for place in range(number + 1)]
 
 
 def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Markup]:
-    """Return charts of what was done in one of :data:`newsbot.web.dashboard.overview.RANGES`, by caption."""
+    """Return charts of the periods of a range by caption.
+
+    ``chosen`` is one of :data:`newsbot.web.dashboard.overview.RANGES`, and ``given`` has its periods.
+    """
     seconds, days = RANGES[chosen][0], RANGE_NAMES[chosen]
     whole, ticks = together(given), _ticks(given, seconds)
     labels = [utc(one.at).strftime("%d %b" if seconds % DAY == 0 else "%d %b %H:00") for one in given]
@@ -198,7 +210,7 @@ RANGE_NAMES = {name: f"{int(name[:-1])} days" for name in RANGES}
 
 
 def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
-    """Return the text below each period: hours twice a day, else about six days."""
+    """Return the text below each period, empty for most: two texts a day for hours, otherwise about six."""
     moments = [utc(one.at) for one in given]
     if seconds == HOUR:
         return [
@@ -210,10 +222,14 @@ def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
 
 
 TICKS = 5
+"""Approximate number of ticks in a chart of days."""
 
 
 def attention_plots(found: Attention, *, share: bool) -> list[Markup]:
-    """Return a bar chart for each query, all with the same scale: articles by day or their share of all."""
+    """Return a bar chart for each query, all with the same scale.
+
+    The bars are the number of articles by day, or with ``share`` their share of all articles of the day.
+    """
     shown = _tenths if share else rendering.number
     charts = []
     for one in found.queries:

@@ -1,7 +1,7 @@
-"""Rules proposed for new sites: a small crawl of the site, in a process of its own (``scrapy rules new``).
+"""Proposes rules for new sites, after a small crawl of the site in a separate process (``scrapy rules new``).
 
-The process has a time limit and is ended with the server. It writes nothing into the data or the rules; the
-rule is written when a person saves it. Proposals are in the memory of the server.
+The process has a time limit and is killed when the server ends. It changes neither the data nor the rules.
+The rule is written when a user saves it. Until then, the proposal is only in the memory of the server.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from newsbot.errors import ArgumentError, RulesError
 from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
-"""The most articles of a crawl, and the time after which it asks for no more pages."""
+"""Maximum number of articles of a crawl, and the seconds after which it requests no more pages."""
 PATIENCE = 240.0
-"""Seconds after which the process is ended."""
+"""Seconds after which the process is killed."""
 MAX_KEPT = 20
+"""Maximum number of proposals in memory. If there are more, the oldest is dropped."""
 MAX_FAULT = 500
+"""Maximum length of an error message in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class FoundSource:
 
 @dataclass(frozen=True, slots=True)
 class FoundArticle:
-    """An article of the sample."""
+    """One of the articles that the crawl found, as a sample for the user."""
 
     url: str
     title: str
@@ -55,11 +57,11 @@ class FoundArticle:
 
 @dataclass(slots=True)
 class Proposal:
-    """A rule for a site, and what it was made from."""
+    """A proposed rule for a site, and the findings from which it was made."""
 
     site: str
     state: str
-    """looking, found, failed."""
+    """looking (the crawl is running), found or failed."""
     since: datetime
     """When the crawl began."""
     fault: str = ""
@@ -73,7 +75,7 @@ class Proposal:
 
 
 def site_named(address: str) -> str:
-    """Return the domain of a new site's rule. ``www.`` is left out, because the rule covers it.
+    """Return the domain for the rule of a new site. ``www.`` is left out, because the rule covers it too.
 
     Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
     """
@@ -82,13 +84,13 @@ def site_named(address: str) -> str:
     except ValueError:
         host = ""
     site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
-    if not site or site.startswith("-"):  # it would be an option of the command
+    if not site or site.startswith("-"):  # scrapy rules new would take it for an option
         raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
     return site
 
 
 class Proposals:
-    """The proposals of a server. One site is looked at at a time."""
+    """The proposals of a server. One site is crawled at a time."""
 
     def __init__(self, settings: SettingsLike, clock: Clock, *, allow_private: bool) -> None:
         self._folder = rules_folder(settings)
@@ -98,11 +100,18 @@ class Proposals:
         self._task: asyncio.Task[None] | None = None
 
     def get(self, address: str) -> Proposal | None:
-        """Return what is known of a site. Raises :class:`ArgumentError` for an invalid address."""
+        """Return the proposal for a site; None if there is none.
+
+        Raises :class:`ArgumentError` for an invalid address.
+        """
         return self._known.get(site_named(address))
 
     def begin(self, address: str) -> Proposal:
-        """Start to look at a site. Raises :class:`ArgumentError` if it may not be looked at, or not now."""
+        """Start the crawl of a site, or return its proposal if the crawl is running already.
+
+        Raises :class:`ArgumentError` if the address is invalid or private, if the site has a rule, or if
+        another site is being crawled.
+        """
         site = site_named(address)
         if not self._allow_private and is_local(site):
             raise ArgumentError(f"{site} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)")
@@ -121,7 +130,7 @@ class Proposals:
         return found
 
     async def save(self, address: str) -> str:
-        """Write the proposed rule; return the name of its file.
+        """Write the proposed rule, and return the name of its file.
 
         Raises :class:`ArgumentError` if there is no proposal, or if the rule cannot be written.
         """
@@ -137,13 +146,13 @@ class Proposals:
         return path.name
 
     async def close(self) -> None:
-        """End a running crawl."""
+        """Kill a running crawl."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look(self, found: Proposal) -> None:
-        found.fault = "the crawl was ended"
+        found.fault = "the crawl was ended"  # remains if this task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
                 code, told, log = await self._run(found.site)
@@ -159,7 +168,10 @@ class Proposals:
                 found.state = "failed"
 
     async def _run(self, site: str) -> tuple[int, bytes, bytes]:
-        """Return the exit code, stdout and stderr of ``scrapy rules new``."""
+        """Run ``scrapy rules new``; return its exit code, stdout and stderr.
+
+        The process group is killed in any case, also if this task is cancelled.
+        """
         command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
         command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
@@ -179,7 +191,7 @@ class Proposals:
 
 
 def _read(document: dict[str, Any], found: Proposal) -> None:
-    """Take over what the command found."""
+    """Copy the output of the command to the proposal."""
     found.rule, found.articles = document["rule"], document["articles"]
     found.sources = [FoundSource(**one) for one in document["sources"]]
     found.samples = [

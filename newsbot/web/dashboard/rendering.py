@@ -1,4 +1,4 @@
-"""Renders pages: templates that escape everything, filters for them, and the headers of responses."""
+"""Renders pages: the template environment, which escapes all values, its filters, and response headers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEADERS: Final = {
     "Server": "newsbot",
 }
 COMPRESSED_FROM = 1400
-"""Bytes of a body from which it is compressed."""
+"""Minimum length of a body that is compressed. A shorter one fits into one network packet anyway."""
 _MATCH = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -62,7 +62,7 @@ def make_environment() -> Environment:
 
 
 def page(html: str, status: int = 200) -> web.Response:
-    """Return an HTML response."""
+    """Return an HTML response with the headers of all pages."""
     response = web.Response(text=html, status=status, content_type="text/html", headers=HEADERS)
     if len(html) >= COMPRESSED_FROM:
         response.enable_compression()
@@ -70,7 +70,10 @@ def page(html: str, status: int = 200) -> web.Response:
 
 
 def link(path: str, **query: object) -> str:
-    """Return a URL of the dashboard; empty query values are left out."""
+    """Return a URL of the dashboard. Empty query values are left out.
+
+    An underscore at the end of a name is removed, so that Python's keywords can be names.
+    """
     given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
     return path + (f"?{urlencode(given)}" if given else "")
 
@@ -81,19 +84,19 @@ def site_path(domain: str) -> str:
 
 
 def href(url: object) -> str:
-    """Return a URL for a ``href`` if it is an http(s) URL, otherwise a link that does nothing."""
+    """Return a URL for ``href`` if it is an http(s) URL, otherwise ``#``: other schemes can run scripts."""
     text = printable(str(url))
     return text if text.lower().startswith(("http://", "https://")) else "#"
 
 
 def ago(value: float | datetime | None) -> str:
-    """Return how long ago a moment was."""
+    """Return how long ago a moment (POSIX seconds or datetime) was, or how far it is in the future."""
     seconds = value.timestamp() if isinstance(value, datetime) else value
     return when(seconds, time.time())
 
 
 def moment(value: float | datetime | None, precision: str | None = None) -> str:
-    """Return a moment in UTC; only the day if the time is not known."""
+    """Return a moment in UTC as text; only the day if ``precision`` is ``day``; ``-`` for None."""
     if value is None:
         return "-"
     told = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
@@ -101,7 +104,7 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a whole number with thin spaces between thousands."""
+    """Return a number, rounded to a whole one, with thin spaces between thousands; ``-`` for None."""
     return "-" if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
@@ -122,12 +125,12 @@ def span(seconds: float | None) -> str:
 
 
 def marked(snippet: str) -> Markup:
-    """Return an escaped snippet. Matches, which are in brackets, are put into ``<mark>``."""
+    """Return an escaped snippet with its matches, which are in brackets, in ``<mark>`` elements."""
     return Markup(_MATCH.sub(r"<mark>\1</mark>", str(escape(clean(snippet)))))  # noqa: S704  (escaped)
 
 
 def json_answer(value: Mapping[str, Any] | list[Any], status: int = 200) -> web.Response:
-    """Return a JSON response."""
+    """Return a compressed JSON response with the headers of all pages."""
     response = web.json_response(value, status=status, headers=HEADERS)
     response.enable_compression()
     return response

@@ -1,6 +1,6 @@
-"""Reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
+"""Finds and reads the reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
 
-They are served unchanged in a sandbox: their scripts do not run, and they load nothing.
+They are served unchanged in a sandbox: browsers do not run their scripts and load nothing for them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from newsbot.clock import utc
 
 MAX_REPORTS = 200
 MAX_BYTES = 8 * 2**20
+"""Maximum size of a report. Larger files are not listed."""
 DEPTH = 2
 """Levels of subfolders that are searched."""
 CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+"""The content security policy of reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +26,20 @@ class ReportRow:
     """One report."""
 
     name: str
-    """Its path within the folder."""
+    """The path within the folder."""
     at: datetime
+    """The time at which the file was written."""
     size: int
+    """Bytes."""
 
 
 def reports(folder: Path) -> list[ReportRow]:
-    """Return the reports, newest first; an empty list if the folder does not exist."""
+    """Return at most MAX_REPORTS reports, newest first; an empty list if the folder does not exist."""
     found = []
     for path in _files(folder, DEPTH):
         try:
             told = path.stat()
-        except OSError:
+        except OSError:  # deleted since the folder was read
             continue
         if told.st_size <= MAX_BYTES:
             found.append(ReportRow(path.relative_to(folder).as_posix(), utc(told.st_mtime), told.st_size))
@@ -43,7 +47,10 @@ def reports(folder: Path) -> list[ReportRow]:
 
 
 def report(folder: Path, name: str) -> bytes | None:
-    """Return a report; None if :func:`reports` does not list it, so that no other file can be read."""
+    """Return the content of a report; None if :func:`reports` does not list it.
+
+    The name comes from a URL. Because it must be in the list, no other file can be read.
+    """
     if name not in {one.name for one in reports(folder)}:
         return None
     try:
@@ -58,7 +65,7 @@ def _files(folder: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for place in places:
-        if place.name.startswith(".") or place.is_symlink():
+        if place.name.startswith(".") or place.is_symlink():  # a link could lead out of the folder
             continue
         if place.is_dir() and depth:
             yield from _files(place, depth - 1)

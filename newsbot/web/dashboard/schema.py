@@ -1,4 +1,4 @@
-"""Converts answers to JSON, and their types to the JSON Schema in the description of the API."""
+"""Converts results of the API to JSON, and their types to the JSON Schema in the description of the API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _PLAIN: Mapping[Any, Schema] = {
 
 
 def plain(value: Any) -> Any:
-    """Return an answer as JSON values. Dataclasses become objects with their fields and properties."""
+    """Return a result as JSON values. Dataclasses become objects with their fields and properties.
+
+    Times become text (RFC 3339), and enum members their values.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         names = [*(field.name for field in fields(value)), *_properties(type(value))]
         return {name: plain(getattr(value, name)) for name in names}
@@ -45,7 +48,10 @@ def plain(value: Any) -> Any:
 
 
 def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
-    """Return the schema of a type. Dataclasses are added to ``components`` and referenced."""
+    """Return the JSON Schema of a type. Dataclasses are added to ``components`` and referenced.
+
+    Raises ``TypeError`` for a type that the API does not use.
+    """
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
     if is_dataclass(kind) and isinstance(kind, type):
@@ -59,13 +65,13 @@ def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
         return {"type": "array", "items": schema_of(arguments[0], components)}
     if origin is dict:
         return {"type": "object", "additionalProperties": schema_of(arguments[1], components)}
-    raise TypeError(f"{kind}: the API has no word for it")
+    raise TypeError(f"{kind}: there is no JSON Schema for this type")
 
 
 def _record(kind: type, components: dict[str, Schema]) -> Schema:
     if kind.__name__ not in components:
         schema: Schema = {"type": "object"}
-        components[kind.__name__] = schema
+        components[kind.__name__] = schema  # before its fields: a type can contain itself
         texts = _texts(kind)
         hints = get_type_hints(kind) | {
             name: get_type_hints(getattr(kind, name).fget)["return"] for name in _properties(kind)
@@ -92,7 +98,7 @@ def _texts(kind: type) -> dict[str, str]:
     found = {name: " ".join((getattr(kind, name).__doc__ or "").split()) for name in _properties(kind)}
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):  # no source file, as in an egg with compiled files only
+    except (OSError, TypeError):  # without source file, as in an egg of compiled files: no texts of fields
         return found
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for one, after in pairwise(body):

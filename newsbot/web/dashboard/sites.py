@@ -1,4 +1,4 @@
-"""The state of each site and each of its sources, as a list and for one site."""
+"""Computes the state of sites and their sources, as a list of all sites and in detail for one site."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ from newsbot.web.readers import Data
 
 TREND_DAYS = 30
 MAX_SOURCES = 200
-"""Sources of one site that are shown; those named in the rule come first."""
+"""Maximum number of a site's sources that are shown. Feeds, sitemaps and sections of the rule come first."""
 ASIDE_LOOKED_AT = 1000
+"""Number of the frontier's set-aside entries that are read to find those of one site."""
 MAX_ASIDE = 10
+"""Maximum number of set-aside URLs of one site that are shown."""
 MAX_PATTERNS = 40
+"""Maximum number of learned patterns of one site that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,19 @@ class SiteRow:
     unchanged: int
     last_article: datetime | None
     next_poll: datetime | None
-    """When the next source of the site is polled."""
+    """When the next source of the site is due."""
     last_error: str | None
     last_error_at: datetime | None
     failing_since: datetime | None
     """Since when a source fails, if the health is dead or failing."""
     health: str
-    """The worst health of its sources: dead, failing, quiet, never polled, ok. ``paused``: paused by hand."""
+    """The worst health of the site's sources (dead, failing, quiet, never polled, ok), or ``paused``."""
     sources: dict[str, int]
     """Number of sources by health."""
     trend: list[int]
-    """New articles a day over 30 days (UTC), oldest first. The last day is not complete."""
+    """New articles on each of the last 30 days (UTC), oldest first. The last day is not complete."""
     alarm: str | None = None
-    """Which figure fell, and the likely cause."""
+    """If a figure of the site fell: which one, and the likely cause."""
     paused_since: datetime | None = None
 
 
@@ -65,7 +68,7 @@ class SourceRow:
     kind: str
     health: str
     why: str
-    """The health, with the reason for a failure."""
+    """The health, with the reason if the source fails."""
     polls: int
     unchanged_share: float | None
     new_links: int
@@ -79,17 +82,19 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class PatternRow:
-    """A pattern of article addresses that was learned."""
+    """A learned pattern of article URLs."""
 
     text: str
     articles: int
+    """Number of articles whose URLs match."""
     others: int
+    """Number of other pages whose URLs match."""
     examples: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class AsideRow:
-    """A URL that is set aside: it is not fetched any more."""
+    """A URL that is set aside: it is not fetched anymore."""
 
     url: str
     reason: str
@@ -101,15 +106,17 @@ class SiteSheet:
 
     row: SiteRow
     rule: str | None
-    """The file of its rule, if it has one."""
+    """The name of its rule file; None if it has no rule."""
     source_rows: list[SourceRow]
     more_sources: int
+    """Number of sources that are not in ``source_rows``."""
     patterns: list[PatternRow]
     learned_from: int
-    """Number of URLs that the patterns were learned from."""
+    """Number of URLs from which the patterns were learned."""
     causes: dict[str, int]
-    """Errors by cause, over all crawls, the most frequent first."""
+    """Number of errors by cause over all crawls, the most frequent cause first."""
     hours: list[Period]
+    """The last 48 hours, oldest first. The current hour is not complete."""
     aside: list[AsideRow] = field(default_factory=list)
 
 
@@ -117,7 +124,7 @@ _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health
 
 
 def all_sites(data: Data) -> list[SiteRow]:
-    """Return all sites by domain. Expensive, because it counts the articles of each site."""
+    """Return all sites, sorted by domain. Expensive, because it counts the articles of each site."""
     now = data.clock()
     trends = data.activity.trends(now - TREND_DAYS * 24 * HOUR)
     fallen, resting = alarms(data.notes), paused(data.notes)
@@ -128,7 +135,7 @@ def all_sites(data: Data) -> list[SiteRow]:
 
 
 def one_site(data: Data, domain: str) -> SiteSheet | None:
-    """Return all data of one site; None if neither the rules nor the data know it."""
+    """Return all data of one site; None if the site is neither in the rules nor in the data."""
     rule = data.rules.get(domain)
     domain = rule.domain if rule else ascii_host(domain)
     if rule is None and domain not in known_sites(data.storage, data.rules):
@@ -232,16 +239,16 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "health": lambda row: min(_HEALTH.get(row.health, 9), 2 if row.alarm else 9),
     "trend": lambda row: -sum(row.trend),
 }
-"""Sort keys for sites. Ties are sorted by name. In the order by health, sites with an alarm follow those that
-fail."""
+"""Sort keys for sites by the name of the order. Ties are sorted by name. In the order by health, sites with
+an alarm follow those with failing sources."""
 
 
 def has_problem(row: SiteRow) -> bool:
-    """Return True if somebody should look at the site: a source fails, or a figure fell."""
+    """Return True if a source of the site fails, or if one of its figures fell."""
     return row.health in SITES_BAD or row.alarm is not None
 
 
 def in_order(rows: Sequence[SiteRow], order: str, *, backwards: bool = False) -> list[SiteRow]:
-    """Return sites in one of :data:`ORDERS`."""
+    """Return sites in one of the :data:`ORDERS`; ``backwards``: in reverse order."""
     by_name = sorted(rows, key=lambda row: row.site)
     return sorted(by_name, key=ORDERS[order], reverse=backwards)

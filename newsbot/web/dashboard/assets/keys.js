@@ -1,22 +1,23 @@
 "use strict";
-// "/" goes to the search, "g" and a letter to a page, "j" and "k" to the next and previous headline, "?" lists
-// them. Everything works without it.
+// Keyboard shortcuts: "/" goes to the search, "g" and a letter to a page, "j" and "k" to the next and previous
+// headline, "?" lists all of them. The pages also work without this script.
 const dialog = document.getElementById("keys");
 const shows = document.getElementById("show-keys");
-let going = false;
+let going = false; // true if the last key was "g"
 
 function listKeys() {
   if (!dialog.open) dialog.showModal();
 }
 
 function step(by) {
+  // From no headline, "j" goes to the first one and "k" to the last one.
   const links = [...document.querySelectorAll("main .headline a")];
   if (!links.length) return;
   const at = links.indexOf(document.activeElement);
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))].focus();
 }
 
-shows.hidden = false;
+shows.hidden = false; // without JavaScript, the button would do nothing
 shows.addEventListener("click", listKeys);
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
@@ -28,7 +29,7 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "/") {
     event.preventDefault();
     const places = ["main input[type=search]", ".find input"].map((one) => document.querySelector(one));
-    const seen = places.find((one) => one && one.checkVisibility());
+    const seen = places.find((one) => one && one.checkVisibility()); // narrow screens hide the one in the header
     if (seen) seen.focus();
     else location.assign("/articles");
   } else if (event.key === "?") {

@@ -1,7 +1,7 @@
 "use strict";
-// Asks for the page again every data-refresh seconds and takes over the parts that are marked data-live.
-// A part stays as it is while the pointer, the focus or a selection is in it; what is under the pointer does
-// not move. Without it, a page shows the state at which it was loaded.
+// Loads the page again every data-refresh seconds and replaces the parts that are marked data-live.
+// A part is not replaced while the pointer, the focus or a selection is in it, and the element under the pointer
+// does not move. Without this script, a page shows its state at the time of loading.
 const main = document.querySelector("main");
 let seconds = Number(main.dataset.refresh);
 let faults = 0;
@@ -18,10 +18,12 @@ function takeOver(fresh) {
   for (const part of main.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(part.id);
     if (!now || now.innerHTML === part.innerHTML || isInUse(part)) continue;
+    // Details that the user has opened stay open.
     const opened = [...part.querySelectorAll("details")].map((one) => one.open);
     now.querySelectorAll("details").forEach((one, place) => (one.open = opened[place] || false));
     part.replaceChildren(...now.childNodes);
   }
+  // Parts above the pointer can have changed their height: scroll by the difference.
   if (pointed) scrollBy(0, pointed.getBoundingClientRect().top - before);
   seconds = Number(fresh.querySelector("main").dataset.refresh);
 }
@@ -29,7 +31,7 @@ function takeOver(fresh) {
 async function refresh() {
   try {
     const answer = await fetch(location.href);
-    if (answer.status === 401 || answer.status === 403) return;
+    if (answer.status === 401 || answer.status === 403) return; // the session has ended: do not ask again
     if (!answer.ok) throw new Error(answer.status);
     takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"));
     faults = 0;
@@ -41,6 +43,7 @@ async function refresh() {
 
 function wait() {
   if (!seconds) return;
+  // A hidden page is refreshed when it is shown again. After errors the interval doubles, up to 5 minutes.
   setTimeout(() => {
     if (document.hidden) document.addEventListener("visibilitychange", refresh, { once: true });
     else refresh();
