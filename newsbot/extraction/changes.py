@@ -69,6 +69,7 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     old_lines, new_lines = _lines(old[1]), _lines(new[1])
     # Words are counted, not compared in order: a paragraph that moved changes nothing.
     before, after = _count(old_lines), _count(new_lines)
+    # One such word may reverse the sense of a sentence: "not guilty", "two dead".
     if any(word in _TURNING for word in (before - after) + (after - before)):
         return True
     if _numbers(old_lines) != _numbers(new_lines):

@@ -144,12 +144,14 @@ def is_partial(page: Page, text: str) -> bool:
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
     stated = _word_count(node)
+    # A declared word count decides. Sites count words differently, so 60 % are enough.
     if closed and stated:
         return len(words(text)) < 0.6 * stated
     if size(text) > _TEASER:
         return False
     if closed:
         return True
+    # Many sites offer subscriptions below complete texts, so the text must also end in "…" or have a paywall.
     return (bool(_CUT.search(text)) or _is_walled(page)) and _offers(page)
 
 

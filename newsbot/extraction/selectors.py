@@ -132,7 +132,7 @@ class Selected:
             return []
         if isinstance(found, str):
             return [str(found)] if found.strip() else []
-        if not isinstance(found, list):
+        if not isinstance(found, list):  # a number or a truth value
             return []
         return [
             hit if isinstance(hit, HtmlElement) else str(hit)
@@ -144,6 +144,7 @@ class Selected:
         siblings, nested = _SIBLINGS.search(xpath), _NESTED.search(xpath)
         if not siblings and not nested:
             return True
+        # The pairs are counted once per page, and only if a selector needs them.
         if self._pairs is None:
             self._pairs = pairs(self._tree)
         return not (siblings and self._pairs[0] > MAX_SIBLINGS) and not (

@@ -42,6 +42,7 @@ def plain(text: str) -> str:
     >>> plain("Black &amp;amp; white: <i>a  story</i>")
     'Black & white: a story'
     """
+    # Systems that encode a text for HTML and again for JSON-LD write &amp;amp;.
     for _ in range(3):
         if not _ENTITY.search(text):
             break

@@ -108,6 +108,7 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     length = size(text)
     if length < 600 and _is_stub(page):
         return "redirect_stub"
+    # A long text, or an article in the structured data, outweighs any message.
     if length >= LONG or page.article is not None:
         return None
     return _notice(page, text, length, hint)
@@ -118,6 +119,7 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     heading = page.headings[0] if page.headings else ""
     if length < 800 and any(map(notices.is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
+    # A feed does not list error pages. If the text is not short, it is news about an error.
     if any(map(notices.is_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
     # Error pages may have the metadata of the site's template, so the metadata count only from here on.
@@ -151,6 +153,7 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
     named_as_list = not named and _is_named_as_list(page)
+    # Long prose is an article even among many links, unless the URL or the type suggests a list.
     if _is_prose(blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
         return None
     listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
@@ -161,6 +164,7 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None
+    # The paragraphs of an article are in one place. On a list, each teaser is in its own box.
     prose, share = concentration(page.tree, length)
     least = 0.6 if suspected else 0.2 if named else 0.3
     if share >= least and prose >= (LONG / 2 if suspected else 200):

@@ -55,6 +55,7 @@ def usage_signals(value: str) -> tuple[str, ...]:
 
 
 AGENT = "newsbot"
+"""The name by which directives can address newsbot alone."""
 MAX_METAS = 500
 """Maximum number of ``<meta>`` elements that are read."""
 MAX_VALUE = 2000
@@ -90,6 +91,7 @@ def page_rights(
     """
     metas = _metas(tree) if tree is not None else {}
     told: dict[str, str] = {}
+    # The header is read first. If page and header state the same directive, the header is recorded.
     for word in _for_us(headers.get("x-robots-tag", ())):
         told.setdefault(word, HEADER)
     for name in ("robots", AGENT):
@@ -98,6 +100,7 @@ def page_rights(
                 told.setdefault(word, META)
     signals = dict(site or {})
     signals |= {name: told[name] for name in (*DIRECTIVES, NOARCHIVE) if name in told}
+    # Bing's name for noarchive.
     if "nocache" in told:
         signals.setdefault(NOARCHIVE, told["nocache"])
     index = "noindex" not in told and "none" not in told
@@ -139,6 +142,7 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
         for word in _words(value[:MAX_VALUE]):
             name, colon, rest = word.partition(":")
             directive = word
+            # "max-snippet: 20" is a directive with a value and not one for a crawler of this name.
             if colon and name.strip() not in _WITH_VALUE:
                 ours = name.strip() in ("*", AGENT)
                 directive = rest.strip()

@@ -60,6 +60,7 @@ class RobotsSignals:
 
         ``can_fetch(url, agent)`` returns True if the whole file allows ``agent`` to fetch ``url``.
         """
+        # can_fetch() is slow. It is not needed if the whole site is closed to one of the crawlers.
         if AI_AGENTS in self.everywhere:
             return dict(self.everywhere)
         kept_out = next((agent for agent in self.partly if not can_fetch(url, agent)), None)
@@ -97,6 +98,7 @@ def read_robots(text: str) -> RobotsSignals:
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
+    # Unlike the groups for AI crawlers, usage lines hold only for the crawlers that their group names.
     for group in groups:
         if group.speaks_to_us:
             everywhere |= dict.fromkeys(group.refused, PLACE)
@@ -106,6 +108,7 @@ def read_robots(text: str) -> RobotsSignals:
         everywhere[AI_AGENTS] = f"{PLACE} ({closed[0][:60]}{more})"
     if not any(_is_usage(line) for line in lines) and _RESERVED.search(_comments(lines)):
         everywhere[AI_COMMENT] = PLACE
+    # One crawler stands for its group, since all of them have the same rules.
     partly = [
         group.collectors[0]
         for group in groups

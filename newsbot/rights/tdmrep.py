@@ -83,7 +83,7 @@ def read_tdmrep(body: bytes) -> Reservations:
 def _rule(told: Any) -> _Rule | None:
     if not isinstance(told, dict) or not isinstance(told.get("location"), str):
         return None
-    reserved = str(told.get(TDM_RESERVATION)).strip()
+    reserved = str(told.get(TDM_RESERVATION)).strip()  # some sites write the number as a string
     location = told["location"].strip()
     if reserved not in ("0", "1") or not location or len(location) > MAX_LOCATION:
         return None
@@ -92,6 +92,7 @@ def _rule(told: Any) -> _Rule | None:
     if len(parts) > MAX_STARS:
         return None
     policy = told.get(TDM_POLICY)
+    # Paths begin with a slash, but some sites omit it.
     return _Rule(
         parts=parts if parts[0].startswith("/") or not parts[0] else (f"/{parts[0]}", *parts[1:]),
         to_end=to_end,

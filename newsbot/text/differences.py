@@ -20,6 +20,7 @@ MAX_LINES: Final = 2000
 
 MAX_WORDS: Final = 2000
 """Maximum number of words that :func:`word_changes` compares."""
+# A word includes the white space after it, so that joined words give the original text.
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
@@ -40,6 +41,7 @@ def changes(before: Article, after: Article) -> dict[str, Any]:
 
 def _lines(before: str, after: str) -> dict[str, list[str]]:
     old, new = before.splitlines(), after.splitlines()
+    # SequenceMatcher takes quadratic time in the worst case.
     if max(len(old), len(new)) > MAX_LINES:
         return {"removed": [f"({len(before)} characters)"], "added": [f"({len(after)} characters)"]}
     removed, added = [], []

@@ -52,12 +52,14 @@ def company(
         "shared_title": np.array([_of_headline(own, headline) for own in stems], np.float32),
         "rare": np.array([len(own) for own in stems], np.float32),
     }
+    # A single teaser may share words with the article by chance. The mean of its box shows that it is one.
     weights = np.array([len(own) for own in stems], float)
     for step in (1, 2):
         columns[f"shared_group{step}"] = _by_box([piece.box.above(step) for piece in pieces], shared, weights)
     columns |= _pictures(pieces, known)
     lowered = [text.casefold() for text in starts]
     columns["says_author"] = _said(lowered, known.authors)
+    # The names come from host names, which have no spaces.
     columns["says_site"] = _said([text.replace(" ", "") for text in lowered], known.site)
     columns["alike"] = _alike(starts)
     return columns
@@ -74,6 +76,7 @@ def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:
     """
     if not own or not whole:
         return -1.0
+    # The text contains the words of a piece within it at least as often as the piece itself does.
     return sum(whole[stem] > (times if within else 0) for stem, times in own.items()) / len(own)
 
 

@@ -55,7 +55,7 @@ def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
         parent = block.getparent()
         if worth >= _LEAST and parent is not None:
             sums[parent] += worth
-            sums[block] += worth if own > 300 else 0.0
+            sums[block] += worth if own > 300 else 0.0  # paragraphs that are divided by <br> only
     most = max(sums.values(), default=0.0)
     return most, most / max(length, 1)
 

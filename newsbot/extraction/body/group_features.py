@@ -37,6 +37,7 @@ class _View:
         self._own = own
         self._length = own["length"].astype(np.float64)
         self._linked = own["linked"].astype(np.float64)
+        # Short lines and lines that are mostly links are not prose.
         prose = (self._length >= 40) & (self._linked < 0.5)
         self._prose = np.where(prose, self._length * (1 - self._linked), 0.0)
         self._all_prose = self._prose.sum() or 1.0  # 1, so that shares of nothing are 0
@@ -52,6 +53,7 @@ class _View:
         sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
         columns: Columns = {}
         for level, keys in enumerate(self._keys):
+            # bincount() sums over each group, and values[keys] gives each piece the sum of its group.
             prose = np.bincount(keys, self._prose)
             letters = np.maximum(1.0, np.bincount(keys, self._length))
             count = np.bincount(keys)
@@ -112,6 +114,7 @@ class _View:
     def _headline(self, passed: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         count = len(passed)
         at = self._headline_index()
+        # No page has this value, so the trees can recognise pages without a headline.
         if at is None:
             nothing = np.full(count, -999.0)
             return dict.fromkeys(("pieces_since", "letters_since", "common_up", "common_down"), nothing)
@@ -270,6 +273,7 @@ def _shifted(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
 
 def _window(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
     """Return for each place the sum of the values up to ``reach`` places before and after it."""
+    # With prefix sums, the time does not depend on the reach.
     sums = np.concatenate(([0.0], np.cumsum(values)))
     places = np.arange(len(values))
     return sums[np.minimum(len(values), places + reach + 1)] - sums[np.maximum(0, places - reach)]

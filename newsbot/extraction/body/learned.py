@@ -131,6 +131,7 @@ class Judged:
         A block that is not a piece scores 0. A URL alone on its line has a low score like any link, but it is
         kept between lines of the article.
         """
+        # A text may be in several pieces, for example in the menu and in the article. The best score counts.
         best = dict.fromkeys(self.copies, _NEVER)
         for piece, score in zip(self.pieces, self.scores, strict=True):
             best[piece.text] = max(float(score), best.get(piece.text, _NEVER))
@@ -230,6 +231,7 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
         found, described, titles = marks
         lengths = np.array([len(piece.text) for piece in pieces], np.float32)
         scores = without_weak_islands(scores, lengths, found)
+        # This comes last, because a lead is before the first paragraph with a high final score.
         stated = openings(pieces, scores, described, titles, found)
         scores[stated] = np.maximum(scores[stated], STATED)
     return Judged(pieces, scores, copies)
@@ -289,6 +291,7 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
 
 def candidates(columns: Columns) -> NDArray[np.bool_]:
     """Return an array that marks the pieces to be judged: all but short links, and labels far from prose."""
+    # Most pieces of a page are entries of menus. Without them, the trees have much less to do.
     links = (columns["linked"] > 0.9) & (columns["length"] < 80)
     labels = (columns["length"] < 25) & (columns["group2_most"] < 0.02)
     result: NDArray[np.bool_] = ~links & ~(labels & ~np.isin(columns["tag"], _HEADINGS))

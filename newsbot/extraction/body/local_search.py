@@ -145,6 +145,7 @@ class JointSearch:
         tags = [local.tags for local in self._locals]
         self._tags = tuple(dict.fromkeys(chain(*tags))) if all(tags) else ()
         names = frozenset(chain(*(local.names for local in self._locals)))
+        # The searches may check different elements, so the name is always part of the key.
         self._memory = _Memory(names, True, self._which)
 
     def __call__(self, tree: etree._Element) -> list[etree._Element]:

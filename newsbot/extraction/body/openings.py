@@ -58,6 +58,7 @@ def openings(
         for index, piece in enumerate(pieces)
         if piece.box.tag == "li" and _is_line(piece, _LEAST_POINT) and _naming(piece.box) is not None
     ]
+    # A box around the whole article may be named after key points too. Its items are not key points.
     if points:
         whole = _holding_article(pieces, sure)
         result[[index for index in points if _naming(pieces[index].box) not in whole]] = True

@@ -152,6 +152,7 @@ class _Cutter:
             self.after_break = True
         elif name == "img":
             self._picture()
+        # Custom elements in a sentence are links or tooltips of the site and do not break the line.
         elif element is not self.root and not ("-" in name and self.names[-1] in _SENTENCES):
             if self.parts or self.links or self.after_break:
                 self._flush()
@@ -191,6 +192,8 @@ class _Cutter:
                 Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
             )
             self.pictures = 0
+        # The counts are reset even without a text, so that links around pictures do not count for the next
+        # piece.
         self.parts.clear()
         self.linked = self.strong = self.links = 0
         self.after_break = False

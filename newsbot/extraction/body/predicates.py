@@ -125,6 +125,7 @@ class _Attributes:
 
     def first(self, given: Given) -> str:
         """Return the value of the attribute that comes first in the element."""
+        # XPath converts a set of nodes to the string of its first node.
         for name, value in given.items():
             if name in self.names:
                 return value
@@ -152,6 +153,7 @@ def _any_of(parts: list[Part]) -> Part:
 
 
 def _equal(left: Part, right: Part) -> Part:
+    # Most comparisons have the form @id='…' and need no sets.
     if isinstance(left, _Attributes) and len(left.names) == 1 and isinstance(right, _Literal):
         (name,), text = left.names, right.text
         return lambda given: given.get(name) == text
@@ -160,6 +162,8 @@ def _equal(left: Part, right: Part) -> Part:
 
 
 def _test(text: Part, pattern: Part, flags: Part | None = None) -> Part:
+    # This is EXSLT's re:test(). Pattern and flags are literals in trafilatura's paths, so no element is
+    # needed.
     is_loud = flags is not None and "i" in _string(flags({}))
     search = re.compile(_string(pattern({})), re.IGNORECASE if is_loud else 0).search
     said = _said(text)
@@ -177,6 +181,7 @@ def _starts_with(text: Part, part: Part) -> Part:
 
 
 def _translate(text: Part, old: Part, new: Part) -> Part:
+    # For strings of different lengths maketrans() raises ValueError, and the predicate counts as unsupported.
     said, table = _said(text), str.maketrans(_string(old({})), _string(new({})))
     return lambda given: said(given).translate(table)
 

@@ -87,6 +87,7 @@ def find_body(page: Page, selected: Selected) -> Body:
         return Body(tuple(blocks), RULE)
 
     stated = _stated(page)
+    # The elements that a rule removes are removed even if the rule does not select the text.
     removed = selected.removed | next_articles(page)
     blocks, method = generic_body(page.tree, _known(page, stated), removed)
     if stated and _is_better(stated, blocks):
@@ -204,7 +205,7 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
     titled = key(page.title_tag or page.meta("og:title"))
     if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
         return frozenset()
-    # The entries of a live blog are also <article> elements with headings.
+    # The entries of a live blog are <article> elements with headings too.
     if form_of(page, page.title_tag, "") == "live":
         return frozenset()
     holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])

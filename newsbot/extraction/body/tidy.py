@@ -119,6 +119,7 @@ def _short_kind(text: str) -> int:
         return 1
     if _APPEAL.match(text):
         return 2
+    # "Read also the small print, he told them." is a sentence: it has no colon and ends with a full stop.
     if _ARROW.search(text) or (_POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith("."))):
         return 3
     return 4 if len(text) <= _MAX_CREDIT and _CREDIT.match(text) else 0
@@ -180,6 +181,7 @@ def _holder(link: etree._Element) -> etree._Element | None:
     """Return the paragraph or list item that contains only the link; None if it contains other text."""
     element = link
     labelled = False
+    # There may be a few inline elements around the link: <p><b><a>.
     for _ in range(4):
         parent = element.getparent()
         if parent is None or parent.tag not in _HOLDERS or ((tail := element.tail) and tail.strip(_CLOSING)):

@@ -169,6 +169,7 @@ def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) ->
         text = piece.text
         found = set(own) if len(text) < 300 else set()
         like.append(len(found & expected) / len(found) if found else 0.0)
+        # Sites cut their descriptions at some length, so only the starts are compared.
         lead.append(bool(described) and len(text) > 30 and (text[:80] in described or described[:80] in text))
     return {"like_title": _numbers(like), "description": _numbers(lead)} | _stated(pieces, known.stated)
 

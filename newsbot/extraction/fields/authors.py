@@ -69,6 +69,7 @@ def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidat
 def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
     node = page.article
     if node is not None:
+        # Many sites state their publisher as the author, so organisations rank below the meta elements.
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
         found = clean_authors(persons + others)
         if found:
@@ -171,6 +172,7 @@ def _is_site(name: str, page: Page) -> bool:
     """True if ``name`` is the name of the site: of its host, the initials in its host, or in its metadata."""
     name = key(name)
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
+    # The host has the name without spaces or its initials: "Deutsche Welle" at dw.com.
     return bool(name) and (
         name.replace(" ", "") in (labels := page.host.replace("-", "").replace(".", " ").split())
         or (" " in name and "".join(word[0] for word in name.split()) in labels)
@@ -189,6 +191,7 @@ def _bylines(page: Page) -> list[str]:
             continue
         text = text_of(element, 400)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
+        # Classes named after authors also mark other boxes. Without "by", all words must have capitals.
         if any(BY.match(text) or (_capitalised(text) and (" " in one or agency_of(one))) for one in names):
             return [text]
     return _labelled_names(page) or _signature(page) or _profile(page, marks)
@@ -205,6 +208,7 @@ def _labelled_names(page: Page) -> list[str]:
         if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element):
             continue
         names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
+        # "By Friday the water had gone down" begins like a byline, so only full names count after "by".
         if names and (label["sure"] or all(_is_full_name(name) for name in names)):
             return names
     return []
@@ -247,6 +251,7 @@ def _start(element: HtmlElement) -> str:
     own = (element.text or "").strip()
     if len(own) >= _LONG_LABEL or not len(element):
         return own[:60]
+    # The labels in _LABEL are followed by a space, which strip() has removed.
     return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 

@@ -113,12 +113,14 @@ def detect(text: str, prior: str | None = None) -> str | None:
     script = _script(sample)
     if script is None:
         return expected
+    # Azerbaijani has no list of function words. It is the only language here with ə, a frequent letter.
     if script == "latin" and sample.count(_AZERBAIJANI) * 50 > len(sample):
         script = "azerbaijani"
     if script in _SURE:
         return _SURE[script]
     if script == "kana":
         return "ja"
+    # A short Japanese or Cantonese text may look like Chinese. Then the stated language decides.
     if script == "han":
         return "zh" if expected not in ("ja", "yue") else expected
     scores = _scores(sample, _BY_SCRIPT.get(script, _LATIN), expected)
@@ -154,6 +156,7 @@ def _scores(sample: str, languages: tuple[str, ...], expected: str | None) -> di
     scores: dict[str, float] = {}
     for language in languages:
         share = sum(found[word] for word in PROFILES[language] & found.keys()) / total
+        # A short text has few function words, so letters count too, up to a limit: names may be foreign.
         own = sum(sample.count(letter) for letter in _OWN_LETTERS.get(language, ""))
         share += min(0.1, own / len(sample) * 4)
         scores[language] = share * (1 + _PRIOR if language == expected else 1)

@@ -121,6 +121,7 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     for value in islice(values, MAX_BYLINES):
         found = list(_names(value))
+        # "Science Desk" is a job title beside a name, but it is the author if it stands alone.
         persons = [name for name in found if not _ROLE.match(name)]
         for name in persons or found:
             if key(name) not in seen and len(names) < MAX_AUTHORS:

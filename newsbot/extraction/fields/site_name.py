@@ -70,6 +70,7 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     parts = list(_SEPARATOR.finditer(title))
     if not parts:
         return title
+    # Only the first and the last part can be the site: "Rain - and snow - in May" is one headline.
     last, first = parts[-1], parts[0]
     tail = title[last.end() :]
     if (_names_site(tail, sites) or _NO_HEADLINE.fullmatch(tail)) and title[: last.start()].strip():
@@ -110,10 +111,12 @@ def _is_name_of(name: str, site: str) -> bool:
     together, joined = site.replace(" ", ""), name.replace(" ", "")
     if name == site or joined == together or romanised(joined) == together:
         return True
+    # One name may contain the other: "Example" and "example.org". A much longer part is a headline.
     shorter, longer = sorted((joined, together), key=len)
     parts = name.split()
     if len(shorter) >= 4 and shorter in longer:
         return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
+    # Short names must be whole words beside common ones: "BBC News" at bbc.co.uk.
     if any(romanised(end) == site for end in (parts[0], parts[-1])) and all(
         part in _COMMON or romanised(part) == site for part in parts
     ):

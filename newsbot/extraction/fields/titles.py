@@ -128,6 +128,7 @@ def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
 
 
 def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    # Candidates of the same source do not confirm each other: JSON-LD often repeats itself.
     votes = (
         0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
         for other, candidate in enumerate(candidates)

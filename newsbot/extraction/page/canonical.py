@@ -37,6 +37,7 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         found = urls.canonicalize(resolved, drop_query)
     except ValueError:
         return None
+    # A shared text may state the URL on its publisher's site, which is not the URL of this page.
     target, source = urlsplit(found), urlsplit(own)
     if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or "") and not _is_kept_for(
         source, target

@@ -138,6 +138,7 @@ def _as_utf8(page: bytes) -> str | None:
     try:
         return page.decode("utf-8")
     except UnicodeDecodeError:
+        # In another encoding, most bytes above 127 are invalid as UTF-8. One in twenty is accepted.
         sample = page[:_SAMPLE]
         broken = sample.decode("utf-8", "replace").count("\ufffd")
         high = len(sample) - len(sample.translate(None, _HIGH))
@@ -172,6 +173,7 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _SURE:
         return None
+    # KOI8-R and KOI8-U, for example, differ in a few letters only.
     near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
     return near[0] if near else best
 

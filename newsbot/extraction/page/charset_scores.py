@@ -110,6 +110,7 @@ def of_script(text: str, script: str) -> float:
     letters, faults = _SCRIPTS[script]
     high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
     found = letters.findall(text)
+    # The letters minus the runs are the letters that follow another letter of the script.
     if not high or len(found) - len(_runs(script).findall(text)) < high / 2:
         return 0.0
     return max(0.0, (len(found) - 2 * len(faults.findall(text))) / high)
@@ -136,6 +137,7 @@ def east_asian(text: str, language: str) -> float:
     """
     high = Counter(sign for sign in text if sign > "\x7f")
     total = high.total()
+    # Invalid bytes show a wrong encoding. Signs that are alone are those of a Latin text.
     if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
         return 0.0
     return min(

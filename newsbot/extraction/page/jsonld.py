@@ -207,6 +207,7 @@ def _single_values(text: str) -> dict[str, Any]:
             value, end = decoder.raw_decode(text, match.end())
         except (ValueError, RecursionError):
             continue
+        # Other text after a string shows that an unescaped quote has cut it.
         if _ENDS_VALUE.match(text, end) or not text[end:].strip():
             found[match[1]] = value
     return found

@@ -181,6 +181,7 @@ class Page:
         found: dict[str, list[HtmlElement]] = {}
         if scope is None:
             return found
+        # Elements of nested scopes are not the article's: a comment has a date, and an author has a name.
         for element in marked[:2000]:
             for name in (element.get("itemprop") or "").split(maxsplit=MAX_ITEM_NAMES)[:MAX_ITEM_NAMES]:
                 if name in _ITEM_NAMES and _nearest_scope(element) is scope:
@@ -222,6 +223,7 @@ class Page:
             self.scripts.append(element.text)
 
     def _title(self, element: HtmlElement) -> None:
+        # The <title> of a drawing (SVG) is its tooltip.
         if not self.title_tag and element.getparent() is not None and element.getparent().tag != "svg":
             self.title_tag = plain(text_of(element)[:2000])
 

@@ -184,6 +184,7 @@ def _without_scripts(markup: str) -> str:
         stop = markup.find(">", end.end()) + 1 if end else 0
         if not stop:
             break
+        # JSON-LD has data of the article. Its type is among the first attributes of the tag.
         keep = "ld+json" in markup[match.start() : match.start() + 300]
         kept.append(markup[at : stop if keep else match.start()])
         at = stop

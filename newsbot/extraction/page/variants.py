@@ -38,7 +38,7 @@ def is_variant(url: str, canonical: str) -> bool:
         return False
     left, right = _steps(path), _steps(other.path)
     mine, theirs = _parameters(one.query), _parameters(other.query)
-    if not theirs <= mine:
+    if not theirs <= mine:  # a canonical URL has no additional parameters
         return False
     if left == right:
         return mine == theirs or _names_a_page(right)

@@ -65,6 +65,7 @@ def from_solar_hijri(year: int, month: int, day: int) -> date:
     >>> from_solar_hijri(1403, 2, 28)
     datetime.date(2024, 5, 17)
     """
+    # 1595 moves the count to the start of a 33-year cycle. The first six months have 31 days.
     cycle, rest = divmod(year + 1595, 33)
     days = 365 * (year + 1595) + 8 * cycle + (rest + 3) // 4 + day
     before = (month - 1) * 31 if month < 7 else (month - 7) * 30 + 186

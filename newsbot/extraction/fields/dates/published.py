@@ -130,7 +130,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
             candidate.value.local.date() for candidate in from_url(page.url)
         }
         zone, said = _zone_of_day(page, when.at, days, region), "+country-zone"
-    if zone is None or not zone.utcoffset(None):
+    if zone is None or not zone.utcoffset(None):  # unknown, or a site that shows its times in UTC
         return when
     note = when.note.removesuffix("+assumed-utc") + said
     return When(when.at.astimezone(zone), when.source, when.precision, note)
@@ -227,5 +227,5 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     written = candidate.value
     if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
         return None
-    local = written.local.replace(month=day.month, day=day.day)
+    local = written.local.replace(month=day.month, day=day.day)  # in one step: 31 may be invalid in between
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)

@@ -126,6 +126,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     after, count = headline is None, 0
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
+        # The text of the children is not read here: they are in the walk themselves.
         own = _own_start(element)
         if not has_digit(own) or _SAYS_OTHER.search(own):
             continue
