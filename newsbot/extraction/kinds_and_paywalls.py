@@ -122,7 +122,7 @@ def is_gallery(page: Page, title: str) -> bool:
 
 
 def _is_marked_live(page: Page) -> bool:
-    """True if most of the page's times are in boxes that are named after a live blog."""
+    """True if many of the page's times, at least _STAMPS, are in boxes that are named after a live blog."""
     marked = sum(
         any(
             _LIVE_NAME.search(f"{box.get('class') or ''} {box.get('id') or ''}"[:300])

@@ -75,7 +75,7 @@ def first_page(tree: HtmlElement, url: str) -> str | None:
     ends in a number is not used, because it may be another article. ``rel=prev`` is not used either, because
     it may lead to the previous article.
     """
-    if _number(urlsplit(url))[1] < 2:
+    if _number(urlsplit(url))[1] < 2:  # the first page itself, or an article of one page
         return None
     for address in Page.read(tree, url).links.get("canonical", ())[:3]:
         found = _elsewhere(url, address)

@@ -75,11 +75,12 @@ def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
 def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
     """True for a page without evidence that it is an article.
 
-    JSON-LD or microdata of the page's own article are always evidence. Other metadata and dates are weaker,
+    JSON-LD of the page's own article is always evidence. Other metadata and dates are weaker,
     because pages of every kind have them. They do not count if the URL speaks against an article. At the URL
     of a home page they count only if most of the text is in one place. Without metadata and date, the URL
     must look like that of an article. ``dated`` is True if a date was found.
     """
+    # ``own`` is set when ``page.article`` is first read, which find_body() has done.
     if page.nodes.own is not None:
         return False
     if not dated and not _calls_itself(page):
@@ -161,6 +162,7 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
     # Articles also link to other articles, so fewer links are enough if the URL or the data suggest a list.
+    # A page that declares itself an article must have many more headlines than paragraphs to be a list.
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None

@@ -79,6 +79,7 @@ def sentence_blocks(tree: HtmlElement) -> list[Block]:
     """
     best: list[Block] = []
     for script in tree.iter("script"):
+        # JSON-LD has its own reader, and its long strings are descriptions.
         if "ld+json" in (script.get("type") or ""):
             continue
         lines = dict.fromkeys(_sentences(script.text or "", depth=0))

@@ -159,6 +159,8 @@ class Judged:
         last = -1
         end = self._end_of(places)
         for index, (piece, score) in enumerate(zip(self.pieces, self.scores, strict=True)):
+            # Pieces and blocks are in page order, so a missing piece belongs after the last block found so
+            # far.
             at = places.get(piece.text[:_SAME_START], -1)
             if at >= 0:
                 last = max(last, at)

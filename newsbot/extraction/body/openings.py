@@ -72,6 +72,7 @@ def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
     may have the markup of a headline.
     """
     heads = [place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place]]
+    # A sure line above the headline, or a short one, is not the start of the text.
     for place in np.flatnonzero(sure):
         if heads and place > heads[0] and size(pieces[place].text) >= _LEAST_PARAGRAPH:
             return range(max(head for head in heads if head < place), int(place))

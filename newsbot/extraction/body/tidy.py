@@ -135,6 +135,7 @@ def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> lis
     kept = [
         block
         for index, block in enumerate(blocks)
+        # Headline, byline and date together are at most a few lines. Further down, a short line is text.
         if not (
             (index < 4 and _is_head(block.text, headline, names))
             or (index >= len(blocks) - 2 and _is_byline(block.text, names))

@@ -144,6 +144,7 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
 def _microdata(page: Page) -> list[str]:
     values = []
     for element in page.items.get("author", [])[:MAX_AUTHORS]:
+        # The author may be an item of its own, with a job title and a picture beside the name.
         target = next(iter(_NAME(element)), element)
         values.append(target.get("content") or text_of(target, 300))
     return values
@@ -223,6 +224,7 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
     for box in marks.named:
         heads = list(islice(box.iter("h2", "h3", "h4", "h5", "h6", "strong", "b", "a"), 1))
         found = clean_authors(text_of(head, 60) for head in heads)
+        # Boxes with different names are teasers of other articles or a list of the staff.
         outside = frozenset({"form"} if not any(True for _ in box.iter("a")) else {"nav", "form"})
         if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
             names.add(found[0])

@@ -59,6 +59,7 @@ def section(page: Page) -> Candidate[str] | None:
             MICRODATA,
         ),
     ):
+        # Some sites state the URL or the number of the section.
         if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
             return Candidate(text, method, 0.8)
     return None
@@ -84,6 +85,7 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
             name = key(part)
+            # A long tag is a sentence: some sites repeat their description as keywords.
             if (
                 name
                 and len(part) <= 60

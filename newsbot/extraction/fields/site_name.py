@@ -157,6 +157,7 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
     """True for a heading that names the site or a section: it links to a folder above the page's URL."""
     link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
     target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
+    # A single heading is the headline, even if it is a link, as on a home page with one story.
     if target is None or len(page.h1) < 2:
         return False
     there, here = urlsplit(target), page.parts.path
@@ -183,7 +184,7 @@ def site_names(page: Page) -> list[str]:
         for label in page.host.split(".")
         if label not in ("www", "com", "co", "m", "org", "net", "news")
     ]
-    own = labels[:-1] or labels
+    own = labels[:-1] or labels  # without the top-level domain
     host = [page.host.removeprefix("www."), *[label for label in own if len(label) > 2 or len(own) == 1]]
     found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
     return list(dict.fromkeys(filter(None, found)))

@@ -140,6 +140,7 @@ def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> f
 def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
     doubt = 0.0
     own = candidates[index].value
+    # Another candidate is the same without " - Daily News" or ": Politics" at the end.
     if any(_is_tailed(own, other.value) for other in candidates):
         doubt += 0.25
     if candidates[index].method == VISIBLE:

@@ -148,6 +148,7 @@ def _as_utf8(page: bytes) -> str | None:
 def _eight_bit(page: bytes, names: list[str]) -> str:
     """Return the encoding of a page that is not UTF-8."""
     declared = [name for name in names if not name.startswith(("utf", "ascii"))]
+    # The sample has the words with other than ASCII letters and what is around them, but no markup.
     sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
     found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
     return found or _of_latin(sample, declared)

@@ -108,6 +108,7 @@ class Nodes:
         """
         known = {key(title) for title in titles if title}
         path = _bare(url)
+        # The tuples are compared from left to right, so the first difference decides.
         found: list[tuple[tuple[bool, bool, bool, int], Node]] = []
         for node in self.all:
             if not is_article(node):
@@ -223,6 +224,7 @@ def _decode(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             break
         documents.append(document)
+        # Some sites write several documents one after the other, separated by commas or semicolons.
         while at < len(text) and text[at] in " \t\r\n;,":
             at += 1
     return documents

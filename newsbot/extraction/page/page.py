@@ -98,6 +98,7 @@ class Page:
             "h1": page._h1,
             "time": page._time,
         }
+        # lxml selects these elements in C. A walk over all elements in Python would be much slower.
         for element in tree.iter("meta", "link", "script", "title", "h1", "time"):
             readers[str(element.tag)](element)
         return page
@@ -148,6 +149,7 @@ class Page:
             # A footer inside an article belongs to it. It counts as aside only if that is another article.
             if footer and (box.tag == "article" or _ENTRY.search(box.get("class") or "")):
                 return box not in self.around_headline
+            # Many sites mark the whole page, for example <body class="right-sidebar">.
             if box.tag == "body" or (box in self.around_headline and not footer):
                 return footer
             names = f"{box.get('class') or ''} {box.get('id') or ''}"

@@ -42,6 +42,7 @@ _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
+# The lookahead keeps the tags that the fields and paragraphs need. All others are removed.
 _LAYOUT_TAG = re.compile(
     r"</?(?!/?(?:html|head|body|title|meta|link|script|style|p|h[1-6]|time|br)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
@@ -84,6 +85,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     if tree is None:
         raise NotAnArticle("empty")
     _mend(tree)
+    # Short markup cannot have enough of these to slow down the extractors.
     if len(markup) > LONG_MARKUP:
         _shorten_classes(tree)
         _limit_attributes(tree)

@@ -122,6 +122,7 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
     node = page.article
     if node is not None:
         yield from _stamp(scalar(node.get("datePublished")), JSON_LD, 0.95, region)
+        # A draft may be created long before its publication.
         yield from _stamp(scalar(node.get("dateCreated")), JSON_LD, 0.62, region)
     yield from _stamp(
         page.meta("article:published_time", "og:article:published_time", "og:published_time"),
@@ -184,6 +185,7 @@ def _later_of_two(page: Page, region: str | None) -> Times | None:
     first, second = (parse_stamp(tag.stamp, region) for tag in tags)
     around = set(tags[1].element.iterancestors())
     box = next((one for one in tags[0].element.iterancestors() if one in around), None)
+    # In a larger box, the second time may be that of another article.
     if first is None or second is None or box is None or len(text_of(box, 2 * MAX_BESIDE)) > MAX_BESIDE:
         return None
     return tags[0] if first.at(UTC) > second.at(UTC) else tags[1]

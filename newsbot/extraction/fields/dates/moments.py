@@ -172,6 +172,7 @@ def _from_match(match: re.Match[str], text: str, language: str | None) -> Writte
         if day is None:
             return None
         if part.get("hour") is None and part.get("hour12") is None:
+            # The time may be before the date: "14:05, Friday, 3 May 2024".
             before = BEFORE.search(text[max(0, match.start() - 40) : match.start()])
             if before is None:
                 return Written(day, "day")

@@ -126,6 +126,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     ]
     zone, said = shown_zone(when.at, shown), "+shown-zone"
     if zone is None:
+        # The last ones are those near the headline.
         days = {written.local.date() for written in shown[-3:]} | {
             candidate.value.local.date() for candidate in from_url(page.url)
         }
@@ -138,7 +139,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
     """Return the zone of the site's country if the page shows the day before or after the day in UTC."""
-    if moment.date() in days:
+    if moment.date() in days:  # the readers' day may be the same as the day in UTC
         return None
     for ahead in (-1, 1):
         day = moment.date() + timedelta(days=ahead)

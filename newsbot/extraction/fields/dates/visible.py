@@ -198,6 +198,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
 
 
 def _around(headline: HtmlElement) -> list[HtmlElement]:
+    # The date line is beside the headline, or beside the box that contains the headline.
     around = [*islice(headline.itersiblings(preceding=True), 3), *islice(headline.itersiblings(), 4)]
     parent = headline.getparent()
     if parent is not None:
