@@ -39,6 +39,7 @@ class Archive:
         self._folder = folder
         self._count = count
         self._clock = clock
+        # One thread, because a WARC file has one writer. The crawl goes on while it compresses.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
         self._lost = 0
         """Exchanges lost since the last successful write."""
@@ -46,6 +47,7 @@ class Archive:
 
     async def keep(self, exchange: Exchange) -> None:
         """Write an exchange. An exchange that cannot be written is counted as lost; nothing is raised."""
+        # After a fault, only one exchange in REST seconds is tried.
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return

@@ -88,7 +88,7 @@ class Politeness:
         """Pause a host for all workers. If the frontier is unavailable, the pause is written later."""
         try:
             self._context.frontier.back_off(host, seconds)
-        except DataError:
+        except DataError:  # tell_rests() writes it after the outage
             if len(self._rests) < MAX_HOSTS:
                 self._rests[host] = max(self._rests.get(host, 0.0), self._context.clock() + seconds)
 
@@ -106,7 +106,7 @@ class Politeness:
             self.introduce(host, self._context.rule_for(f"http://{host}/"))
             return self._context.frontier.take_turn(host, missed=missed)
         except DataError:
-            return delay
+            return delay  # the workers cannot agree on turns now, so each keeps the delay on its own
 
     def tell_rests(self) -> None:
         """Write the pauses that could not be written before. Raises :class:`newsbot.errors.DataError`."""

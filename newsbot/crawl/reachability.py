@@ -41,6 +41,7 @@ class Reachability:
 
     def failed(self, site: str, cause: str) -> None:
         """Record that a host could not be reached. ``cause``: see :func:`newsbot.crawl.failures.cause_of`."""
+        # Once a host has answered, the network works, and a failure belongs to its site.
         if not self._answered and len(self._failed) < MAX_SITES:
             self._failed[site] = cause
 

@@ -36,6 +36,7 @@ class Scope:
         """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
         self.named_hosts: set[str] = set()
         """Hosts that belong to the crawl although its arguments do not name their sites."""
+        # Each lease asks for each host of the frontier. The search for the rule is too slow for this.
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
 
     def take_rules(self, rules: RuleSet) -> None:

@@ -48,6 +48,7 @@ class SourceRegistry:
     def read(self) -> None:
         """Read what earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
         known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
+        # A source that timed out may come back. Only one that is gone, or is something else, counts as dead.
         self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
         alive = [one for one in known if one.url not in self.dead]
         self.with_sources = {one.source for one in alive}
@@ -111,6 +112,7 @@ class SourceState:
         source.new_links += outcome.new_items
         if outcome.new_items:
             source.last_new = now
+        # A visit without a request (_NO_POLL) neither continues nor ends a series of failures.
         if outcome.error and outcome.error not in _NO_POLL:
             source.failures += 1
             source.failing_since = source.failing_since or now
@@ -160,6 +162,7 @@ def make_due(
     keys = []
     for source in storage.sources.all():
         if source.source in domains and not is_old_list(source.kind, source.url):
+            # The key depends on the rule's drop_query, so it is made with the rule that queued the source.
             rule = rules.get(source.source) or rules.for_url(source.url)
             keys.append(fingerprint(canonicalize(source.url, rule.drop_query)))
     for start in range(0, len(keys), BATCH):
@@ -167,6 +170,7 @@ def make_due(
             replace(entry_again(page), due=0.0)
             for page in storage.pages.get(keys[start : start + BATCH]).values()
         ]
+        # The new time of discovery is later than the last fetch, so the visit counts as forced once.
         for entry in entries:
             entry.data["force"], entry.data["discovered_at"] = True, now
         frontier.add(entries, force=True)

@@ -47,6 +47,7 @@ class Samples:
         """Save the page of a stored article."""
         if not isinstance(item, Article) or self._number >= MAX_SAMPLES:
             return
+        # ``response`` is the page as the spider got it: decompressed and, if the rule says so, rendered.
         meta = {"url": item.url, "fetched_at": iso(item.fetched_at) if item.fetched_at else None}
         self._number += 1
         try:

@@ -160,6 +160,7 @@ def closing_lines(
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
+    # No page was fetched and no link was known. The reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
         lines.append(f"no link was followed: {left} (scrapy why URL shows the reason of each; rules: follow)")

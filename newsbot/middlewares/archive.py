@@ -79,6 +79,7 @@ async def keep_page(context: Context, removals: Removals, response: Response) ->
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if context.archive is None or exchange is None:
         return
+    # Checked here and not before the download, because a page may be removed while it is fetched.
     if _was_taken_out(removals, response):
         context.count("archive/removed")
     elif page_rights(headers_of(response)).archive:

@@ -79,6 +79,7 @@ class PolitenessMiddleware:
         If the wait is longer than :data:`LONGEST_WAIT`, the request of a visit is returned, so that it waits
         in the scheduler and its slot is free.
         """
+        # Removed from the request: a copy of it, such as the next hop of a redirect, needs its own turn.
         turn: Turn | None = request.meta.pop(TURN_KEY, None)
         host = host_key(request.url)
         delay = self._politeness.delay_of(host)
@@ -102,6 +103,7 @@ class PolitenessMiddleware:
         """Pause the host after 429 and 503. Any other response resets its count of faults."""
         self._reachability.answered()
         visit: Visit | None = request.meta.get(META_KEY)
+        # An error of robots.txt or tdmrep.json is handled by the middleware that requested the file.
         if visit is None and not _COUNTS.intersection(request.meta):
             return response
         host = host_key(request.url)

@@ -157,6 +157,8 @@ class RenderingMiddleware:
             ip_address=response.ip_address,
             protocol=response.protocol,
         )
+        # The scripts of some pages never end, for example because of advertisements. If the text is there by
+        # then, the page is complete enough.
         if not in_time and ((tree := _tree(rendered)) is None or made_by_scripts(tree, of_list=of_list)):
             self._context.count("render/late")
             raise Ignored(Reason.RENDER, "no text within the time limit (NEWSBOT_RENDER_SECONDS)")

@@ -45,6 +45,7 @@ class ReprocessingMiddleware:
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
+            # The lease is kept until the crawl closes, so that the page is left to the next crawl.
             visit.end(Ending.HELD)
             raise Ignored(Reason.LIMIT, "the crawl has reached its limit of articles for this site")
         now = self._context.clock()
@@ -122,7 +123,7 @@ class ReprocessingMiddleware:
             value = response.headers.get(name)
             if value is not None:
                 visit.page[field] = value.decode("latin-1")[:500]
-            elif response.status == 200:
+            elif response.status == 200:  # the old value belongs to the old content; a 304 may omit it
                 visit.page[field] = None
 
 

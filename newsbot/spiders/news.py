@@ -75,6 +75,7 @@ class NewsSpider(Spider):
             make_due(context.storage, context.frontier, context.rules, domains, context.clock())
         for found in seeds(context, scope):
             yield found
+        # Before this, the first failures do not mean that there is nothing else to try.
         self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:

@@ -46,7 +46,7 @@ class Paging:
         if a backend becomes unavailable.
         """
         pages = [article]
-        seen = {_key(article.url)}
+        seen = {_key(article.url)}  # the pages may link each other in a circle
         url = visit.next_page
         fault: str | None = None
         while url is not None and len(pages) < MAX_PAGES and _key(url) not in seen:

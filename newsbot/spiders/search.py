@@ -95,7 +95,7 @@ class SearchSpider(Spider):
             errback=self.failed,
             cb_kwargs={"rule": rule},
             meta={DEPTH: depth},
-            dont_filter=True,
+            dont_filter=True,  # the scheduler has a filter of its own
         )
 
     async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
@@ -109,6 +109,7 @@ class SearchSpider(Spider):
         if text is None:
             self._context.count("search/no_text")
             return
+        # In a thread, because a regular expression may take up to its time limit on one page.
         found, whole = await asyncio.to_thread(self.search.finder.find, text)
         if not whole:
             self._context.count("search/cut_short")

@@ -98,6 +98,7 @@ class SitemapIndexes:
             choice.left += len(chosen) - len(taken)
             self._sources.sitemap_files[visit.rule.domain] += len(taken)
             if taken:
+                # Known files need ``force``, because the frontier does not change entries that are done.
                 yield Found(
                     links=tuple(_link(child) for child in taken),
                     referrer=url,
@@ -118,12 +119,13 @@ class SitemapIndexes:
             return
         now, before = self._context.clock(), visit.record
         if visit.outcome.not_modified or visit.outcome.changed is False:
-            last = LONGEST_SOURCE_REST / 2
+            last = LONGEST_SOURCE_REST / 2  # doubled, this is the longest interval of other sources
             if before is not None and before.next_due is not None and before.last_fetched is not None:
                 last = before.next_due - before.last_fetched
             rest = max(LONGEST_SOURCE_REST, 2 * last)
         else:
             rest = 0.0 if newest is None else (now - newest.timestamp()) * _OLD_BY
+        # A shorter interval is left to the recrawl policy. ``next_due`` overrides what the policy plans.
         if rest >= LONGEST_SOURCE_REST:
             visit.page["next_due"] = now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST)
 

@@ -87,6 +87,7 @@ class ListProbing:
 
     def end(self, visit: Visit) -> None:
         """After a visit: end the trial of a list that could not be read, so that another one is tried."""
+        # The date of an article shows how far back the list goes that led to it. Many lists have no dates.
         published = from_iso(visit.page.get("published_at"))
         if published is not None and visit.data.get("referrer"):
             self._walks.dated(visit.data["referrer"] or "", published.timestamp())
@@ -115,6 +116,7 @@ class ListProbing:
         pages did not show and that are not too old. At later visits at least half of its articles must be
         new.
         """
+        # Links that are held for their doubtful shape count too: the list has led to them.
         found = {**batch.entries, **batch.held}
         articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
         known = self._context.frontier.known(list(articles)) if articles else {}

@@ -113,6 +113,7 @@ class UsualPlaces:
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)
+        # The site names a feed. Other feeds would show the same articles, but a sitemap has the older ones.
         if domain in self._registry.with_sources:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
@@ -125,6 +126,7 @@ class UsualPlaces:
         Returns True if there is no source at this place. The place is then never due again.
         """
         domain, outcome = visit.rule.domain, visit.outcome
+        # A feed or sitemap without links at a guessed address is not worth polling.
         if not outcome.failed and not outcome.shown:
             outcome.error = Reason.NOTHING_THERE.value
         if not outcome.failed:
