@@ -10,8 +10,8 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``connections``: the data file, Redis and MongoDB, opened
 * ``cli``: the base of the commands, the terminal, log lines
 * ``text``: words, months, time zones, differences of texts
-* ``rules``: what is known of each site, as data
-* ``rights``: what a site reserves
+* ``rules``: the rules of each site, as data
+* ``rights``: the rights that sites and pages reserve
 * ``warc``: writes and reads WARC files
 * ``recrawl``: when a page is fetched again
 * ``extraction``: from the bytes of a page to an article
@@ -20,18 +20,18 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``storage``: pages, articles, stories and sources
 * ``dedup``: same and similar texts
 * ``discovery``: feeds, sitemaps, sections and the links in them
-* ``ranking``: is this link an article, and how soon
+* ``ranking``: decides whether a link is an article, and how soon it is fetched
 * ``push``: notices of changes
 * ``backends``: opens frontier, storage and index by the settings
-* ``sites``: what workers learn of a site and share
+* ``sites``: knowledge of each site that workers share
 * ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
 * ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
-* ``operations``: what a person does to data
+* ``operations``: operations on stored data: add, remove, prune, move, import, export, explain
 * ``web``: the dashboard, the API and the push receiver
 * ``simulator``, ``demo``, ``authoring``: compare strategies; a bundled web; write rules
 * ``api``: the Python interface
-* ``actions``, ``commands``: what commands do, and their declarations
+* ``actions``, ``commands``: the work of the commands, and their declarations
 * ``settings``: Scrapy's settings module
 """
 

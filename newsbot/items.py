@@ -79,7 +79,7 @@ class Reason(StrEnum):
     # why a link is not followed
     BARREN_LIST = "barren_list"
     DOUBTFUL_SHAPE = "doubtful_shape"
-    """No page whose URL has this shape was an article yet. The link waits for such a page."""
+    """No page with this URL shape has been an article yet. The link waits until one is."""
     FAILED_SHAPE = "failed_shape"
     """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
@@ -104,7 +104,7 @@ class Reason(StrEnum):
     """The crawl has reached its limit of articles for the site."""
     NO_ARTICLE = "no_article"
     NOTHING_THERE = "nothing_there"
-    """A usual place of feeds gives a feed or sitemap without links."""
+    """A usual place of feeds has a feed or sitemap without links."""
     OURS = "ours"
     """An error of newsbot or of its data."""
     PRIVATE_ADDRESS = "private_address"
@@ -160,7 +160,7 @@ class EventKind(StrEnum):
     DROPPED = "dropped"
     FAULT = "fault"
     LIST = "list"
-    """A list under trial has shown what it leads to."""
+    """A list under trial was read, and it is known whether it leads to new articles."""
     LEFT = "left"
     """It was queued, but it is not fetched, because more was learned in the meantime."""
     GUESSED = "guessed"
@@ -365,7 +365,7 @@ class Article:
     """Reservations of the site, and where each is stated (:mod:`newsbot.rights`), e.g. ``{"noai":
     "meta"}``."""
     extraction: dict[str, str] = field(default_factory=dict)
-    """Which method gave which field, e.g. ``{"title": "json-ld"}``.
+    """The method that found each field, e.g. ``{"title": "json-ld"}``.
 
     ``site_lines``: see :attr:`site_lines`.
     """

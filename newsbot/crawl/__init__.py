@@ -7,22 +7,22 @@ Files in reading order:
 * ``availability``: guards the backends while a server or a file is unavailable
 * ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
-* ``scope``: which sites, hosts and dates the crawl was asked for
+* ``scope``: decides which sites, hosts and dates belong to the crawl
 * ``politeness``: delays of hosts, and pauses after errors
 * ``address_guard``: refuses hosts with private addresses
-* ``removals``: what people have removed
+* ``removals``: skips pages and sites that people have removed
 * ``reachability``: detects that this machine has no network
-* ``failures``: tokens for what went wrong
+* ``failures``: maps exceptions to tokens
 * ``visit``: one visit, and the links that it found
 * ``entries``: frontier entries and page records of links
 * ``seeds``: the links that a crawl begins with
-* ``links``: which links are followed, and how they are queued
+* ``links``: decides which links are followed, and queues them
 * ``hubs``: WebSub hubs that pages name
-* ``site_knowledge``: what is known of each site and shared with other workers
+* ``site_knowledge``: the knowledge of each site, shared with other workers
 * ``source_state``: the records of feeds, sitemaps and sections
 * ``recrawl_policy``: decides when pages are fetched again
 * ``completion``: completes visits, and queues those that wait for it
-* ``refill``: loads due pages from the storage into a frontier that keeps only what is due soon
+* ``refill``: loads due pages from the storage into a frontier that keeps only pages due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
 * ``browser``: renders pages whose text is written by scripts

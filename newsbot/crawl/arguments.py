@@ -1,7 +1,7 @@
 """Parses and checks the arguments of ``scrapy crawl news -a name=value``.
 
-A wrong argument raises :class:`newsbot.errors.ArgumentError`. Its message is one line and says what is
-allowed.
+A wrong argument raises :class:`newsbot.errors.ArgumentError`. Its message is one line and names the allowed
+values.
 """
 
 from __future__ import annotations

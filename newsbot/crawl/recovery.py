@@ -1,7 +1,7 @@
 """Restores a worker's state in the frontier after an outage.
 
 The worker's leases may have expired during the outage. It resumes them before it does anything else
-(:meth:`newsbot.frontier.base.Frontier.resume`). Then it writes what could not be written during the outage.
+(:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the outage.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Recovery:
             )
 
     def catch_up(self) -> None:
-        """Write what the frontier has missed.
+        """Do the writes to the frontier that failed during the outage.
 
         Raises :class:`newsbot.errors.DataError`; may be called again.
         """

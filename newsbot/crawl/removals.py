@@ -8,7 +8,7 @@ from newsbot.sites.removals import LateArrivals, RemovalNotes
 
 
 class Removals:
-    """Knows the removed pages and sites, and the articles stored since the notes were last read.
+    """Holds the removed pages and sites, and the articles stored since the notes were last read.
 
     A page may be removed by another program while this worker stores its article. Such articles are deleted
     at the next heartbeat.

@@ -57,7 +57,7 @@ REFILL_EVERY = 0.1
 EXPLAIN_EVERY = 2.0
 """Seconds between two updates of the stat :data:`WAITS_FOR`."""
 WAITS_FOR = "newsbot/queue/waits_for"
-"""The stat that says what an idle crawl waits for."""
+"""The stat with the reason why an idle crawl waits."""
 SLICE = 0.03
 """Seconds for which visits are completed without a break."""
 GO_ON = 0.002
@@ -79,7 +79,7 @@ def is_about_us(record: logging.LogRecord) -> bool:
 
 
 class _Decision(Enum):
-    """The decision on a lease: fetch it, leave it unfetched, or give it back to the frontier."""
+    """The decision on a lease: fetch it, end it without a fetch, or return it to the frontier."""
 
     TAKEN = auto()
     LEFT = auto()

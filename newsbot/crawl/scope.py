@@ -68,7 +68,7 @@ class Scope:
 
     @property
     def accepting(self) -> Callable[[str], bool] | None:
-        """:meth:`accepts` for the frontier; None if all hosts are accepted, which spares a check per host."""
+        """:meth:`accepts` for the frontier; None if all hosts are accepted, which avoids a call per host."""
         return self.accepts if self.limited_to is not None or self.limited or self.paused else None
 
     def since_of_sitemaps(self) -> datetime | None:

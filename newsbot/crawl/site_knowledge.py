@@ -31,14 +31,14 @@ class SiteKnowledge:
         self.rendering = RenderTrials()
         """Whether the scripts of a site's pages add text."""
         self.rights = SiteRights()
-        """What robots.txt and tdmrep.json of each site say about AI. Not stored."""
+        """Reservations on AI in robots.txt and tdmrep.json of each site. Not stored."""
 
     def open(self) -> None:
         """Connect the parts to the storage."""
         self.url_learning.storage = self.shared_lines.storage = self._context.notes
 
     def write(self) -> None:
-        """Write what is new, except for removed sites.
+        """Write new knowledge, except for removed sites.
 
         Raises :class:`newsbot.errors.DataError`; the rest is written next time.
         """

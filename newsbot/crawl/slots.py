@@ -34,7 +34,7 @@ class _Flight:
 
 
 class Slots:
-    """Counts the requests in flight. ``total`` is the number of all slots, ``clock`` gives POSIX seconds."""
+    """Counts the requests in flight. ``total``: number of all slots; ``clock`` returns POSIX seconds."""
 
     def __init__(self, total: int, clock: Clock) -> None:
         self._total, self._clock = total, clock
@@ -44,7 +44,7 @@ class Slots:
         self._flights: dict[bytes, _Flight] = {}
         """Requests in flight by the fingerprint of the entry."""
         self._full_for: dict[str, Group] = {}
-        """By host, the full group because of which its last lease was given back."""
+        """By host, the full group because of which its last lease was returned."""
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
         """Return ``accept``, restricted to hosts whose groups have room.
@@ -71,7 +71,7 @@ class Slots:
         return takes
 
     def take(self, lease: Lease) -> bool:
-        """Give a slot to a lease. Return False if a group of it has no room; the lease is then given back."""
+        """Give a slot to a lease. Return False if one of its groups is full; the caller returns the lease."""
         groups = _groups(lease)
         full = next((group for group in groups if self._room(group) <= 0), None)
         if full is not None:

@@ -32,7 +32,7 @@ BATCH = 1000
 
 
 class SourceRegistry:
-    """Knows which sites have feeds or sitemaps, and which of these are dead."""
+    """Records which sites have feeds or sitemaps, and which of these are dead."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -46,7 +46,7 @@ class SourceRegistry:
         """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:
-        """Read what earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
+        """Read the sources that earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
         known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
         # A source that timed out may come back. Only one that is gone, or is something else, counts as dead.
         self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
@@ -140,7 +140,7 @@ class SourceState:
 
 
 def _is_old_list(visit: Visit) -> bool:
-    """Return True for a list of old articles that neither a rule nor a person named."""
+    """Return True for a list of old articles, unless a rule or a person named it."""
     named = visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
     by_subject = visit.data.get("why") == Reason.SUBJECT_LIST
     return not named and (by_subject or is_old_list(visit.kind, visit.lease.entry.url))

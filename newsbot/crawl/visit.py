@@ -81,7 +81,7 @@ class Visit:
     events: list[Event] = field(default_factory=list)
     """The events of this visit, in order. ``scrapy why`` shows them."""
     page: dict[str, Any] = field(default_factory=dict)
-    """Fields of the page record that the response gave."""
+    """Fields of the page record that were read from the response."""
     rights: PageRights = field(default_factory=PageRights)
     """The rights reservations that were found in the response so far."""
     ending: Ending = Ending.COMPLETE
@@ -118,7 +118,7 @@ class Visit:
 
     @property
     def forced(self) -> bool:
-        """True if a person asked for this URL and it has not been fetched since."""
+        """True if a person requested this URL and it has not been fetched since."""
         if not self.data.get("force"):
             return False
         fetched = None if self.record is None else self.record.last_fetched
@@ -178,7 +178,7 @@ class Found:
     depth: int
     """Clicks from a seed to these links."""
     force: bool = False
-    """True if a person asked for the links. They are fetched now even if they are known."""
+    """True if a person requested the links. They are fetched now even if they are known."""
     patient: bool = False
     """True if these sitemaps have a lower priority than articles."""
     source: str | None = None

@@ -40,7 +40,7 @@ HOST_FAULTS = (
 LATE = 0.05
 """Share of the host's delay by which a request may be later than its turn."""
 TICK = 0.005
-"""Seconds by which any request may be later: an event loop is not more exact."""
+"""Seconds by which any request may be late, because the timers of an event loop are not more exact."""
 MOST_TURNS = 5
 """Maximum number of turns that a request takes if the machine is too busy to use one in time."""
 LONGEST_WAIT = 60.0

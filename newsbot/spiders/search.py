@@ -179,7 +179,7 @@ class SearchSpider(Spider):
         self._context.count(f"errors/{cause}")
 
     def closed(self, reason: str) -> None:
-        """Log what was found and how to read it."""
+        """Log the number of results, and the command that shows them."""
         said = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
         logger.info(
             "search ended reason=%s %s; see: scrapy searches show '%s'", reason, said, self.search.name

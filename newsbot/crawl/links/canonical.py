@@ -109,7 +109,7 @@ class Canonical:
     def _is_the_same(self, visit: Visit, waiting: Entry) -> bool:
         """Return True if a queued address is probably another address of the visited page."""
         if waiting.data.get("force"):
-            return False  # a person asked for it
+            return False  # a person requested this URL, so it is read
         agree = headlines_agree(str(waiting.data.get("title") or ""), str(visit.page.get("title") or ""))
         if agree is False:
             return False

@@ -1,4 +1,4 @@
-"""Decides which links are followed, by the site's rule, what was learned of the site, and the scope."""
+"""Decides which links are followed, by the rule of their site, learned forms of URLs, and the scope."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OF_STRANGERS = 0.4
 The other site's own links come first.
 """
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
-"""Where links come from that a person, a rule or a push notice gave. They are read without a judgement."""
+"""Origins of links that a person, a rule or a push notice named. These links are read without a judgement."""
 
 
 _KEPT_OUT = "left out url=%s; a person removed it (scrapy remove); see: scrapy remove --list and --allow"
@@ -148,6 +148,11 @@ class LinkJudge:
     def _judge(
         self, link: Link, rule: Rule, found: Found, visit: Visit | None, folders: frozenset[str]
     ) -> Judgement:
+        """Return the judgement on a link of the site with ``rule``.
+
+        Links that a person or a rule named are accepted. Feeds and sitemaps need no ranking. All other links
+        are ranked. ``folders`` are the folders of URLs under which the page links headlines.
+        """
         if link.where in NAMED:
             kind = link.kind or Kind.ARTICLE
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)

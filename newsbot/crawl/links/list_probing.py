@@ -71,6 +71,7 @@ class ListProbing:
             strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
             leads_on = visit is not None and _leads_on(entry, _address(visit))
             wanted = not strange and (worth is not False or leads_on)
+            # Lists that _tell() has added pass: their shape is fruitful, or they are under trial now.
             if wanted and self._trials.may_try(entry.data["source"], entry.url):
                 continue
             if wanted and not self._trials.is_given_up(entry.data["source"], entry.url):
@@ -87,7 +88,7 @@ class ListProbing:
 
     def end(self, visit: Visit) -> None:
         """After a visit: end the trial of a list that could not be read, so that another one is tried."""
-        # The date of an article shows how far back the list goes that led to it. Many lists have no dates.
+        # The date of an article shows how far back its list goes, because many lists have no dates.
         published = from_iso(visit.page.get("published_at"))
         if published is not None and visit.data.get("referrer"):
             self._walks.dated(visit.data["referrer"] or "", published.timestamp())
@@ -220,6 +221,7 @@ def _reject(batch: Batch, key: bytes) -> None:
 
 
 def _needs_trial(entry: Entry) -> bool:
+    """Return True for the first page of a list that no rule names."""
     unvouched = entry.data["why"] in (Reason.LIST, Reason.SUBJECT_LIST)
     return entry.kind is Kind.SECTION and unvouched and not is_next_page(entry)
 

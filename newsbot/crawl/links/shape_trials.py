@@ -231,6 +231,7 @@ def _is_unvouched(entry: Entry) -> bool:
 
 
 def _is_unread(known: Known | None) -> bool:
+    """Return True for a URL that is unknown to the frontier, or was ended without a fetch (``leave``)."""
     return known is None or (known.state == "done" and known.last_fetched is None)
 
 

@@ -156,8 +156,8 @@ class Spellings:
         named_source = strange and visit.kind.is_source
         if not (has_failed or named_source):
             return None
-        # Another site may have named the page as its source. Then the page is fetched as what its own site
-        # says, under any spelling of that site, even the one that was just fetched.
+        # Another site may have named the page as its feed or section. Then the page is fetched again as the
+        # kind that its own site says, under any spelling of that site, even the one that was just fetched.
         tried = before if named_source else [*before, entry.url]
         page = self._context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         for event in () if page is None else self._given_by_site(page):
