@@ -57,7 +57,7 @@ def entry_for(
     if force:
         data["force"] = True
     return Entry(
-        url=without_user(link.url),
+        url=without_user(link.url),  # requests use the site's spelling; the canonical form only identifies
         fingerprint=fingerprint(canonicalize(link.url, rule.drop_query)),
         host=host_key(link.url),
         kind=judgement.kind,
@@ -119,6 +119,7 @@ def _priority_again(page: PageRecord, where: str) -> float:
 def page_for(entry: Entry, now: float) -> PageRecord:
     """Return a pending page record for ``entry``; ``now`` is in POSIX seconds."""
     referrer = entry.data.get("referrer")
+    # A frontier may forget an entry that is done. entry_again() restores its data from this event.
     discovered: Event = {
         "at": round(now, 3),
         "event": EventKind.DISCOVERED.value,

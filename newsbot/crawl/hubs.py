@@ -39,6 +39,7 @@ class Hubs:
         if self._offers is None:
             self._offers = notes.all(HUB)
         page, known = visit.lease.entry.url, self._offers
+        # ``scrapy serve`` must not renew a subscription to a hub that the page does not name any more.
         if found is None:
             if known.pop(page, None) is not None:
                 notes.forget(HUB, page)

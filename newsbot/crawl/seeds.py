@@ -47,6 +47,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
             bare.setdefault(scope.arguments.follow or rule.follow or (), []).append(rule.domain)
     if at_home:
         yield Found(links=tuple(at_home), referrer=None, depth=0)
+    # A rule whose ``follow`` allows only kinds of sources that it does not name: probably a mistake.
     for follow, domains in bare.items():
         names, kinds = ", ".join(domains[:SHOWN]), ",".join(follow)
         logger.warning("no seeds sites=%d (%s) follow=%s", len(domains), names, kinds)

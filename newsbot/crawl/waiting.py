@@ -39,10 +39,11 @@ class Waiting:
         outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepts)
         if outlook.next_at is not None:
             if outlook.next_at <= now:
-                return ""
+                return ""  # the scheduler is about to lease it
             host = self.context.frontier.host(outlook.host) if outlook.host else None
             delay = f" (delay {host.delay:g} s)" if host is not None else ""
             return f"{outlook.host or 'a host'}, next request {when(outlook.next_at, now)}{delay}"
+        # This worker has nothing to do, but it stays, because the pages of other workers may have new links.
         if outlook.leased > own():
             return f"another worker, which is processing {counted(outlook.leased - own(), 'URL')}"
         if now >= self._looked_at + SOURCES_EVERY:

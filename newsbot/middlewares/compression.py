@@ -39,6 +39,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             raise Ignored(
                 "bad_encoding", f"Content-Encoding {b','.join(unknown).decode('latin-1')} is not known"
             )
+        # The class depends on the content: before decompression the response has the class for unknown bytes.
         headers = response.headers.copy()
         del headers["Content-Encoding"]
         kind = responsetypes.from_args(headers=headers, url=response.url, body=body)

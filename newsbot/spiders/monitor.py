@@ -159,6 +159,7 @@ class MonitorSpider(auxiliary.SideSpider):
         ``page`` is its record, if it has one. ``found_on`` and ``depth`` (clicks from a seed) are for pages
         without a record.
         """
+        # With follow=links, pages are downloaded for their links. Feeds and sitemaps are only checked.
         reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
         target = Target(
             url=canonicalize(url, rule.drop_query),

@@ -137,6 +137,7 @@ class SitemapIndexes:
         ]
         choice.old = len(children) - len(wanted)
         unread: list[Child] = []
+        # Known files without a newer date are left out. They become due by their own interval.
         for child, page in self._looks(wanted, visit):
             if page is None or page.last_fetched is None:
                 unread.append(child)
@@ -213,6 +214,7 @@ def _sort(choice: _Choice, unread: Sequence[Child], now: float) -> None:
     news = [one for one in undated if _NEWS.search(one.url)]
     rest = _from_both_ends([one for one in undated if not _NEWS.search(one.url)])
     fresh = [one for one in dated if now - _time(one) <= FRESH]
+    # Undated files may be archives of many years, so only a few of them are urgent.
     choice.urgent = [*fresh, *news[:UNDATED], *rest[:UNDATED]]
     choice.patient = [*dated[len(fresh) :], *news[UNDATED:], *rest[UNDATED:]]
 

@@ -159,6 +159,7 @@ class ListProbing:
         self._heard.add(visit.lease.entry.fingerprint)
         if worth and not _is_by_subject(visit.lease.entry):
             self._with_lists.add(domain)
+        # Other workers read this event from the page record (_hear).
         visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
         for entry in self._trials.released(domain, url) if worth else self._trials.another(domain, url):
             if entry.fingerprint not in batch.entries:
