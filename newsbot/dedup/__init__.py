@@ -1,14 +1,14 @@
-"""Same and similar texts: signatures, the near-duplicate index, and the decision what a text is to others.
+"""Finds identical and similar texts, and decides how an article relates to them.
 
 Files in reading order:
 
-* ``minhash``: signatures of texts, and the passages that texts are looked up by
-* ``record``: a text as an index keeps it
+* ``minhash``: signatures of texts, and the passages by which texts are looked up
+* ``record``: the encoding of a text in an index
 * ``index``: the interface of the near-duplicate index
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
-* ``numbers``: the number guard, which tells the issues of a template apart
+* ``numbers``: the number guard, which separates issues of one template, such as weather reports
 * ``decision``: copy, version, member of a story, derived text, or none of these
 * ``story_merge``: joins the stories of texts that resemble each other
-* ``rebuild``: the index made anew from the stored texts
+* ``rebuild``: makes the index again from the stored texts
 """

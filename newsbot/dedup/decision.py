@@ -1,4 +1,4 @@
-"""Decides how an article relates to the texts that resemble it. Pure: uses no clock and no database.
+"""Decides how an article relates to the texts that resemble it. Uses no clock and no database.
 
 J is the Jaccard similarity of two texts' three-word shingles, estimated from signatures. C is the
 containment: the share of the shorter text's shingles that the longer text has too. The near texts of an
@@ -114,7 +114,7 @@ def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbo
     equally similar neighbours those of the same source go first. The page itself under another form of its
     URL (http, https) is ignored.
     """
-    own = story_id(url)
+    own = story_id(url)  # http and https give the same
     others = [one for one in neighbours if story_id(one.near.doc_id) != own]
     others.sort(key=lambda one: (_jaccard(one), one.near.source == source, one.near.doc_id), reverse=True)
     likely = _of_the_same_news(source, numbers, others)
@@ -151,6 +151,7 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
     closed: set[str] = set()  # stories whose nearest text is different news
     met: set[str] = set()  # stories whose nearest text has passed
     guarded = False
+    # The loop goes from the nearest text to the farthest, so the first text of each story decides.
     for one in others:
         if one.story in closed:
             continue
@@ -229,6 +230,7 @@ def is_one_article(one: Article, other: Article) -> bool:
     headline = headlines_agree(one.title, other.title)
     if min(len(token_bytes(one.text)), len(token_bytes(other.text))) < LEAST_WORDS:
         return bool(headline)
+    # Different texts and different numbers are refused first. Only then may the headline confirm.
     alike, contained = exact(shingle_hashes(one.text), shingle_hashes(other.text))
     if alike < ANOTHER_TEXT and contained < DERIVED:
         return False
@@ -271,7 +273,7 @@ def is_formula(one: Article, other: Article, text: str) -> bool:
 
 
 def without_formulas(one: Article, other: Article) -> tuple[float, float] | None:
-    """Return J and C of two texts without the lines that both share; None if shared lines should count.
+    """Return J and C of two texts without the lines that both have; None if these lines should count.
 
     Shared lines do not count if they may be standard wording (an agency's closing paragraph) and the
     remaining lines have nothing in common. None of the real pairs with J ≥ .52 or C ≥ .62 is affected,
@@ -291,9 +293,10 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
 
 
 def continues(one: Article, other: Article, likeness: tuple[float, float]) -> bool:
-    """Return True if the longer of two articles of one source continues the other. ``likeness``: (J, C).
+    """Return True if the longer of two articles of one source continues the other.
 
-    A digest also contains the texts of other articles, but it has a headline of its own.
+    ``likeness`` is (J, C) of their texts. A digest also contains the texts of other articles, but it has a
+    headline of its own.
     """
     if one.source != other.source or likeness[1] < DERIVED:
         return False

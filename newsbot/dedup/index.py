@@ -21,8 +21,8 @@ from newsbot.dedup.minhash import BITS, PASSAGES, PERMUTATIONS, RUN, SCHEME, Sig
 from newsbot.dedup.record import MAX_SHINGLES, Record
 
 SHARED = 2
-"""Minimum number of shared passages of a candidate. One passage may be standard wording, which hundreds of
-10^6 texts have."""
+"""Minimum number of passages that a candidate shares. A single passage may be standard wording, which
+hundreds of a million texts have."""
 THRESHOLD = 0.5
 """Minimum estimated Jaccard similarity of a near text."""
 CONTAINED = 0.62
@@ -100,7 +100,10 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
 
 
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
-    """Compare candidates by their signatures. Return the near ones, best first (a stable sort)."""
+    """Compare candidates by their signatures. Return the near ones, the most similar first.
+
+    Equally similar texts keep the order of ``records``.
+    """
     estimates = similarities(mine.packed(), [record.packed for record in records]).tolist()
     shingles = min(mine.shingles, MAX_SHINGLES)  # as stored in its record
     near = []
@@ -122,6 +125,7 @@ def most_alike(one: int, other: int) -> float:
 
 def containment(similarity: float, one: int, other: int) -> float:
     """Return the share of the smaller set that the larger one contains, from similarity and sizes."""
+    # J = both / (one + other - both), solved for the size of the intersection
     both = similarity * (one + other) / (1.0 + similarity)
     return min(1.0, both / max(1, min(one, other)))
 
@@ -134,6 +138,7 @@ def _may_be_cut(estimate: float, one: int, other: int) -> bool:
     """
     if estimate < LEAST:
         return False
+    # Truncated values also agree by chance. The error is that of a binomial share, corrected for this.
     chance = 2.0**-BITS
     agree = estimate * (1.0 - chance) + chance
     error = sqrt(agree * (1.0 - agree) / PERMUTATIONS) / (1.0 - chance)

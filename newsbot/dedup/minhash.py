@@ -39,6 +39,8 @@ _PACKAGE = "datasketch"
 
 def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return factors and offsets of ``count`` permutations as datasketch's scheme affine32 draws them."""
+    # An empty package in sys.modules lets this one module be imported without the package's ``__init__``,
+    # which imports many others.
     before = _loaded()
     spec = find_spec(_PACKAGE)
     if spec is None:
@@ -61,6 +63,7 @@ def _loaded() -> set[str]:
 PERMUTATIONS = 128
 SEED = 1
 SHINGLE = 3
+"""Number of words in a shingle."""
 MIN_SHINGLES = 23
 """Minimum number of distinct shingles to compare a text by similarity (25 words give 23 shingles)."""
 LEAST_SHINGLES = 4
@@ -108,6 +111,7 @@ def signature(text: str) -> Signature:
     sums = _shingle_sums(text)
     hashes = _distinct(sums)
     values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
+    # all shingles at once would need 512 bytes of memory for each
     for start in range(0, len(hashes), _CHUNK):
         np.minimum(values, _least(hashes[start : start + _CHUNK]), out=values)
     short = len(hashes) < MIN_SHINGLES
@@ -158,6 +162,7 @@ def _shingle_sums(text: str) -> NDArray[np.uint64]:
 
 
 def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the distinct hashes in the upper halves of ``sums``, sorted."""
     if not len(sums):
         return np.empty(0, dtype=np.uint32)
     hashes = (sums >> _UPPER_HALF).astype(np.uint32)
@@ -185,6 +190,7 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
     """Return the estimated Jaccard similarity of one packed signature and each of the others."""
     mine = np.frombuffer(packed, dtype=np.uint8)
     theirs = np.frombuffer(b"".join(others), dtype=np.uint8).reshape(len(others), len(packed))
+    # each byte holds two values, one in each half
     differing = mine ^ theirs
     equal = np.count_nonzero(differing & 0xF0 == 0, axis=1) + np.count_nonzero(differing & 0x0F == 0, axis=1)
     chance = 2.0**-BITS
@@ -193,12 +199,13 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
 
 
 RUN = 5
-"""Words in a run."""
+"""Number of words in a run."""
 PASSAGES = 16
 """Maximum number of runs that a text is indexed under."""
 
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the sums of a run's two ends make one hash
 _FIRST = 4 * PASSAGES
+"""Number of lowest hashes that are checked for repetitions."""
 
 
 def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
@@ -207,6 +214,7 @@ def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
     ``sums`` holds a hash for each run of ``shingle`` words, in text order. The upper bits are better
     distributed.
     """
+    # the first and the last shingle of a run together contain all of its words
     apart = RUN - shingle
     runs = sums[:-apart] * _STEP
     runs += sums[apart:]

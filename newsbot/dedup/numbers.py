@@ -1,4 +1,4 @@
-"""The number guard recognises similar texts that report different news, by their numbers.
+"""The number guard recognizes similar texts that report different news, by their numbers.
 
 Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
 correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore only
@@ -25,14 +25,15 @@ _WORD = re.compile(r"[^\W\d_]+")
 _DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})")
 _MAX_NUMBERS = 1000
 _AROUND = 40
-"""Characters before and after a number that are searched for words."""
+"""Number of characters before and after a number that are searched for words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of a text. A number next to the name of a month includes the number of the month."""
+    """The numbers of a text. A number next to the name of a month includes the month's number (``5/12``)."""
 
     written: frozenset[str]
+    """All numbers, as written."""
     dates: frozenset[str]
     """The numbers that are dates."""
     beside: Mapping[str, frozenset[str]]
@@ -40,7 +41,7 @@ class Numbers:
 
 
 def numbers_in(text: str) -> Numbers:
-    """Return the numbers of ``text`` as written, up to the first thousand."""
+    """Return the first thousand different numbers of ``text``."""
     written: set[str] = set()
     dates: set[str] = set()
     beside: dict[str, set[str]] = {}
@@ -75,6 +76,7 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
         lost, gained = one.written - shared, other.written - shared
     else:
         shared, lost, gained = _by_place(one, other)
+    # an abridged text only loses numbers, and a longer one only gains some
     replaced = min(len(lost), len(gained))
     if replaced < max(1, len(shared)):
         return False

@@ -1,9 +1,9 @@
 """Rebuilds the near-duplicate index from stored texts, after Redis lost its data or for a new scheme.
 
 The content of an index can be computed again from the texts of the last weeks. Texts that are already in the
-index are replaced. A rebuild may therefore run during a crawl and be repeated.
+index are replaced, so a rebuild may run during a crawl and may be repeated.
 
-Copies that were stored while the index was incomplete began stories of their own. :func:`reunite` merges
+While the index was incomplete, copies of stored texts began stories of their own. :func:`reunite` merges
 these stories.
 """
 
@@ -54,6 +54,7 @@ def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
     The article is judged as if it were new. Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.articles.get(one.doc_id))}
+    # the usual case, which saves comparing the texts
     if {one.story for one in kept.values()} <= {article.story}:
         return False
     peers = place(article, [one for one in near if one.doc_id in kept], kept).peers

@@ -1,6 +1,7 @@
 """Encodes a text for the index: time, size, packed signature, source and id, in about 130 bytes.
 
-Lua scripts read only the time (the first four bytes) and the id (from byte 73 on, see lib.lua).
+The Lua scripts of the Redis index read only the time (the first four bytes) and the id (from byte 73 on, see
+insert.lua).
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from importlib.resources import files
 from newsbot.dedup.minhash import Signature
 
 _SINGLE = [bytes((code,)) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}']
-"""Single characters of URLs, which are pieces too."""
+"""The characters of URLs, which are pieces too."""
 _ESCAPE = 0xFF
-"""Code before a literal byte."""
+"""The code before a byte that is not part of a piece."""
 
 
 def _pieces() -> list[bytes]:
@@ -44,12 +45,14 @@ def _pattern() -> bytes:
 
 _SPLIT = re.compile(_pattern(), re.DOTALL)
 
+"""Matches the next piece, or any other byte."""
+
 PIECES_ID = blake2b(b"\n".join(_PIECES), digest_size=4).hexdigest()
 
 
 def shorten(text: str) -> bytes:
     """Compress a text of any kind, best for URLs. :func:`lengthen` restores it."""
-    raw = text.encode("utf8", "surrogatepass")
+    raw = text.encode("utf8", "surrogatepass")  # a lone surrogate must not raise
     return b"".join([_CODES.get(piece) or bytes((_ESCAPE, piece[0])) for piece in _SPLIT.findall(raw)])
 
 

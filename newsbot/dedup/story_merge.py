@@ -1,4 +1,4 @@
-"""Merges the stories of similar texts, in whatever order the workers process them.
+"""Merges the stories of similar texts. The order in which workers process the texts does not matter.
 
 A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
 at least one finds the other's text in the index (its *peer*), stored or not. After an article is stored, its
@@ -7,9 +7,9 @@ stored yet takes part with the story that it would begin, and that story is redi
 the peer is stored, it looks up the current story. Each worker writes first and reads afterwards, so at least
 one of two sees the other's write.
 
-A worker may be killed at any time; its page is then fetched again. The peers are found again only if the
-article was not stored. Therefore the peers' stories are merged before the article is stored, without its own
-story, and an unchanged page also looks up its current story.
+A worker may be killed at any time, and its page is then fetched again. The peers are found again only if the
+article was not stored. Therefore the stories of the peers are merged before the article is stored, without
+its own story, and an unchanged page also looks up its current story.
 """
 
 from __future__ import annotations
@@ -86,13 +86,14 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
         near = [one for one in near if one.doc_id in kept]
     found = [_neighbour(one, article, kept.get(one.doc_id), shingles) for one in near]
     neighbours = [one for one in found if one.exact is not None or one.near.source != article.source]
-    numbers = numbers_in(article.text if neighbours else "")
+    numbers = numbers_in(article.text if neighbours else "")  # most articles have no neighbours
     return decide(article.canonical_url, article.source, numbers, neighbours)
 
 
 def _neighbour(
     near: Near, article: Article, kept: Article | None, shingles: NDArray[np.uint32] | None
 ) -> Neighbour:
+    """Return a near text with its stored article's data; ``shingles`` are those of ``article``."""
     if kept is None or shingles is None:
         return Neighbour(near=near, story=None)
     # use the URL that the text is stored under: it may be that of the article itself

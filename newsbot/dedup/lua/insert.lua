@@ -1,8 +1,8 @@
 -- insert(scheme, most, shared, id, record, oldest, places) -> the records of the candidates, oldest first
---   Finds the texts that share `shared` passages with this one, among the newest `most` of each, takes out what
---   was kept under the same id, and keeps the record (if it is not empty). id: as it ends a record. oldest:
---   texts that came before this second are no candidates. places: four bytes each (lib.lua); the last one is
---   that of the id.
+--   Finds the texts that share `shared` passages with this one, among the newest `most` texts of each passage.
+--   Deletes the text with the same id, and stores the record unless it is empty.
+--   id: in the form in which it ends a record. oldest: texts fetched before this second are not candidates.
+--   places: four bytes each (see lib.lua); the last one is that of the id.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
@@ -34,8 +34,8 @@ local function id_of(text)
   return sub(text, from)
 end
 
--- Of each place: its tag (the bits that a posting keeps), and which of the buckets is its own; two places of
--- one text may meet in one. Of each bucket: its key, its postings as they were (before) and as they will be.
+-- For each place: its tag (the bits that a posting stores), and the index of its bucket. Two places of one text
+-- may have the same bucket. For each bucket: its key, and its postings before and now.
 local tags, own, keys, met = {}, {}, {}, {}
 local buckets, split = 2 ^ state.level, state.split
 
@@ -44,7 +44,7 @@ for place = 1, last do
   local a, b, c, d = byte(places, from, from + 3)
   local hash = (a * 256 + b) * LOWER + c % 64 * 256 + d
   local bucket = hash % buckets
-  if bucket < split then
+  if bucket < split then  -- this bucket has already been split in two
     bucket = hash % (buckets * 2)
   end
   local nth = met[bucket]
@@ -63,12 +63,12 @@ for nth = 1, #keys do
   now[nth] = state.tail > 0 and without_old(postings, state) or postings
 end
 
--- Where the postings with a tag begin, oldest first.
+-- Return the offsets of the postings with a tag, oldest first.
 local function with_tag(postings, tag)
   local found = {}
   local from = find(postings, tag, 1, true)
   while from do
-    if from % POSTING == 1 then
+    if from % POSTING == 1 then  -- otherwise it is a part of other postings
       found[#found + 1] = from
     end
     from = find(postings, tag, from + 1, true)
@@ -76,7 +76,8 @@ local function with_tag(postings, tag)
   return found
 end
 
--- Give the texts with the tag of a place to `take`, newest first; what it does not want is taken out.
+-- Call `take` for the texts with the tag of a place, newest first. Postings for which it returns false are
+-- removed.
 local function look(place, take)
   local postings = now[own[place]]
   local found, kept = with_tag(postings, tags[place]), postings
@@ -89,7 +90,7 @@ local function look(place, take)
   now[own[place]] = kept
 end
 
-local hits = {} -- places that somebody else may have: most texts have none
+local hits = {} -- places that other texts may have; most texts have no such place
 for place = 1, last do
   if find(now[own[place]], tags[place], 1, true) then
     hits[#hits + 1] = place
@@ -109,7 +110,7 @@ if hits[#hits] == last then
   end)
 end
 
--- Whoever shares passages; records are read of candidates only.
+-- Count the shared passages of each text. Only the records of candidates are read.
 local shares = {}
 
 local function count(number, nth)
@@ -134,7 +135,7 @@ for number, times in pairs(shares) do
     end
   end
 end
-if gone then
+if gone then  -- some candidates were deleted: remove their postings
   for _, place in ipairs(hits) do
     look(place, function(number)
       return records[number] ~= ''

@@ -1,28 +1,29 @@
--- What every script of the near-duplicate index begins with (newsbot/connections/redis.py puts it there).
+-- The common beginning of all scripts of the near-duplicate index (newsbot/connections/redis.py adds it).
 --
--- Keys. All carry one hash tag, {NAMESPACE:near}:
---   meta        HASH    scheme (what signatures, buckets and records are made by), next (number of the next
---                       text), tail (all texts below it are gone), count (texts kept), level, split
---   texts:B     LIST    the records of the texts 128 * B to 128 * B + 127, by number; an empty one is gone.
---                       Record: newsbot/dedup/record.py
+-- Keys. All have the hash tag {NAMESPACE:near}:
+--   meta        HASH    scheme (the parameters of signatures, buckets and records), next (number of the next
+--                       text), tail (all texts below it are deleted), count (stored texts), level, split
+--   texts:B     LIST    the records of the texts 128 * B to 128 * B + 127, by number. An empty record is a
+--                       deleted text. Format: newsbot/dedup/record.py
 --   postings:I  STRING  bucket I: postings of five bytes, oldest first. A posting is 16 bits of a hash (of a
 --                       passage, or of the id of the text), then the low 24 bits of the number of the text.
 --
--- The place of a posting has four bytes: those 16 bits, then 16 more. Its bucket is found by linear hashing
--- (newsbot/dedup/redis/index.py), first by the last 14 bits, then by those that postings keep too: they tell
--- which half of a bucket that is split is theirs. So there are 2^14 buckets at first (FIRST_LEVEL); beyond 2^22
--- (12 million texts; no more than 16 million are kept) they only get fuller.
+-- The place of a posting has four bytes: these 16 bits, then 16 more. Its bucket is found by linear hashing
+-- (W. Litwin, 1980). The last 14 bits of the place select one of 2^14 buckets (FIRST_LEVEL). When buckets are
+-- split, bits that postings contain select the half. There are at most 2^22 buckets. This number is reached at
+-- 12 million texts; up to the limit of 16 million texts the buckets then only get fuller.
 --
--- Strings, since one command reads many of them and one writes them: what a script costs is its commands.
+-- Buckets are strings, because one command reads or writes many of them. The time of a script depends mostly on
+-- its number of commands.
 --
--- Postings of a text that is gone are left. Those at the front of a bucket, where the oldest stand, are taken
--- out when it is written, or by tend; others when somebody meets them.
+-- Postings of deleted texts stay at first. The oldest, at the front of a bucket, are removed when the bucket is
+-- written, or by tend. Others are removed when a script finds them.
 --
--- The scripts make the names of their keys from that of meta: to send them with each call would take a fifth
--- of its time. All are on the same node, by their tag. While their slot is being moved to another node, both
--- nodes take a key that they do not have for one that the other has, or even for one that nobody has; but they
--- refuse a command for several keys if one is missing. So each script first asks for several, one of which is
--- never there (NOWHERE): then it is refused as a whole, before anything is read wrongly or written.
+-- The scripts make the names of their keys from that of meta, because sending them with each call would take a
+-- fifth of its time. All keys are on one node of a cluster, because of their tag. While their slot is moved to
+-- another node, neither node can distinguish a key that the other one has from a key that does not exist. But
+-- both refuse a command for several keys if one of them is missing. Therefore each script first asks for several
+-- keys, one of which never exists (NOWHERE). The script is then refused before it reads or writes anything.
 
 local BLOCK, POSTING, WINDOW = 128, 5, 16777216
 local FIRST_LEVEL, MAX_LEVEL, LOWER = 14, 22, 16384
@@ -42,7 +43,7 @@ local function state_of(meta)
   }
 end
 
--- The block of a text, and its place there.
+-- Return the key of the block of a text, and the text's index in it.
 local function at_block(number)
   return texts .. format('%x', floor(number / BLOCK)), number % BLOCK
 end
@@ -51,19 +52,20 @@ local function name_of(bucket)
   return bucket_names .. format('%x', bucket)
 end
 
--- The number of the text of the posting at a place. One that is older than the window is gone anyway.
+-- Return the number of the text of the posting at a place. A posting has only its low 24 bits: the number is the
+-- highest below `next` that fits. Older texts with these bits are deleted already.
 local function text_of(postings, place, next)
   local a, b, c = byte(postings, place + 2, place + 4)
   local age = (next - a * 65536 - b * 256 - c) % WINDOW
   return next - (age == 0 and WINDOW or age)
 end
 
--- What a posting of the text with this number ends with.
+-- Return the last three bytes of a posting of the text with this number.
 local function posting_end(number)
   return string.char(floor(number / 65536) % 256, floor(number / 256) % 256, number % 256)
 end
 
--- Postings without those at the front whose texts are gone.
+-- Return postings without those at the front whose texts are deleted.
 local function without_old(postings, state)
   local from = 1
   while from < #postings and text_of(postings, from, state.next) < state.tail do

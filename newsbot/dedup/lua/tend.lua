@@ -1,7 +1,7 @@
 -- tend(before, most, kept, load, splits, chance, clear) -> {}
---   Takes out up to `most` of the oldest texts, as far as they came before the second `before` or are more than
---   `kept`; takes the postings of texts that are gone out of `clear` buckets, from one on that `chance` (0 to 1)
---   tells; splits up to `splits` buckets in two while there are more than `load` texts for each.
+--   Deletes up to `most` of the oldest texts that were fetched before the second `before`, or that are over the
+--   number `kept`. Removes postings of deleted texts from `clear` buckets, beginning with one that `chance` (0
+--   to 1) selects. Splits up to `splits` buckets in two while there are more than `load` texts per bucket.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
@@ -27,6 +27,7 @@ local function forget()
   if number == first then
     return
   end
+  -- whole blocks are deleted, and single texts of the last block are emptied
   for block = floor(first / BLOCK), floor(number / BLOCK) - 1 do
     call('UNLINK', (at_block(block * BLOCK)))
   end
@@ -40,7 +41,7 @@ local function forget()
   call('HSET', KEYS[1], 'tail', state.tail, 'count', state.count)
 end
 
--- Write buckets; false stands for one that is not there and stays away.
+-- Write buckets. `false` stands for a bucket that does not change.
 local function write(keys, buckets)
   local changed = {}
   for nth, key in ipairs(keys) do
@@ -69,7 +70,8 @@ local function clear_some()
   write(keys, found)
 end
 
--- Postings without and with a bit of their tags, which is counted from 0. They are cut where it changes.
+-- Return the postings without and those with a bit of their tags (counted from 0), in their order. The string is
+-- cut where the bit changes.
 local function sort_out(postings, bit)
   local border, offset = 2 ^ (bit % 8), bit < 8 and 1 or 0
   local sorted, from, last = {[false] = {}, [true] = {}}, 1, false

@@ -1,9 +1,9 @@
 """The near-duplicate index in Redis, for any number of workers. :mod:`newsbot.dedup.index` documents it.
 
-Lookup and insertion are one Lua script, which Redis runs atomically in one round trip. The script returns
-the candidates as records with their signatures; they are compared here. The only time used is ``at``, in
-whole seconds, never the clock of a server or worker. Nothing expires by itself: after every 64 insertions a
-worker deletes up to 256 texts that are too old, in short steps.
+Lookup and insertion are one Lua script, which Redis runs atomically in one round trip. The script returns the
+records of the candidates, and this module compares their signatures. The only time used is ``at``, in whole
+seconds, and never the clock of a server or worker. No key expires by itself: after every 64 insertions, a
+worker deletes up to 256 texts that are too old.
 
 Two limits are specific to this backend. A passage finds only the newest ``MAX_CANDIDATES`` texts that share
 it. At most ``MAX_TEXTS`` texts are kept; beyond that the oldest are deleted early.
@@ -135,6 +135,7 @@ class RedisIndex:
         except redis.exceptions.ResponseError as error:
             if not str(error).startswith("SCHEME"):
                 raise
+            # insert.lua has found another scheme or none: the index was replaced or lost while we run
             self._begin_again()
             return self._run("insert", *arguments)
 
@@ -154,8 +155,8 @@ class RedisIndex:
             scheme: Any = self._client.hget(self._keys.meta, "scheme")
         if scheme.decode() != SCHEME:
             raise SchemaError(
-                f"{self._place}: the near-duplicate index was made another way ({scheme.decode()}; here:"
-                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or rebuild it"
+                f"{self._place}: the near-duplicate index has another format ({scheme.decode()}; here:"
+                f" {SCHEME}), which cannot be used; run the version of newsbot that made it, or rebuild it"
                 " from the stored texts: scrapy articles reindex --anew"
             )
 
@@ -166,8 +167,8 @@ class RedisIndex:
         """
         if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
             logger.error(
-                "near-duplicate index came back empty place=%s; its server has lost its data, near copies of"
-                " what was stored before will not be recognised. To put it right: scrapy articles reindex",
+                "near-duplicate index came back empty place=%s; its server has lost its data, so near copies"
+                " of earlier texts will not be recognized. To restore it, run: scrapy articles reindex",
                 self._place,
             )
         self._check_scheme()
@@ -178,8 +179,8 @@ class RedisIndex:
             gone = thrown_away(self._client)
         if gone:
             logger.warning(
-                "near-duplicate index has lost keys place=%s evicted=%d; its memory was full, near copies"
-                " may not be recognised: set maxmemory-policy noeviction, and then run:"
+                "near-duplicate index has lost keys place=%s evicted=%d; its memory was full, so near copies"
+                " may not be recognized: set maxmemory-policy noeviction, and then run:"
                 " scrapy articles reindex --anew",
                 self._place,
                 gone,

@@ -3,7 +3,7 @@
 Files in reading order:
 
 * ``index``: the index itself
-* ``postings``: postings of many texts in one row, and the recent ones in memory
+* ``postings``: the encoding of postings of many texts in one row, and the recent postings in memory
 * ``buckets``: moves recent postings into their buckets
 """
 

@@ -39,9 +39,13 @@ Buckets = dict[int, bytes]
 
 
 def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
-    """Write the recent postings of a chunk to its buckets. Call it in a transaction, after ``catch_up``."""
+    """Write the recent postings of chunk ``turn`` to its buckets.
+
+    Call it in a transaction, after :meth:`Recent.catch_up`.
+    """
     before = _read(database, turn)
     (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
+    # packed numbers compare like the numbers; without texts all postings are too old
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
     for bucket, postings in before.items():
@@ -57,9 +61,10 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
 
 
 def newest_living(database: sqlite3.Connection, numbers: bytes) -> list[int]:
-    """Return the newest of packed numbers, at most ``MAX_CANDIDATES``.
+    """Return the newest of the packed numbers, at most ``MAX_CANDIDATES``.
 
-    Deleted texts are left out if there are more numbers than that.
+    If there are more numbers than that, deleted texts are left out. Otherwise they are returned too, and the
+    caller notices them when it reads the texts.
     """
     if len(numbers) <= NUMBER * MAX_CANDIDATES:
         return unpacked(numbers)
@@ -77,7 +82,10 @@ def _living(database: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
 
 
 def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
-    """Keep only the newest existing texts under each hash that several texts had, in buckets and chunk."""
+    """Remove postings from buckets and chunk: under each hash that several texts have, keep the newest texts.
+
+    Deleted texts are removed as well. Hashes with one text are not checked.
+    """
     shared = {}
     for hash_ in chunk.met:
         there = with_tag(buckets.get(hash_ >> TAG_BITS, b""), tag_of(hash_))
@@ -99,9 +107,11 @@ def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
     number_bits = 8 * NUMBER
+    # Each row is one integer of 64 bits: bucket, number of the text, tag. One sort then puts them in order.
     rows = hashes >> TAG_BITS << (number_bits + TAG_BITS) | numbers << TAG_BITS | hashes & (1 << TAG_BITS) - 1
     rows.sort()
     buckets = rows >> (number_bits + TAG_BITS)
+    # no bucket has the prepended number, so the first row always begins a bucket
     starts = np.flatnonzero(np.diff(buckets, prepend=np.uint64(1 << BUCKET_BITS)))
     in_order = (rows >> TAG_BITS).astype(">u4").tobytes()
     tags = rows.astype(">u2").tobytes()
@@ -112,6 +122,7 @@ def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]
 
 
 def _read(database: sqlite3.Connection, turn: int) -> Buckets:
+    """Return the buckets of a chunk by id."""
     buckets = 1 << BUCKET_BITS - CHUNK_BITS
     rows = database.execute(
         "SELECT id, postings FROM near_bucket WHERE id >= ? AND id < ?",

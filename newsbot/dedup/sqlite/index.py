@@ -2,9 +2,9 @@
 
 Lookup and insertion are one transaction. A text is one row (:mod:`newsbot.dedup.record`). It has one posting
 for each passage and one for its id. These are first stored together in one row, and later moved into 65,536
-buckets. A bucket is one row with the postings of many texts. One row per posting would need twice the space,
-and writing all postings immediately would write one database page for each. Postings of deleted texts are
-removed when their bucket is written the next time.
+buckets. A bucket is one row with the postings of many texts. With one row per posting, the index would need
+twice the space. If postings went to their buckets immediately, each would cost writing a database page.
+Postings of deleted texts are removed when their bucket is written the next time.
 """
 
 from __future__ import annotations
@@ -147,6 +147,8 @@ class SqliteIndex:
         if turn is not None:
             fold(self._database, recent, turn)
         told = self._told(hashes)
+        # Texts under the hash of the id. Nearly always it is the earlier text of this id, but hashes of 32
+        # bits collide, so the ids are compared below.
         same = set(unpacked(told.get(hashes[-1], b"")))
         counted = Counter(
             number
@@ -158,6 +160,7 @@ class SqliteIndex:
         for number in [number for number, text in texts.items() if text.doc_id == doc_id]:
             self._database.execute("DELETE FROM near_text WHERE id = ?", (number,))
             del texts[number]
+        # postings of deleted texts, and of the one that was just replaced
         gone = (candidates | same) - texts.keys()
         for hash_ in told if gone else ():
             recent.leave_out(hash_, gone)
@@ -201,7 +204,7 @@ class SqliteIndex:
         )
         last = None
         for number, record in oldest:
-            if int.from_bytes(record[:4]) >= before:
+            if int.from_bytes(record[:4]) >= before:  # its time; the texts after it are about as new or newer
                 break
             last = number
         if last is not None:
@@ -209,7 +212,7 @@ class SqliteIndex:
 
     def _check_scheme(self) -> None:
         row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
-        if row is None:
+        if row is None:  # a new index, which another process may be creating too
             with transaction(self._database):
                 self._database.execute(
                     "INSERT INTO near_scheme SELECT ? WHERE NOT EXISTS (SELECT 1 FROM near_scheme)",
@@ -218,8 +221,8 @@ class SqliteIndex:
             row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
         if row[0] != SCHEME:
             raise SchemaError(
-                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {SCHEME}),"
-                " and the two cannot be compared; use the newsbot that made it, or rebuild it from the"
+                f"{self._path}: the near-duplicate index has another format ({row[0]}; here: {SCHEME}),"
+                " which cannot be used; run the version of newsbot that made it, or rebuild it from the"
                 " stored texts: scrapy articles reindex --anew"
             )
 

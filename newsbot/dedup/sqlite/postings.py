@@ -1,4 +1,4 @@
-"""Encodes postings (hash -> number of a text), those of many texts in one row.
+"""Encodes the postings (hash -> number of a text) of many texts in one row, and holds recent ones in memory.
 
 A hash has 32 bits. The upper 16 bits select one of 65,536 buckets; the lower 16 bits are its *tag*. A posting
 is a tag and the number of a text, six bytes together. A bucket stores all its numbers first, oldest text
@@ -31,12 +31,12 @@ def tag_of(hash_: int) -> bytes:
 
 
 def packed(numbers: list[int]) -> bytes:
-    """Return numbers of texts, or hashes, in a row."""
+    """Encode numbers of texts, or hashes, as one string of bytes."""
     return b"".join([number.to_bytes(NUMBER) for number in numbers])
 
 
 def unpacked(row: bytes) -> list[int]:
-    """Return the numbers, or hashes, in a row of them."""
+    """Return the numbers, or hashes, that :func:`packed` encoded."""
     return [int.from_bytes(row[at : at + NUMBER]) for at in range(0, len(row), NUMBER)]
 
 
@@ -54,13 +54,13 @@ def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, max(at, end))
     while at >= 0:
-        if (at - end) % TAG == 0:
+        if (at - end) % TAG == 0:  # else these are parts of two tags
             yield (at - end) // TAG * NUMBER
         at = bucket.find(tag, at + 1)
 
 
 def join(bucket: bytes, numbers: bytes, tags: bytes) -> bytes:
-    """Return a bucket with postings added, which must be younger than all postings in it."""
+    """Return a bucket with postings added. They must be younger than all postings in it."""
     middle = len(bucket) // POSTING * NUMBER
     return b"".join((bucket[:middle], numbers, bucket[middle:], tags))
 
@@ -78,7 +78,7 @@ def without(bucket: bytes, tag: bytes, gone: set[int]) -> bytes:
     """Return a bucket without the postings of some texts under a tag."""
     end = len(bucket) // POSTING * NUMBER
     numbers, tags = bytearray(bucket[:end]), bytearray(bucket[end:])
-    for at in reversed(list(_places(bucket, tag))):
+    for at in reversed(list(_places(bucket, tag))):  # from the end, so that the other offsets stay valid
         if int.from_bytes(bucket[at : at + NUMBER]) in gone:
             del numbers[at : at + NUMBER]
             del tags[at // NUMBER * TAG : at // NUMBER * TAG + TAG]
@@ -114,10 +114,12 @@ class Recent:
 
     def catch_up(self, database: sqlite3.Connection) -> None:
         """Read the changes of other processes: new postings and folded chunks."""
+        # the version changes only when another connection commits
         (version,) = database.execute("PRAGMA data_version").fetchone()
         if version == self._version:
             return
         folded = database.execute("SELECT id, upto FROM near_chunk WHERE upto > ?", (self.last_turn,))
+        # Chunks that other processes have folded come first: their postings are then not added again.
         for chunk, upto in folded.fetchall():
             self._chunks[chunk] = Chunk(upto)
         rows = database.execute("SELECT id, hashes, met FROM near_recent WHERE id > ?", (self.newest,))
