@@ -1,4 +1,4 @@
-"""The frontier: which URL is fetched next, by whom, and when.
+"""The interface of the frontier, which decides which URL is fetched next, by which worker, and when.
 
 Every URL that was ever added is in exactly one state:
 
@@ -28,9 +28,12 @@ from typing import Final, Literal, Protocol, TypedDict, runtime_checkable
 from newsbot.items import Kind
 
 ALONE: Final = 4
-"""Leases lost in a row before a suspect is tried alone: the first one, and three as the only suspect."""
+"""Number of leases lost in a row after which a suspect is tried alone.
+
+The first one is lost among other entries, the next three as the only suspect.
+"""
 MAX_LOST: Final = ALONE + 1
-"""Leases lost in a row before an entry is set aside."""
+"""Number of leases lost in a row after which an entry is set aside."""
 ASIDE: Final = "aside"
 """Key in the data of an entry that was set aside; its value is the reason."""
 
@@ -74,7 +77,7 @@ class Entry:
     fingerprint: bytes
     """16-byte hash of the canonical URL; it identifies the entry."""
     host: str
-    """The politeness key."""
+    """The key by which requests are paced, e.g. ``example.org``."""
     kind: Kind
     priority: float = 0.0
     """Within a host, entries with a higher priority are leased first."""
@@ -104,7 +107,10 @@ class Lease:
     attempts: int
     """Failed attempts before this one: nacks and lost leases since the last success."""
     lost: int = 0
-    """Leases lost in a row (the worker died). Above 0: a suspect; :data:`ALONE` or more: leased alone."""
+    """Number of leases lost in a row, because the worker died or hung.
+
+    Above 0 the entry is a suspect; from :data:`ALONE` on it is leased alone.
+    """
     last_fetched: float | None = None
     """Time of the last ack of the entry; None if it was never acked."""
 
@@ -138,8 +144,9 @@ class Outlook:
     """The pending work, as reported by :meth:`Frontier.outlook`."""
 
     next_at: float | None
-    """When the next entry can be leased; a time in the past means now, None means nothing is pending."""
+    """When the next entry can be leased. A time in the past means now; None means that nothing is pending."""
     pending: int
+    """Number of pending entries within the horizon, including those that have just fallen due."""
     leased: int
     """Current leases of all owners within the same horizon and hosts."""
     host: str | None = None
@@ -208,9 +215,9 @@ class Frontier(Protocol):
         oldest entry. An owner never holds more than one suspect (an entry that lost its last lease); a
         suspect goes before the other entries of its host.
 
-        Hosts that ``accept`` refuses are skipped, however many there are (a crawl of some sites only).
+        Hosts that ``accept`` refuses are skipped; there may be many of them if only some sites are crawled.
         With ``alone`` (the worker has nothing in flight) and nothing else to lease, the owner gets one
-        suspect that lost :data:`ALONE` leases. The worker must take nothing else beside it.
+        suspect that lost :data:`ALONE` leases. The worker must process no other entry at the same time.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
@@ -237,7 +244,7 @@ class Frontier(Protocol):
         """Return the owners that hold leases now."""
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
+        """Let all leases of ``owner`` end ``ttl`` seconds from now (the heartbeat). Return their number."""
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Continue work after the frontier was unreachable for longer than leases last.
@@ -252,12 +259,12 @@ class Frontier(Protocol):
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
         """Set the host's delay between turns (seconds) and its maximum number of leases.
 
-        The new delay counts from the last turn; a longer rest of the host stays. With ``at_least`` a known
-        host is only ever made slower, since another worker may have set a stricter limit.
+        The new delay counts from the last turn. A longer rest of the host is kept. With ``at_least`` a known
+        host is only made slower, since another worker may have set a stricter limit.
         """
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest: its next turn is at least ``seconds`` from now. Never shortens a rest."""
+        """Let the host rest: its next turn is at least ``seconds`` from now. A rest is never shortened."""
 
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Reserve the host's next turn for a request that is not queued. Return the seconds until then.

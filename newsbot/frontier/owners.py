@@ -22,8 +22,8 @@ def owner_name(started: float) -> str:
 def dead_owners(owners: Iterable[str]) -> list[str]:
     """Return the owners whose process ran on this machine and has ended.
 
-    If another program has the pid now, the owner looks alive; its leases then end at their deadline. An
-    owner with the pid of this process but a different name was an earlier process: pids repeat in
+    If another program has the pid now, the owner seems to be alive, and its leases end at their deadline. An
+    owner with the pid of this process but a different name was an earlier process, because pids repeat in
     containers.
     """
     here = socket.gethostname()
@@ -36,12 +36,13 @@ def dead_owners(owners: Iterable[str]) -> list[str]:
 
 
 def _alive(pid: int) -> bool:
+    """Return True if another process has this pid."""
     if pid == os.getpid():
         return False
     try:
-        os.kill(pid, 0)
+        os.kill(pid, 0)  # signal 0 only checks that the process exists
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # it belongs to another user
         return True
     return True

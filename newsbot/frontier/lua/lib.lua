@@ -43,7 +43,7 @@ local NEVER = -1
 local MIDDLE, LATEST = 2019686400, 2 ^ 27
 local FIRST_LEVEL = 8 -- the other 52 bits of a fingerprint then fit a Lua number
 
-local function horizon_of(text) -- finite, so that entries that are never due (inf) stay behind it
+local function horizon_of(text) -- finite, so that entries that are never due (inf) are always beyond it
   return math.min(tonumber(text), 1e300)
 end
 
@@ -60,6 +60,8 @@ local function present()
 end
 
 -- --- numbers as 8 bytes whose byte order is the order of the numbers
+-- The bytes of positive IEEE 754 numbers are already in order if the sign bit is set. Those of negative numbers are
+-- in reverse order, so all of their bits are inverted.
 
 local function inverted(bytes)
   local high, low = struct.unpack('>I4I4', bytes)
@@ -238,7 +240,7 @@ local function wait(fingerprint, record) -- an entry without a due time is ready
   end
 end
 
-local function lose(fingerprint, now) -- counts a lease as lost: its owner died or hung
+local function lose(fingerprint, now) -- counts a lease as lost, because its owner died or hung
   local record = load(fingerprint)
   record.lost = record.lost + 1
   record.attempts = record.attempts + 1

@@ -1,6 +1,6 @@
--- probe(entries) -> 1 or 0
---   Checks whether the server stores a hash of so many entries as a listpack. It writes such a hash, because
---   many servers do not permit CONFIG GET. KEYS[16]: a key that is otherwise unused.
+-- probe(now, entries) -> 1 if the server stores a hash of so many entries as a listpack, else 0
+--   It writes such a hash and deletes it, because many servers do not permit CONFIG GET.
+-- Keys: KEYS[16]  HASH  a key that is otherwise unused
 
 local values = {}
 for entry = 1, 2 * tonumber(ARGV[2]) do

@@ -1,6 +1,6 @@
 -- release(now, owner, lost, call) -> the number of leases returned to the queue
---   lost: '1' if the owner died: then they count as lost. call: the token of one lease call whose answer
---   never arrived, to return only its leases; empty: all.
+--   lost: '1' if the owner died, so that they count as lost. call: the token of a lease call whose answer never
+--   arrived, to return only its leases; empty to return all.
 -- Keys: entries, waiting, aside, leases, holders, owned, out, hosts, turns, full (2, 5, 8-15, see lib.lua)
 
 local now = present()

@@ -1,5 +1,5 @@
 -- return_turn(now, host) -> 1
---   The host's last turn was not used: the next one is now, unless the host rests.
+--   For a turn of the host that was not used: its next turn is now, unless it rests (back_off).
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local now = present()

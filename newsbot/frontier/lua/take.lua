@@ -1,8 +1,8 @@
 -- take(now, level, fingerprint, host, priority, due, body, state, at, fetched, attempts, lost, note, within, ...)
 --   -> the number of known URLs
---   Twelve values for each entry; state: w pending, h held back, d done, a aside; at and fetched: empty for
---   none. URLs that are already known stay unchanged. A done entry that is not due within so many seconds is
---   kept as a known URL.
+--   Twelve values for each entry. state: w pending, h held back, d done, a aside. at and fetched: empty for
+--   none. URLs that are already known stay unchanged. A done entry that is not due in the next `within` seconds
+--   is kept as a known URL.
 -- Keys: meta, entries, queue, waiting, held, due, aside, hosts, turns, full (1-8, 13-15, see lib.lua);
 --   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th entry, from 0, at the level and at the next
 

@@ -5,7 +5,7 @@ Files in reading order:
 * ``frontier``: the frontier itself
 * ``scripts``: the Lua scripts of ``newsbot/frontier/lua``, one method each
 * ``keys``: the names of the keys
-* ``codec``: entries as Redis keeps them
+* ``codec``: the encoding of entries
 """
 
 from newsbot.frontier.redis.frontier import RedisFrontier

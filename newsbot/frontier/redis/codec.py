@@ -41,6 +41,7 @@ def arguments(entry: Entry) -> list[bytes | str]:
 
     Raises :class:`RecordRefused` if the due time or the priority is NaN.
     """
+    # NaN has no place in the order of the queue
     if math.isnan(entry.due) or math.isnan(entry.priority):
         raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
     body = dump({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})

@@ -1,11 +1,11 @@
 """The frontier in Redis, for any number of workers. :mod:`newsbot.frontier.base` documents its guarantees.
 
 Each change is one Lua script, which Redis runs atomically. Entries that are pending, leased, set aside or due
-again are kept in full. For a URL that is done and never due again, only the minute of its last fetch is kept
-(15 bytes): :meth:`RedisFrontier.entry` returns None for it, and the storage has its history.
+again are stored in full. For a URL that is done and never due again, only the minute of its last fetch is
+stored (15 bytes). :meth:`RedisFrontier.entry` returns None for it; the storage has its history.
 
-The clock is the server's. ``horizon`` and the due times of entries come from the workers' clocks, which
-should agree to within a second (NTP).
+The clock is that of the server. ``horizon`` and the due times of entries come from the clocks of the workers,
+which should differ by less than a second (NTP).
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ class RedisFrontier:
         ]
 
     def _undo_doubtful(self) -> None:
-        """Release the leases of calls whose answer was lost. The heartbeat would keep them forever."""
-        while self._doubtful:
+        """Release the leases of calls whose answer was lost. The heartbeat would extend them forever."""
+        while self._doubtful:  # a call is forgotten after success only: the server may be away again
             owner, call = self._doubtful[-1]
             self._scripts.release(owner, call=call)
             self._doubtful.pop()
@@ -223,7 +223,7 @@ class RedisFrontier:
         return self._scripts.owners()
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
+        """Let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
         return self._scripts.extend(owner, ttl)
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
@@ -270,7 +270,7 @@ class RedisFrontier:
         self._scripts.politeness(host, delay, concurrency, at_least=at_least)
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest for ``seconds`` from now. Never shortens a rest."""
+        """Let the host rest for ``seconds`` from now. A rest is never shortened."""
         self._scripts.back_off(host, seconds)
 
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
@@ -310,7 +310,8 @@ class RedisFrontier:
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
-        # the overdue entries of a call are not listed by host: with accept, repeat until none is left
+        # Each call settles a batch of due entries. Those that are left are not listed by host, so with accept
+        # the call is repeated until none is left.
         for _ in range(_SETTLE_ROUNDS):
             now, overdue, leased, pending, moment, *hosts = self._scripts.outlook(
                 horizon, by_host=accept is not None
@@ -325,7 +326,7 @@ class RedisFrontier:
             pending = sum(urls for _, _, urls, _ in taken)
             moments = ((float(at), name) for name, _, _, at in taken if at)
             next_at, host = min(moments, default=(None, None))
-        if overdue:
+        if overdue:  # they can be leased now, after the next call has settled them
             pending, next_at, host = pending + overdue, float(now), None
         return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
 

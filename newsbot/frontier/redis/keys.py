@@ -33,7 +33,8 @@ FIRST_LEVEL = 8
 LOAD = 200
 """Average number of known URLs in a bucket. A bucket that is not split yet has up to twice as many."""
 LISTPACK = 512
-"""Redis stores hashes of up to this many fields as listpacks (default of hash-max-listpack-entries)."""
+"""Maximum number of fields of a hash that Redis stores as a listpack (default of hash-max-listpack-entries).
+A listpack takes a fraction of the memory."""
 
 
 class Keys:
@@ -76,6 +77,9 @@ class Keys:
 
 
 def missing_splits(known: int, level: int, split: int) -> int:
-    """Return how many buckets must still be split for ``known`` URLs."""
+    """Return how many buckets must still be split for ``known`` URLs, by linear hashing (Litwin 1980).
+
+    There are ``2 ** level + split`` buckets now.
+    """
     wanted = math.ceil(known / LOAD)
     return max(0, wanted - ((1 << level) + split))

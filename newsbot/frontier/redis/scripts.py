@@ -155,7 +155,7 @@ class Scripts:
         return list(zip(found[::2], found[1::2], strict=True))
 
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
-        """Return time, overdue, leases, pending, next time; then host, leases, pending, next time of each.
+        """Return time, overdue, leases, pending and next time; then host, leases, pending, next time of each.
 
         Raises :class:`DataUnavailable` if the server lost its data. Otherwise the empty queue would look like
         a finished crawl.
@@ -185,7 +185,10 @@ class Scripts:
         return [owner.decode() for owner in self._run("at_work")]
 
     def scan(self, name: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield all fields and values of one of the hashes, in no particular order."""
+        """Yield all fields and values of one of the hashes, in no particular order.
+
+        A field may occur twice if the hash changes meanwhile.
+        """
         cursor = 0
         while True:
             with readable_errors(self._place):
@@ -222,6 +225,7 @@ class Scripts:
         if known <= 0:
             return
         while missing_splits(known, self._level, self._split):
+            # other workers split too, so the true state is read before each split
             with readable_errors(self._place):
                 level, split = self._client.hmget(self._keys.meta, ["level", "split"])
             self._level, self._split = int(level or FIRST_LEVEL), int(split or 0)
@@ -253,7 +257,7 @@ class Scripts:
 
 
 class _LevelChanged(Exception):
-    """The buckets of known URLs have another level than the caller assumed."""
+    """Raised if the buckets of known URLs have another level than the caller assumed."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)

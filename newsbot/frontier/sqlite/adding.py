@@ -19,6 +19,7 @@ UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, dep
     host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
 WHERE id = ?
 """
+"""An entry that is replaced by another spelling keeps its lost leases. One that is queued again does not."""
 _LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
 """Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
 
@@ -30,6 +31,7 @@ _TELL = """
 UPDATE frontier_urls
 SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.discovered_at'))) WHERE id = ?
 """
+"""Replaces the data by those of a feed, but keeps the time of the first discovery."""
 
 _MARK_DONE = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
@@ -42,22 +44,23 @@ WHERE state <> 'leased' AND last_fetched IS NULL
 
 @dataclass(slots=True)
 class _Target:
-    """The new state of an entry. ``row`` is its row id; None for a new entry.
-
-    ``entry`` replaces url, data and the other columns, if it is set. ``told`` is True if the data have the
-    time of publication; ``news`` are new data that add it.
-    """
+    """The new state of an entry."""
 
     row: int | None
+    """Row id; None for a new entry."""
     state: str
     """State name of the protocol."""
     priority: float
     due: float
     told: bool
+    """True if the data have the time of publication."""
     entry: Entry | None = None
+    """The entry that replaces url, data and the other columns, if any."""
     news: EntryData | None = None
+    """New data that add the time of publication, if any."""
     changed: bool = False
     fetched: bool = False
+    """True if the entry was fetched before."""
     respelled: bool = False
     """True for a pending entry that may get another host."""
 
@@ -105,7 +108,7 @@ class Adding:
         return any(target.changed for target in self._targets.values())
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write all changes. Must be called inside a transaction."""
+        """Write all changes. Call it inside a transaction."""
         changed = [target for target in self._targets.values() if target.changed]
         whole = [(target, target.entry) for target in changed if target.entry is not None]
         hosts = host_ids(db, [entry.host for _, entry in whole])
@@ -140,7 +143,7 @@ class Adding:
 
 
 def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float | None) -> None:
-    """Write entries as done that were not fetched themselves. Must be called inside a transaction."""
+    """Write entries as done that were not fetched themselves. Call it inside a transaction."""
     hosts = host_ids(db, [entry.host for entry in entries])
     db.executemany(
         _MARK_DONE,

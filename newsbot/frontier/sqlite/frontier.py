@@ -1,8 +1,8 @@
 """The frontier in the embedded SQLite file. :mod:`newsbot.frontier.base` documents its guarantees.
 
-Each change is one write transaction (``BEGIN IMMEDIATE``). Any number of processes may therefore share the
-file, and a killed process never leaves half a change. An operation reads only the rows that it leases, moves
-or is asked about, apart from hosts that ``accept`` refuses.
+Each change is one write transaction (``BEGIN IMMEDIATE``). Therefore any number of processes may share the
+file, and a killed process never leaves half a change. Apart from hosts that ``accept`` refuses, an operation
+reads only the rows that it leases, moves or returns.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.
         ELSE max(next_turn, coalesce(last_turn + excluded.delay, next_turn)) END
 WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
 """
+"""If the next turn is one delay after the last one, the host does not rest, and the new delay replaces the
+old one. Otherwise the rest is kept, and the new delay is its minimum."""
 _SLOW_DOWN = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
@@ -106,6 +108,7 @@ ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 _RETURN_TURN = """
 UPDATE frontier_hosts SET next_turn = min(next_turn, ?) WHERE host = ? AND next_turn <= last_turn + delay
 """
+"""A later next turn means that the host rests; then nothing changes."""
 
 _TAKE_TURN = """
 INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
@@ -151,7 +154,7 @@ class SqliteFrontier:
     def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
         """Queue new entries; see the protocol."""
         fingerprints = [entry.fingerprint for entry in entries]
-        with self._reading() as db:  # most links are known, and then no write lock is needed
+        with self._reading() as db:  # most links are known, so that no write lock is needed
             adding = Adding(find(db, fingerprints), force=force, respell=respell)
             verdicts = [adding.take(entry) for entry in entries]
         if not adding.changed:
@@ -228,7 +231,7 @@ class SqliteFrontier:
             return [row[0] for row in db.execute(_OWNERS)]
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Heartbeat: let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
+        """Let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
         with self._writing() as db:
             return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
 
@@ -249,7 +252,7 @@ class SqliteFrontier:
             db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
 
     def back_off(self, host: str, seconds: float) -> None:
-        """Let the host rest for ``seconds`` from now. Never shortens a rest."""
+        """Let the host rest for ``seconds`` from now. A rest is never shortened."""
         with self._writing() as db:
             db.execute(_BACK_OFF, (host, self._clock() + seconds))
 
@@ -295,7 +298,7 @@ class SqliteFrontier:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
         now = self._clock()
         with self._reading() as db:
-            if not unsettled(db, now, horizon):  # the usual case needs no write lock
+            if not unsettled(db, now, horizon):  # the usual case, which needs no write lock
                 return look_ahead(db, now, horizon, accept)
         with self._writing() as db:
             settle(db, now, horizon)
@@ -385,7 +388,10 @@ LOST_STATES = ("ready", "waiting", "aside")
 
 
 def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
-    """Extend the leases to ``deadline`` and lease reclaimed entries again. Return the number of leases."""
+    """Extend the leases to ``deadline``, and lease reclaimed entries again. Return the number of leases.
+
+    Call it inside a transaction. See :meth:`newsbot.frontier.base.Frontier.resume`.
+    """
     kept = 0
     for lease in leases:
         row = db.execute(_STANDS, (lease.entry.fingerprint,)).fetchone()
@@ -394,6 +400,8 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
         if row["state"] == "leased" and row["token"] == lease.token:
             db.execute(_SET_DEADLINE, (deadline, row["id"]))
             kept += 1
+        # The lease was reclaimed and counted as lost, although this worker has not died. Another worker may
+        # hold the entry by now; then only the count is corrected.
         elif row["lost"] > 0:
             db.execute(_UNCOUNT, (row["id"],))
             if row["state"] in LOST_STATES:

@@ -47,6 +47,7 @@ UPDATE frontier_horizon SET furthest = CASE
     WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
     ELSE max(furthest, :horizon) END
 """
+"""If all ready entries were moved just now, none of them is beyond this horizon, and the note may go back."""
 
 _HOSTS_BY_TURN = """
 SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
@@ -64,6 +65,7 @@ WHERE u.state = 'ready' AND u.lost >= :least AND u.lost <= :most AND u.lost > 0 
     AND h.leased < h.concurrency AND h.next_turn <= :now
 ORDER BY u.lost, h.next_turn, h.id, u.priority DESC, u.due, u.id
 """
+"""``INDEXED BY`` and ``CROSS JOIN`` make SQLite begin with the suspects, of which there are mostly none."""
 
 _BEST_OF_HOST = """
 SELECT *, host AS host_id, ? AS host_name FROM frontier_urls
@@ -72,7 +74,7 @@ WHERE state = 'ready' AND host = ? AND due <= ? AND lost = 0 ORDER BY priority D
 
 
 AHEAD = 3600.0
-"""Seconds by which the clock must have been ahead for :func:`correct`."""
+"""Seconds by which the clock must have been ahead before :func:`correct` changes anything."""
 _LATEST = "SELECT latest FROM frontier_clock"
 _NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
 _CORRECT_ENDS = """
@@ -90,10 +92,10 @@ WHERE last_turn > :now + :least
 
 
 def correct(db: sqlite3.Connection, now: float) -> None:
-    """Note the time. If the clock was ahead before, move what was planned then to the time that it is now.
+    """Record the time. If the clock was ahead before, move the times that were planned then back.
 
-    Without this, sources that were read with a clock that was a month ahead would rest for a month. A wait
-    that began before the clock was ahead may end early, once.
+    Without this, sources that were read while the clock was a month ahead would rest for a month. A wait that
+    began before the clock was ahead may end early, once.
     """
     (latest,) = db.execute(_LATEST).fetchone()
     if latest > now + AHEAD:
@@ -109,7 +111,10 @@ def unsettled(db: sqlite3.Connection, now: float, horizon: float) -> bool:
 
 
 def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
-    """Move entries whose time has come: expired leases, ended delays, due entries (``BATCH`` per state)."""
+    """Move entries whose time has come: expired leases, ended delays and due entries.
+
+    At most :data:`BATCH` entries of each state are moved. Call it inside a transaction.
+    """
     values = {"now": now, "horizon": horizon, "batch": BATCH}
     reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
     moved = db.execute(_END_DELAYS, values).rowcount
@@ -120,7 +125,7 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
 
 
 def reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
-    """Count leases (rows of id, due, lost, data) as lost. After ``MAX_LOST`` in a row the entry is aside."""
+    """Count leases (rows of id, due, lost, data) as lost. Set entries with ``MAX_LOST`` in a row aside."""
     for row in rows:
         lost = row["lost"] + 1
         if lost < MAX_LOST:
@@ -145,8 +150,8 @@ def choose(
 
     First comes the best entry of each host whose turn has come, in the order of turns. One host may give a
     suspect instead, if ``owner`` holds none. If there is room left, hosts without a delay give further
-    entries in rotation, up to their concurrency. If nothing was found and ``alone`` is set, the answer is
-    one suspect that must be leased alone.
+    entries in rotation, up to their concurrency. If nothing was found and ``alone`` is True, one suspect that
+    must be leased alone is returned.
     """
     first: list[sqlite3.Row] = []
     roomy: list[tuple[sqlite3.Row, int]] = []
@@ -160,6 +165,7 @@ def choose(
             continue
         first.append(best)
         if host["delay"] == 0 and host["room"] > 1:
+            # the number of best entries that are taken already; a suspect is not one of them
             roomy.append((host, 0 if suspected else 1))
         if len(first) >= limit:
             return first
@@ -189,10 +195,11 @@ def _suspect(
     *,
     lost: range,
 ) -> sqlite3.Row | None:
-    """Return the next suspect with ``lost`` losses for ``owner``; None if it holds a suspect already."""
+    """Return the next suspect that has lost so many leases; None if ``owner`` already holds a suspect."""
     values = {"now": now, "horizon": horizon, "least": lost[0], "most": lost[-1]}
     rows: Iterable[sqlite3.Row] = db.execute(_SUSPECTS, values)
     found = next((row for row in rows if accept is None or accept(row["host_name"])), None)
+    # the second query is needed only if there is a suspect, which is rare
     if found is None or db.execute(_HOLDS_SUSPECT, (owner,)).fetchone() is not None:
         return None
     return found

@@ -1,4 +1,4 @@
-"""Computes what is pending and when the next entry can be leased, from indexes without a table scan."""
+"""Computes what is pending and when the next entry can be leased. All queries use indexes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _first_free(present: _Present) -> tuple[float, str] | None:
 
 
 def _opens(host: sqlite3.Row, deadlines: dict[int, float]) -> float:
-    """Return when the host can give an entry: at its next turn, or when its first lease expires if full."""
+    """Return when the host can give an entry: at its next turn, or if it is full, when a lease expires."""
     turn: float = host["next_turn"]
     return turn if host["leased"] < host["concurrency"] else max(turn, deadlines.get(host["id"], turn))
 
@@ -115,7 +115,8 @@ def _has_ready(present: _Present, host: sqlite3.Row) -> bool:
 def _count_ready(present: _Present) -> int:
     """Return the number of ready entries that are due within the horizon."""
     db = present.db
-    # the counters include entries that became ready for a later horizon; then the rows must be counted
+    # The counters include entries that became ready for a later horizon of another worker. If there may be
+    # such entries, the rows must be counted.
     (furthest,) = db.execute("SELECT furthest FROM frontier_horizon").fetchone()
     if furthest > present.horizon:
         rows = db.execute(_READY_WITHIN, (present.horizon,))

@@ -178,10 +178,10 @@ def entry_of(row: sqlite3.Row) -> Entry:
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Return ``data`` as JSON that SQLite can hold."""
+    """Return ``data`` as JSON that SQLite can store, which must be valid UTF-8."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair in somebody's title
+    except UnicodeEncodeError:  # half of a surrogate pair, e.g. in the title of a feed item
         return json.dumps(data, separators=(",", ":"))
     return text

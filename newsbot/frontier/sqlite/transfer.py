@@ -1,4 +1,4 @@
-"""Copies hosts and entries out of the file and stores such copies."""
+"""Reads copies of hosts and entries from the file, and stores such copies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def copy_entries(database: sqlite3.Connection) -> Iterator[list[EntryCopy]]:
 
 
 def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> None:
-    """Store the copies of entries that are not known yet. Must be called inside a write transaction."""
+    """Store the copies of entries that are not known yet. Call it inside a write transaction."""
     hosts = host_ids(database, [copy.entry.host for copy in copies])
     rows = []
     for copy in copies:
@@ -80,6 +80,7 @@ def _copy(row: sqlite3.Row) -> EntryCopy:
 
 
 def _batches(database: sqlite3.Connection, statement: str) -> Iterator[list[sqlite3.Row]]:
+    """Yield rows in batches by id. No query stays open in between, so the file is never locked for long."""
     place = 0
     while rows := database.execute(statement, (place, _AT_ONCE)).fetchall():
         yield rows
