@@ -172,6 +172,7 @@ def _peers(likely: list[Neighbour]) -> list[Neighbour]:
     """Return the neighbours of the article's story, best first. Among different news the nearest is kept."""
     found: list[Neighbour] = []
     for one in filter(_is_of_one_story, likely):
+        # ``found`` has the nearer texts already, so of two different news the farther one is left out
         if not any(_are_different(one, other) for other in found):
             found.append(one)
     return found

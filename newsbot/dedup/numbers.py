@@ -95,6 +95,7 @@ def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[s
         mine, theirs = one.beside[word], other.beside[word]
         both = mine & theirs
         shared |= both
+        # each text has a number here that the other does not have
         if len(both) < min(len(mine), len(theirs)):
             lost |= mine - both
             gained |= theirs - both

@@ -29,6 +29,7 @@ _ANCHORS = etree.XPath("//a[@href]")
 _MAX_ANCHORS = 5000
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
+"""Types that feeds share with other data. The URL must look like a feed's as well."""
 _FEED_PATH = re.compile(
     r"/(?:rss|feed|feeds|atom)(?:[0-9.]{1,4}|[-_][\w-]{1,40})?(?:/[\w-]{1,40}){0,3}(?:/|\.(?:xml|rss|rdf|atom))?$"
     r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
@@ -41,6 +42,7 @@ _FEED_QUERY = re.compile(
     r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
 )
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
+"""URLs of feeds of comments, and of oEmbed and the API of WordPress, which have types of feeds."""
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )

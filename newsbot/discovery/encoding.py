@@ -56,7 +56,7 @@ def detect(body: bytes, charset: str | None = None) -> str:
     match = _DECLARED.search(body[:_HEAD])
     declared = [_known(match[1].decode("ascii")) if match else None, _known(charset)]
     named = [name for name in declared if name]
-    # Seven-bit encodings are valid UTF-8, so they have to be believed before that is tried.
+    # Text in a seven-bit encoding is also valid UTF-8, so its declaration is used before UTF-8 is tried.
     for name in named:
         if _SEVEN_BIT.match(name):
             return name

@@ -32,6 +32,7 @@ _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!-
 """Tags and comments. A "<" in a title that is not part of one is kept."""
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
+"""Tags that separate words. Others, such as ``<b>``, may be inside a word."""
 
 
 class FeedError(ValueError):
@@ -143,7 +144,7 @@ class Collector:
 
     def add(self, item: RawItem) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL."""
-        self._items += 1
+        self._items += 1  # also items without a link: the limit bounds the work
         address = self._address(item)
         if address is None:
             return
@@ -212,6 +213,7 @@ class Collector:
 
 def clean_title(text: str) -> str | None:
     """Return a title as one line of plain text, with markup and entities resolved."""
+    # Markup goes first: an escaped "&lt;b&gt;" is text, and must not become a tag.
     if "<" in text:
         text = _MARKUP.sub(_in_place_of, text)
     return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None

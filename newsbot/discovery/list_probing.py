@@ -89,11 +89,11 @@ class ListWalks:
         walk = walk or Walk()
         covered = self._covered.setdefault(domain, set())
         unseen = set(articles) - walk.shown
-        walk.stale = 0 if unseen - covered else walk.stale + 1
+        walk.stale = 0 if unseen - covered else walk.stale + 1  # before they are added to ``covered``
         walk.shown |= unseen
         if len(covered) < MAX_SHOWN:
             covered |= unseen
-        if len(self._walks) >= MAX_WALKS:
+        if len(self._walks) >= MAX_WALKS:  # forget the list that was read least recently
             del self._walks[next(iter(self._walks))]
         self._walks[url] = walk
         return bool(unseen) and walk.stale < MAX_STALE
@@ -130,7 +130,7 @@ class ListTrials:
         If its shape has no result yet, the list is then under trial until :meth:`tell` or :meth:`release`.
         """
         trial = self._trial(domain, url)
-        if trial.fruitful or trial.waiting == url:
+        if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
             return True
         if trial.waiting is not None or _is_enough(trial):
             return False
@@ -236,6 +236,7 @@ def shape_of(url: str) -> str:
     """
     rest = url.partition("://")[2].partition("/")[2]
     above = rest.rstrip("/").rpartition("/")[0]
+    # "/tag/climate/": the segment after a word such as "tag" is the name of a subject
     if above.rpartition("/")[2].lower() in LISTS and "?" not in rest and not is_archive(url):
         rest = f"{above}/*{'/' * rest.endswith('/')}"
     return _NUMBER.sub("#", rest)

@@ -31,7 +31,9 @@ _NAVIGATION_NAME = re.compile(
     r"|(?:[a-z](?:Nav|Navigation|Menu|Footer|Breadcrumbs?))(?:$|[\s_A-Z-])",
 )
 _MODIFIER = re.compile(r"(?:^|(?<=\s))(?:has|with|without|no|is|js|u|l)[_-]\S+")
+"""Words in a class that do not name the element: ``has-sidebar``, ``js-menu``."""
 _MAX_NAMES = 300
+"""Maximum number of characters of classes and id that are read."""
 
 _NEUTRAL, _CONTENT_STATE, _NAVIGATION_STATE = 0, 1, 2
 
@@ -70,7 +72,7 @@ def _own_state(element: etree._Element, outer: int) -> int:
     tag = element.tag
     if tag in _TRANSPARENT or not isinstance(tag, str):
         return outer
-    if tag in _CONTENT:
+    if tag in _CONTENT:  # also inside navigation: a sidebar may contain teasers of articles
         return _CONTENT_STATE
     if outer == _NAVIGATION_STATE or tag in _NAVIGATION:
         return _NAVIGATION_STATE
@@ -113,6 +115,7 @@ class _Menus:
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:
                 return False
+            # A box with too few links gets no verdict; then the next larger one decides.
             if box not in self._verdicts:
                 anchors = list(islice(box.iter("a"), _MAX_OF_MENU))
                 if len(anchors) >= _LEAST_OF_MENU:
@@ -126,6 +129,7 @@ class _Menus:
 def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
     """Return True if the links are short and make up at least half of the text of the box."""
     texts = [text_of(anchor)[0] for anchor in anchors]
+    # one headline is enough to make the box a list of articles
     if len(anchors) >= _MAX_OF_MENU or any(text.count(" ") >= _WORDS_OF_ITEM for text in texts):
         return False
     around = sum(len("".join(str(part).split())) for part in islice(box.itertext("*"), _MAX_OF_MENU * 10))
@@ -202,6 +206,7 @@ class PageLinks:
         homes: dict[etree._Element, _Found] = {}
         boxes = _Menus()
         for element, address, navigation, text, own in self._anchors:
+            # all links to a URL share one record, so that a time beside any of them is added to it
             one = homes[element] = found.setdefault(address, _Found(address))
             one.add(navigation or (menus and boxes.hold(element)), text, own)
         _add_times(self._tree, homes, now or utc(system_clock()), zone)
@@ -212,6 +217,7 @@ def _likeliest(found: list[_Found]) -> list[_Found]:
     """Return the links that are most likely articles, in page order, if there are too many."""
     if len(found) <= MAX_LINKS:
         return found
+    # sorted by weight, then by place again, to keep the page order
     best = sorted(range(len(found)), key=lambda place: -found[place].weight())[:MAX_LINKS]
     return [found[place] for place in sorted(best)]
 

@@ -51,7 +51,7 @@ class SitemapHandler:
             self._found.problem("too_long")
             raise Enough
         if name in ("url", "sitemap"):
-            self._close_entry()
+            self._close_entry()  # the end of the entry before may be missing
             self._entry, self._is_child = Entry(), name == "sitemap"
         elif self._entry is not None:
             if name in _FIELDS:
@@ -83,6 +83,7 @@ class SitemapHandler:
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
         self._captured, self.wants_text = None, False
+        # a page without a URL is counted as a fault, a child without one is ignored
         if entry is not None and (entry.loc or not self._is_child):
             (self._found.add_child if self._is_child else self._found.add)(entry)
 
@@ -148,6 +149,7 @@ def _read_xml(body: bytes, codec: str, found: SitemapCollector) -> Sitemap:
         flaw = "malformed"
         found = found.anew()
         handler = SitemapHandler(found)
+        # unpacked and decoded a second time, so that the text need not be kept in memory
         read_loosely(_from_root(_decoded(body, codec)), handler)
     handler.close()
     if flaw:

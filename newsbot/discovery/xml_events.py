@@ -167,7 +167,9 @@ _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _TOKEN = re.compile(r"<(?:(?P<close>/)?(?P<name>[A-Za-z_][\w:.\-]{0,99})|!\[CDATA\[|!--|\?|![A-Za-z])")
 _TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+"""The rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search linear."""
 _BROKEN_REST = re.compile(r"([^<>]*+)>?")
+"""The rest of a tag with a quote that is not closed: up to the next bracket."""
 _ATTRIBUTE = re.compile(r"""(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]++))""")
 _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 

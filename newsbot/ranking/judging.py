@@ -223,6 +223,8 @@ def _by_evidence(
         return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
     if is_front_page(url):
         return _rejected(Reason.FRONT_PAGE)
+    # A person's patterns need not be complete. What was learned from the site's own pages may add to them,
+    # but the global prior may not.
     known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
     if rule.article and not declared and not known:
         return _rejected(Reason.NOT_IN_RULE)
@@ -260,6 +262,7 @@ def _article(link: Link, score: float, now: datetime, reason: str) -> Judgement:
     if age is not None and age < FRESH_SECONDS and link.where in _DECLARED:
         priority = _FRESH_FLOOR + _FRESH_SPAN * (1.0 - age / FRESH_SECONDS)
     else:
+        # Probability counts more than age: the bonus of a new article is at most 9 of 39.
         days = _UNKNOWN_AGE_DAYS if age is None else age / 86400.0
         priority = _ARTICLE_FLOOR + _ARTICLE_SPAN * score + _AGE_SPAN / (1.0 + days)
     return Judgement(kind=Kind.ARTICLE, priority=priority, accepted=True, reason=reason)
@@ -288,6 +291,6 @@ def _why(link: Link, match: Match) -> str:
 
 def _is_on(url: str, domain: str) -> bool:
     host = url[url.index("//") + 2 :].partition("/")[0]
-    if not host.startswith("["):
+    if not host.startswith("["):  # the colons of an IPv6 address do not begin a port
         host = host.partition(":")[0]
     return host == domain or host.endswith("." + domain)

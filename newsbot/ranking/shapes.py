@@ -55,6 +55,7 @@ def _part(segment: str) -> str:
     kind = kind_of(segment)
     if kind == "word":
         return segment.lower() if len(segment) <= _LONG_WORD else "*"
+    # An id at either end of a slug is part of the shape: "12345-a-headline", "a-headline-12345".
     if kind in ("slug", "mixed", "other"):
         in_front = _ID_IN_FRONT.match(segment) is not None
         return f"{'#' * in_front}*{'#' * segment[-1:].isdecimal()}"
@@ -91,6 +92,7 @@ class Shapes:
     def fetched(self, url: str, *, article: bool, listed: bool = True) -> None:
         """Record whether a page was an article. ``listed`` is True if a feed, sitemap or rule led to it."""
         counter, shape = self.good if article else self.bad, shape_of(url)
+        # at the limit, known shapes are still counted
         if len(counter) < MAX_SHAPES or shape in counter:
             counter[shape] += 1
             self.unlisted[shape, article] += not listed

@@ -34,9 +34,10 @@ class Ladder:
         kind = outcome.seen_as
         floor = rule.interval.get(kind, 0.0)
         first_seen = now if record is None or record.first_seen <= 0 else record.first_seen
-        if unchanged_in_a_row(record, outcome) >= QUIET_AFTER:
+        if unchanged_in_a_row(record, outcome) >= QUIET_AFTER:  # it is not edited any more
             return None
         age = max(0.0, now - first_seen)
+        # A visit at 98 % of a step's age is the visit of this step, which came early, so the next one is due.
         step = next((step for step in rule.recheck if step * (1 - _SLACK) > age), None)
         return None if step is None else max(step - age, floor)
 
@@ -94,7 +95,7 @@ def unchanged_in_a_row(record: PageRecord | None, outcome: Outcome) -> int:
         return 0
     count = 1
     for _at, changed in reversed(visits(record)):
-        if changed is not False:
+        if changed is not False:  # a change, or a visit that could not see one
             break
         count += 1
     return count

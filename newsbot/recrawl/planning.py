@@ -150,7 +150,7 @@ def plan(
     polled together.
     """
     rest = policy.interval(record, outcome, rule, now)
-    # The first two causes come from newsbot itself, before any request, so they are no failures of the page.
+    # These two causes come from newsbot itself, before any request, so they do not count as failures.
     if outcome.error == Reason.TOO_YOUNG:
         return _not_yet(record, rest, now)
     if outcome.error == Reason.UNNAMED:

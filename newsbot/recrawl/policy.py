@@ -108,7 +108,7 @@ class FixedIntervals:
         now: float,
     ) -> float | None:
         """Return the rule's interval in seconds; see the class."""
-        seconds = rule.interval.get(outcome.seen_as) or None
+        seconds = rule.interval.get(outcome.seen_as) or None  # 0 in a rule means no interval
         if outcome.seen_as is Kind.ARTICLE and record is not None and _is_old(record, now):
             return None
         if seconds is None and outcome.kind.is_source:

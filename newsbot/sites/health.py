@@ -69,6 +69,7 @@ class Pages:
         now = self.lately.count("") / len(self.lately)
         if before < USUAL or now >= before * CLIFF:
             return None
+        # A reason that is not in the table, such as no_text, most likely means a new layout.
         reason, number = Counter(one for one in self.lately if one).most_common(1)[0]
         cause = next((text for reasons, text in _CAUSES if reason in reasons), _LAYOUT)
         return (

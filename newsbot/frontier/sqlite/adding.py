@@ -96,7 +96,7 @@ class Adding:
                 target.entry, target.changed, target.respelled = entry, True, target.row is not None
                 verdict = Added.SOONER
             return verdict
-        if self._force and target.state in ("done", "aside"):
+        if self._force and target.state in ("done", "aside"):  # the old priority and due time are replaced
             target.state, target.priority, target.due = "pending", entry.priority, entry.due
             target.entry, target.changed = entry, True
             return Added.SOONER
@@ -120,6 +120,7 @@ class Adding:
                 if target.row is None
             ],
         )
+        # The order matters: entries leave their hosts before _REPLACE writes the new ones.
         db.executemany(_LEAVE_HOST, [(target.row,) for target, _ in whole if target.respelled])
         db.executemany(
             _REPLACE,

@@ -129,7 +129,7 @@ def reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> 
     for row in rows:
         lost = row["lost"] + 1
         if lost < MAX_LOST:
-            state, at, data = "waiting", row["due"], row["data"]
+            state, at, data = "waiting", row["due"], row["data"]  # it was due, so settle() makes it ready
         else:
             note = f"{lost} leases lost in a row: the workers that had it died or hung"
             state, at, data = "aside", now, dump({**json.loads(row["data"]), ASIDE: note})
@@ -177,6 +177,7 @@ def choose(
         _best(db, host, horizon, min(host["room"] - 1, missing), skipped).fetchall()
         for host, skipped in roomy
     ]
+    # one further entry of each host per round, so that none is served before the others
     turns = (row for turn in zip_longest(*more) for row in turn if row is not None)
     return first + list(islice(turns, missing))
 

@@ -68,6 +68,7 @@ def look_ahead(
     more of them.
     """
     present = _Present(db, now, horizon, accept)
+    # what settle() has left, because it moves a batch of each state only
     overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
     held = present.with_hosts(db.execute(_HELD, (horizon,)))
     next_at, host = min(_openings(present, held), default=(None, None))
@@ -81,7 +82,7 @@ def look_ahead(
 
 def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[tuple[float, str]]:
     """Yield times at which an entry can be leased, with their hosts. The earliest is the answer."""
-    free = _first_free(present)
+    free = _first_free(present)  # the hosts are sorted by turn, so no later one is earlier
     if free is not None:
         yield free
         if free[0] <= present.now:
