@@ -72,7 +72,7 @@ def test_a_source_is_silent_when_its_own_rhythm_says_so() -> None:
     (alert,) = found(of(hushed), "silent")
     assert (alert.subject, alert.since) == (SITE, heard)
     assert hushed.url in alert.what
-    assert "4.1 links an hour" in alert.what
+    assert "4.1 links per hour" in alert.what
     assert SITE in alert.todo
     assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "not long enough yet"
 
@@ -190,7 +190,9 @@ def test_the_useful_share_of_all_sites_is_compared_with_the_week_before(
     alerts = found(of(totals=rows), "useful")
     assert len(alerts) == number
     if number:
-        assert alerts[0].what.startswith("40% of the downloads of the last day held an article, 90% before")
+        assert alerts[0].what.startswith(
+            "40% of the pages of the last day contained an article, 90% in the week before"
+        )
 
 
 def test_late_polls_are_told_with_who_works() -> None:
@@ -202,7 +204,7 @@ def test_late_polls_are_told_with_who_works() -> None:
     assert alert.cause == "no crawl is running"
     assert alert.since == now - HOUR
     (alert,) = found(of(*records, workers=2), "lag")
-    assert "2 workers at work: too few" in alert.cause
+    assert "2 workers running: too few" in alert.cause
     assert found(of(*records), "lag", lag=8 * HOUR) == []
     assert found(of(*records[1:], *[source(f"y{n}", next_due=now + 9) for n in range(9)]), "lag") == []
     assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
@@ -210,7 +212,7 @@ def test_late_polls_are_told_with_who_works() -> None:
 
 def test_a_disk_that_fills_is_told() -> None:
     (alert,) = found(of(disk_free=100 * 2.0**20), "disk")
-    assert alert.what.startswith("100 MiB are free")
+    assert alert.what.startswith("only 100 MiB are free")
     assert found(of(disk_free=100 * 2.0**20), "disk", disk=99.0) == []
     assert found(of(disk_free=None), "disk") == []
 
@@ -308,7 +310,7 @@ def test_an_output_that_fails_is_told_later_and_the_others_not_again(
     good, bad = Recorder("good"), Recorder("bad", refuses=True)
     rounds = Rounds(storage, frontier, clock, good, bad)
     rounds.full = True
-    assert rounds.once() == ["alerts: bad: not now; tried again in the next round"]
+    assert rounds.once() == ["alerts: bad: not now; sent again in the next round"]
     rounds.once()
     bad.refuses = False
     rounds.once()

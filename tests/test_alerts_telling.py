@@ -66,7 +66,7 @@ def test_a_webhook_gets_text_for_people_and_fields_for_programs(site: MockServer
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(500, "answers 500"), (302, "answers 302"), (404, "answers 404")]
+    ("status", "said"), [(500, "returned HTTP 500"), (302, "returned HTTP 302"), (404, "returned HTTP 404")]
 )
 def test_a_webhook_that_takes_nothing_or_leads_elsewhere_is_a_fault(
     site: MockServer, status: int, said: str
@@ -155,9 +155,9 @@ def test_a_command_reads_the_messages_and_no_shell_reads_its_words(tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
+        ((sys.executable, "-c", "raise SystemExit(3)"), "ended with exit code 3"),
         (("/no/such/program", SECRET), "cannot be started"),
-        ((sys.executable, "-c", "import time; time.sleep(60)"), "took longer"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), "was killed after"),
     ],
 )
 def test_a_command_that_fails_is_a_fault(
@@ -245,7 +245,7 @@ def test_a_crawl_says_before_it_begins_what_is_wrong_with_its_settings(world: Wo
     world.rule("news.test")
     crawl = world.crawl("-s", "NEWSBOT_ALERTS_OFF=everything")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
-    assert "is not a rule of alerts (silent," in crawl.err
+    assert "is not an alert rule (silent," in crawl.err
 
 
 def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) -> None:
@@ -274,7 +274,7 @@ def test_alerts_are_shown_and_nothing_is_sent(place: Place, site: MockServer) ->
     assert (quiet.out, "nothing is wrong; outputs: log, webhook" in quiet.err) == ("", True)
     full = {**chat, "NEWSBOT_ALERT_DISK": "1000000000"}
     shown = place.run("alerts", **full).out
-    assert "make room" in shown
+    assert "free disk space" in shown
     assert "no" in shown.split()
     assert taken == []
     assert place.run("alerts", NEWSBOT_ALERT_LAG="soon").code == 2
@@ -290,4 +290,4 @@ def test_a_test_message_is_sent_to_all_and_a_round_tells_once(place: Place, site
     assert [json.loads(one.body)["alerts"][0]["event"] for one in taken] == ["test", "began"]
     hook(site, status=500)
     failed = place.run("alerts", "--test", **chat)
-    assert (failed.code, "answers 500" in failed.err) == (1, True)
+    assert (failed.code, "returned HTTP 500" in failed.err) == (1, True)

@@ -95,4 +95,4 @@ def test_declarations_say_what_the_capabilities_have() -> None:
         f"(default {DEFAULT_ARTICLES}, from {MIN_ARTICLES})"
         in make_parser("demo", ACTIONS["demo", ""]).format_help()
     )
-    assert f"(else {SHOWN})" in make_parser("monitor", ACTIONS["monitor", "show"]).format_help()
+    assert f"({SHOWN})" in make_parser("monitor", ACTIONS["monitor", "show"]).format_help()

@@ -1,11 +1,11 @@
-"""Alerts: rules that find problems in measurements, and outputs that report them (docs/monitoring.md).
+"""Finds problems of a crawl by rules, and reports them to outputs (docs/monitoring.md).
 
 Files in reading order:
 
 * ``rules``: the alert rules and their thresholds; pure functions
-* ``measurements``: reads the input of the rules from the data
-* ``state``: which alerts are open and which were sent
-* ``saved``: saved searches, and notices of their new articles
-* ``outputs``: log, webhook, e-mail, command
+* ``measurements``: reads from the data what the rules need
+* ``state``: stores which alerts are open and which were sent
+* ``saved``: saved searches, and notices about their new articles
+* ``outputs``: send to the log, a webhook, by e-mail, or to a command
 * ``watch``: one round: measure, apply the rules, send
 """

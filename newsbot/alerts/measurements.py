@@ -1,4 +1,4 @@
-"""Reads the input of the alert rules from the data."""
+"""Reads from the data what the alert rules need."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from newsbot.storage.notes import Notes
 from newsbot.storage.sources import SiteRecord, SourceRecord
 
 TOTALS = ("alerts_totals", "all")
-"""Kind and key of the note with the totals of the last days."""
+"""Kind and key of the note with the hourly totals of the last days."""
 HOUR, DAY = 3600.0, 86400.0
 KEPT_HOURS = 8 * 24
-"""Hours for which totals are kept."""
+"""Maximum number of hourly totals that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Counts of all sites up to a moment: pages (no feeds, sitemaps, sections) and those with an article."""
+    """Sums over all sites at the time ``at`` (POSIX seconds).
+
+    ``pages`` counts fetched pages without feeds, sitemaps and sections; ``articles`` counts those with an
+    article.
+    """
 
     at: float
     pages: float
@@ -37,21 +41,24 @@ class Measured:
 
     now: float
     sources: Mapping[str, list[SourceRecord]] = field(default_factory=dict)
-    """By site."""
+    """The sources, by domain of their site."""
     sites: Mapping[str, SiteRecord] = field(default_factory=dict)
     pages: Mapping[str, Pages] = field(default_factory=dict)
-    """Outcomes of the last pages by site."""
+    """Outcomes of the last pages, by domain of their site."""
     totals: list[Total] = field(default_factory=list)
-    """One per hour, oldest first; the current one is last."""
+    """One total per hour, oldest first; the last one is the current total."""
     pending: int = 0
     workers: int = 0
-    """Workers that hold leases."""
+    """Number of workers that hold leases."""
     disk_free: float | None = None
-    """Free bytes on the disk of the data folder."""
+    """Free bytes on the disk of the data folder; None if unknown."""
 
 
 def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
-    """Return all measurements; ``folder`` is the data folder. Raises :class:`newsbot.errors.DataError`."""
+    """Return all measurements. ``folder`` is the data folder; ``now`` is in POSIX seconds.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
     notes = storage.notes
     sources: dict[str, list[SourceRecord]] = defaultdict(list)
     for record in storage.sources.all():
@@ -70,7 +77,10 @@ def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: floa
 
 
 def keep_totals(notes: Notes, measured: Measured) -> None:
-    """Store the current totals, one per hour. Raises :class:`newsbot.errors.DataError`."""
+    """Store the current total, unless one was stored within the last hour.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
     *kept, latest = measured.totals
     if kept and latest.at - kept[-1].at < HOUR:
         return

@@ -1,8 +1,8 @@
-"""Sends alerts to the log, a webhook, by e-mail or to a command.
+"""Sends alerts to the log, to a webhook, by e-mail, or to a command.
 
-All addresses come from the settings of the operator, so private ones are allowed: many have a chat server in
-their own network. Redirects of a webhook are not followed. Passwords and the path of a webhook (often its
-secret) never appear in logs or errors.
+All addresses come from the settings of the operator. Private addresses are therefore allowed: many operators
+have a chat server in their own network. Redirects of a webhook are not followed. Passwords and the path of a
+webhook, which is often secret, never appear in logs or errors.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from newsbot.errors import ArgumentError
 logger = logging.getLogger(__name__)
 
 PATIENCE = 15.0
-"""Seconds for a webhook's or a mail server's answer."""
+"""Seconds to wait for the response of a webhook or a mail server."""
 COMMAND_PATIENCE = 60.0
+"""Seconds after which a command is killed."""
 AT_ONCE = 50
-"""The most messages in one call. The others follow in the next round."""
+"""Maximum number of messages in one call. The others are sent in the next round."""
 
 
 class OutputError(Exception):
@@ -46,10 +47,10 @@ class Output(Protocol):
 
     @property
     def name(self) -> str:
-        """A name that does not change: sent messages are recorded under it."""
+        """A constant name. It is recorded under this name which messages were sent."""
 
     def send(self, messages: Sequence[Message | Found]) -> None:
-        """Send all messages. Raises :class:`OutputError`; then all are sent again later."""
+        """Send all messages. Raises :class:`OutputError` if one fails; all are then sent again later."""
 
 
 class LogOutput:
@@ -65,12 +66,13 @@ class LogOutput:
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_given: Any, **_more: Any) -> None:
-        """Do not follow redirects; urllib then raises an error with the status."""
+        """Return None: urllib then does not follow the redirect and raises an error with the status."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
-    """POSTs JSON: ``text`` for chats (Slack, Mattermost, Rocket.Chat), ``alerts`` for programs."""
+    """Sends messages as JSON by POST: ``text`` for chats (Slack, Mattermost, Rocket.Chat), ``alerts`` for
+    programs."""
 
     url: str
     user_agent: str = "newsbot"
@@ -89,9 +91,10 @@ class Webhook:
         try:
             with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:
                 answer.read(1024)
+        # `from None`: the original errors contain the URL, whose path may be secret.
         except urllib.error.HTTPError as error:
             error.close()
-            raise OutputError(f"{place} answers {error.code}") from None
+            raise OutputError(f"{place} returned HTTP {error.code}") from None
         except (OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", None)
             why = reason if isinstance(reason, OSError) else error
@@ -100,7 +103,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mail:
-    """Sends all messages in one plain-text e-mail. Scrapy's MAIL_ settings name the server."""
+    """Sends all messages in one plain-text e-mail, through the server in Scrapy's ``MAIL_`` settings."""
 
     to: tuple[str, ...]
     sender: str
@@ -109,8 +112,9 @@ class Mail:
     user: str = ""
     password: str = ""
     tls: bool = False
-    """Whether to use STARTTLS."""
+    """True to use STARTTLS."""
     ssl: bool = False
+    """True to use TLS from the start of the connection; ``tls`` is then ignored."""
     name: str = "mail"
 
     def send(self, messages: Sequence[Message | Found]) -> None:
@@ -120,7 +124,7 @@ class Mail:
         more = f" and {len(messages) - 1} more" if len(messages) > 1 else ""
         letter["Subject"] = one_line(f"[newsbot] {first}{more}")[:200]
         letter["From"], letter["To"] = self.sender, ", ".join(self.to)
-        letter["Auto-Submitted"] = "auto-generated"
+        letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office replies
         letter.set_content(_joined(messages) + "\n")
         context = ssl.create_default_context()
         try:
@@ -138,12 +142,12 @@ class Mail:
         except (OSError, smtplib.SMTPException, ValueError) as error:
             code = getattr(error, "smtp_code", "")
             told = f"{type(error).__name__} {code}".strip()
-            raise OutputError(f"the mail server {self.host}:{self.port} took nothing ({told})") from None
+            raise OutputError(f"the mail server {self.host}:{self.port} took no message ({told})") from None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Command:
-    """Runs a program without a shell. It gets a JSON list of messages on stdin."""
+    """Runs a program without a shell. The program receives the messages as a JSON list on stdin."""
 
     words: tuple[str, ...]
     name: str = "command"
@@ -161,15 +165,15 @@ class Command:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise OutputError(f"{self.words[0]} took longer than {COMMAND_PATIENCE:g} s") from None
+            raise OutputError(f"{self.words[0]} was killed after {COMMAND_PATIENCE:g} s") from None
         except (OSError, ValueError) as error:
             raise OutputError(f"{self.words[0]} cannot be started ({type(error).__name__})") from None
         if done.returncode:
-            raise OutputError(f"{self.words[0]} ended with {done.returncode}")
+            raise OutputError(f"{self.words[0]} ended with exit code {done.returncode}")
 
 
 def outputs_from(settings: SettingsLike) -> list[Output]:
-    """Return the outputs of the settings, the log first. Raises :class:`ArgumentError`."""
+    """Return the outputs that the settings name, the log first. Raises :class:`ArgumentError`."""
     found: list[Output] = [LogOutput()]
     if url := str(settings.get("NEWSBOT_ALERT_WEBHOOK") or "").strip():
         found.append(Webhook(_checked(url), str(settings.get("USER_AGENT") or "newsbot")))
@@ -186,27 +190,26 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
 
 
 def _checked(url: str) -> str:
+    """Return the URL of a webhook. Raises :class:`ArgumentError` without the URL, which may be secret."""
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         fine = False
     if not fine or not url.isascii() or any(char.isspace() for char in url):
-        raise ArgumentError(
-            "NEWSBOT_ALERT_WEBHOOK: is not an address; write https://chat.example.org/hooks/…"
-        )
+        raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: is not a URL; write https://chat.example.org/hooks/…")
     return url
 
 
 def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
     if not all("@" in one and one.isprintable() and " " not in one for one in to):
-        raise ArgumentError("NEWSBOT_ALERT_MAIL: write addresses, comma separated: news@example.org")
+        raise ArgumentError("NEWSBOT_ALERT_MAIL: write e-mail addresses, separated by commas")
     try:
         port = int(settings.get("MAIL_PORT") or 25)
     except (TypeError, ValueError):
         port = 0
     if not 0 < port < 65_536:
-        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is not a port")
+        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is not a port (1 to 65535)")
     return Mail(
         to=to,
         sender=str(settings.get("MAIL_FROM") or to[0]),

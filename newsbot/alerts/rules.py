@@ -1,4 +1,4 @@
-"""The alert rules: pure functions from measurements to alerts, with their thresholds."""
+"""The alert rules and their thresholds. Rules are pure functions from measurements to alerts."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ from newsbot.sites.health import ENOUGH
 from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
+"""Expected items, in units of their spread, from which the silence of a source is a problem."""
 SHORTEST = 6 * HOUR
-"""Seconds; shorter silences are ignored."""
+"""Seconds. Shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
-"""Hours; expected items are not counted beyond them."""
+"""Number of hours of a silence in which expected items are counted."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""Remembered hours and items that a row of a source needs before its rhythm is used."""
+"""Observed hours and new links that a source needs before its rhythm is used."""
 FEWEST_ITEMS = 15.0
-"""The fewest remembered items (weight halves in a week). Slower sources have no usable rhythm."""
+"""Minimum number of remembered items (their weight halves in a week). Slower sources have no usable
+rhythm."""
 
 
 def expected_items(record: SourceRecord) -> float:
-    """Return how many items, in units of their spread, were expected during the silence of a source."""
+    """Return how many items were expected during the silence of a source, in units of their spread.
+
+    0 if the last poll failed, the silence is short, or too little is known about the source.
+    """
     heard, polled = record.last_new, record.last_poll
     if heard is None or polled is None or record.failures or polled - heard < SHORTEST:
         return 0.0
@@ -41,7 +46,10 @@ def expected_items(record: SourceRecord) -> float:
 
 
 def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
-    """Return the same for a row: ``heard`` is the time of the last item, ``polled`` of the last poll."""
+    """Return the expected items, in units of their spread, for one row of a rhythm.
+
+    ``heard`` is the time of the last new item, ``polled`` the time of the last poll (POSIX seconds).
+    """
     if polled - heard < SHORTEST:
         return 0.0
     rows, since = np.array([row]), np.array([heard])
@@ -56,10 +64,12 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
 
 
 def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
-    """Return the level before the silence, during which the estimate fell; 0 if too little is known.
+    """Return the level (items per hour) before a silence of ``silent`` seconds; 0 if too little is known.
 
-    Each poll since then has decayed the estimate by the same law, so the decay can be reversed.
+    The estimate falls during a silence, so it would soon make the silence look normal. Each poll since then
+    has decayed it by the same law, so the decay can be reversed.
     """
+    # Bounded: after some weeks the estimate is nearly 0, and a division by it would give any number.
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
     hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
@@ -68,7 +78,7 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
 
 
 def hourly(record: SourceRecord) -> float:
-    """Return the rate in items an hour before the current silence; 0 if nothing was learned."""
+    """Return the number of items per hour before the current silence; 0 if too little is known."""
     rhythm = _rhythm(record)
     if rhythm is None:
         return 0.0
@@ -90,27 +100,29 @@ Event = Literal["began", "over", "test"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One problem, described for people. Times are POSIX seconds."""
+    """A problem, described for users. Times are POSIX seconds."""
 
     rule: str
     subject: str
-    """A site, or ``crawl``, ``disk``."""
+    """The domain of a site, ``crawl``, or ``disk``."""
     what: str
+    """The problem in one sentence."""
     cause: str
     """The likely cause."""
     todo: str
+    """What the operator should do."""
     since: float | None = None
-    """When it began, if known."""
+    """When the problem began; None if unknown."""
 
     @property
     def key(self) -> str:
-        """The identity: the same rule about the same subject is the same alert."""
+        """The identity of the alert. The same rule with the same subject is the same alert."""
         return f"{self.rule}/{self.subject}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """The beginning or the end of an alert."""
+    """A message about the beginning or the end of an alert. ``at`` is in POSIX seconds."""
 
     event: Event
     alert: Alert
@@ -128,7 +140,7 @@ class Message:
 
     @property
     def title(self) -> str:
-        """The first line."""
+        """The first line: event, subject and rule."""
         word = {"began": "ALERT", "over": "over", "test": "test"}[self.event]
         return f"{word}: {self.alert.subject}: {self.alert.rule}"
 
@@ -163,38 +175,39 @@ def alert_from(plain: Mapping[str, Any]) -> Alert | None:
 
 REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"})
 FAILED_POLLS = 3
-"""Failed polls in a row of every source of a site from which the site counts as failing."""
+"""Number of failed polls in a row that every source of a site needs before the site counts as failing."""
 FAILING_FOR = 3600.0
-"""Seconds."""
+"""Seconds for which every source must have failed."""
 REFUSED_SHARE = 0.5
-"""Share of the last pages of a site from which the site counts as refusing."""
+"""Share of refused pages, among the last ones of a site, from which the site counts as refusing."""
 STORM_SITES, STORM_SHARE = 5, 0.25
-"""If at least so many sites and this share of all sites refuse, one alert is raised for all of them."""
+"""If at least this number and this share of the sites refuse, one alert is raised for all of them."""
 FRESH = 3 * DAY
-"""Seconds; older refusals are ignored."""
+"""Seconds. Older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share fell if its ratio to that of the week before is below this."""
+"""The useful share has fallen if its ratio to the useful share of the week before is below this."""
 FEWEST_PAGES = 200
-"""The fewest pages in each of both periods; with fewer, they are not compared."""
+"""Minimum number of pages in each of both periods; with fewer pages they are not compared."""
 LATE_SHARE = 0.1
-"""Share of polled sources that are late."""
+"""Share of the sources that must be late."""
 NAMED = 5
+"""Maximum number of sites or sources that a text names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits from the settings."""
+    """The thresholds that settings can change."""
 
     lag: float = 6 * 3600.0
     """Seconds by which polls may be late."""
     disk: float = 1024.0
     """MiB that must be free."""
     off: frozenset[str] = frozenset()
-    """Rules that are switched off."""
+    """Names of rules that are switched off."""
 
 
 def find(measured: Measured, limits: Limits) -> list[Alert]:
-    """Return the alerts of all rules, in the order of the rules."""
+    """Return the alerts of all rules that are on, in the order of :data:`RULES`."""
     return [
         alert
         for name, rule in RULES.items()
@@ -204,10 +217,13 @@ def find(measured: Measured, limits: Limits) -> list[Alert]:
 
 
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites whose main sources, by usual items, are silent for unusually long."""
+    """Yield sites whose main sources have had nothing new for an unusually long time.
+
+    The silent sources must usually bring at least half of the site's items.
+    """
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
-        if not quiet:  # nearly always; the rest is expensive
+        if not quiet:  # true for nearly all sites; what follows is expensive
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
@@ -217,15 +233,15 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         yield Alert(
             rule="silent",
             subject=site,
-            what=f"nothing new from {_some(quiet)}, which used to bring {lost:.1f} links an hour",
+            what=f"nothing new from {_some(quiet)}; usually there are {lost:.1f} links per hour",
             since=last,
-            cause="the site publishes elsewhere, or its feed or section front has changed",
-            todo=f"scrapy sources {site}; look at the site; scrapy rules new {site} finds its sources again",
+            cause="the site publishes elsewhere, or its feed or section page has changed",
+            todo=f"open the site; see scrapy sources {site}; scrapy rules new {site} finds its sources again",
         )
 
 
 def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites of which no source answers any more."""
+    """Yield sites of which every source fails."""
     for site, records in measured.sources.items():
         polled = [one for one in records if one.last_poll is not None or one.failures]
         since = [one.failing_since for one in polled if one.failing_since is not None]
@@ -240,15 +256,15 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         yield Alert(
             rule="failing",
             subject=site,
-            what=f"no source answers: {_some(polled)} ({', '.join(causes)})",
+            what=f"every source fails: {_some(polled)} ({', '.join(causes)})",
             since=min(since),
-            cause=_CAUSES.get(cause, "the site is down, has moved, or our network is"),
-            todo=f"open the site in a browser; scrapy sources {site}; correct rules/{site}.yaml",
+            cause=_CAUSES.get(cause, "the site is down or has moved, or this machine is offline"),
+            todo=f"open the site in a browser; see scrapy sources {site}; correct rules/{site}.yaml",
         )
 
 
 def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites whose pages no longer give articles."""
+    """Yield sites whose pages no longer contain articles that can be extracted."""
     for site, pages in measured.pages.items():
         alarm = pages.alarm()
         if alarm is None or _refused_share(measured, site) >= REFUSED_SHARE:
@@ -264,7 +280,10 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Sites that refuse the crawler (401, 402, 403, 429, 451); many at once are one alert."""
+    """Yield sites that refuse the crawler (HTTP 401, 402, 403, 429, 451).
+
+    If many sites refuse at the same time, the cause is probably on our side, and there is one alert for all.
+    """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
     active = sum(bool(records) for records in measured.sources.values())
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
@@ -272,7 +291,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             rule="refused",
             subject="crawl",
             what=f"{len(sites)} of {active} sites refuse the crawler: {', '.join(sites[:NAMED])}, …",
-            cause="our address or user agent was put on a list that many sites use",
+            cause="our IP address or user agent is on a blocklist that many sites use",
             todo="set NEWSBOT_CONTACT; ask the sites; raise delay in rules/_defaults.yaml",
         )
         return
@@ -288,7 +307,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """The useful share of all downloads fell from the week before to the last day."""
+    """Yield an alert if the useful share of the last day is much lower than in the week before."""
     latest = measured.totals[-1] if measured.totals else None
     day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
     first = measured.totals[0] if measured.totals else None
@@ -300,15 +319,15 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     yield Alert(
         rule="useful",
         subject="crawl",
-        what=f"{now:.0%} of the downloads of the last day held an article, {before:.0%} before",
+        what=f"{now:.0%} of the pages of the last day contained an article, {before:.0%} in the week before",
         since=day_ago.at,
-        cause="layouts or addresses of some large sites changed, or pages are walls",
-        todo="scrapy sources names the sites; scrapy why URL tells what became of a page",
+        cause="layouts or URLs of large sites changed, or pages are cookie or log-in walls",
+        todo="scrapy sources shows the sites; scrapy why URL shows what happened to a page",
     )
 
 
 def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
-    """Polls are late: no crawl runs, or there are too few workers."""
+    """Yield an alert if many polls are late: no crawl is running, or there are too few workers."""
     alive = [
         one for records in measured.sources.values() for one in records
         if one.next_due is not None and one.failures < DEAD_AFTER
@@ -324,23 +343,23 @@ def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
         f"queue: {counted(measured.pending, 'URL')}",
         since=late[0] + limits.lag,
         cause="no crawl is running" if idle
-        else f"{counted(measured.workers, 'worker')} at work: too few, or hosts rest",
-        todo="start one: scrapy crawl news -a mode=continuous" if idle
-        else "start more workers; raise NEWSBOT_POLL_BUDGET only if they idle; scrapy sources",
+        else f"{counted(measured.workers, 'worker')} running: too few, or hosts pause",
+        todo="start a crawl: scrapy crawl news -a mode=continuous" if idle
+        else "start more workers; raise NEWSBOT_POLL_BUDGET only if workers are idle; see scrapy sources",
     )  # fmt: skip
 
 
 def disk(measured: Measured, limits: Limits) -> Iterator[Alert]:
-    """The disk of the data folder is nearly full."""
+    """Yield an alert if the disk of the data folder is nearly full."""
     free = measured.disk_free
     if free is None or free >= limits.disk * 2**20:
         return
     yield Alert(
         rule="disk",
         subject="disk",
-        what=f"{free / 2**20:.0f} MiB are free where the data are",
-        cause="articles and pages fill it, or something else does",
-        todo="make room, or move the data (NEWSBOT_DATA); a full disk stops crawls, nothing is lost",
+        what=f"only {free / 2**20:.0f} MiB are free on the disk of the data folder",
+        cause="articles and pages fill the disk, or other files do",
+        todo="free disk space, or move the data (NEWSBOT_DATA); a full disk stops crawls, no data are lost",
     )
 
 
@@ -349,11 +368,11 @@ RULES: dict[str, Rule] = {
     one.__name__: one for one in (silent, failing, extraction, refused, useful, lag, disk)
 }
 _CAUSES = {
-    "dns": "the name of the site does not resolve: it has moved, or our DNS is away",
-    "tls": "the certificate of the site is not valid (if it is to be read all the same: rule key tls)",
-    "robots": "robots.txt forbids what it allowed",
-    "http_404": "the addresses of its feeds changed",
-    "http_410": "the addresses of its feeds changed",
+    "dns": "the host name does not resolve: the site has moved, or the DNS server is unreachable",
+    "tls": "the certificate of the site is not valid (to crawl it anyway, set tls: in its rule)",
+    "robots": "robots.txt now forbids what it allowed before",
+    "http_404": "the URLs of its feeds have changed",
+    "http_410": "the URLs of its feeds have changed",
     "too_large": "the feed is larger than NEWSBOT_SOURCE_MAXSIZE",
 }
 
@@ -368,7 +387,7 @@ def _is_refused(measured: Measured, site: str) -> bool:
 
 
 def _refused_share(measured: Measured, site: str) -> float:
-    """Return the share of the last pages that were refused; 1 if every source refuses."""
+    """Return the share of the last pages that were refused, 0 to 1; 1 if every source refuses."""
     polled = [one for one in measured.sources.get(site, []) if one.last_poll is not None or one.failures]
     if polled and all(one.failures >= FAILED_POLLS and one.last_error in REFUSALS for one in polled):
         return 1.0
@@ -384,6 +403,6 @@ def _share(since: Total, until: Total) -> float | None:
 
 
 def _some(records: list[SourceRecord]) -> str:
-    """Return the addresses of a few sources, and how many more there are."""
+    """Return the URLs of the first few sources, and how many more there are."""
     named = ", ".join(one.url for one in records[:NAMED])
     return named if len(records) <= NAMED else f"{named} and {len(records) - NAMED} more"

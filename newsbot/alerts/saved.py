@@ -1,10 +1,12 @@
 """Saved searches: named queries that report new articles at once, hourly or daily.
 
-A search is stored as one note: the query, the cursor in the changes of the storage, the articles that wait
-for the next notice, and the notices that some output has not taken. One atomic swap writes the whole note. A
-process that is killed repeats work; a notice that was sent but not recorded is sent again with the same
-``id``. Only one article of each story is reported. Each round matches new articles in a temporary index of
-its own, so that no process needs the search index.
+A search is stored as one note. It has the query, the cursor in the changes of the storage, the articles for
+the next notice, and the notices that some output has not received yet. The whole note is written by one
+atomic swap. If the process is killed, the work is repeated: a notice that was sent but not recorded is sent
+again with the same ``id``.
+
+Only one article of each story is reported. Each round matches new articles in a temporary index of its own,
+so that no process needs the search index.
 """
 
 from __future__ import annotations
@@ -32,37 +34,39 @@ from newsbot.urls import fingerprint
 logger = logging.getLogger(__name__)
 
 KIND = "saved_searches"
+"""Kind of the notes; the key is the name of the search."""
 RHYTHMS: Mapping[str, float] = {"off": 0.0, "at_once": 0.0, "hourly": DAY / 24, "daily": DAY}
-"""The fewest seconds between two notices of a search. ``off``: no notices."""
+"""Minimum number of seconds between two notices of a search. ``off``: no notices."""
 MAX_SAVED = 100
 MAX_NAME = 80
 MAX_LISTED = 50
-"""The most articles that a notice names. Further ones are only counted."""
+"""Maximum number of articles in a notice. Further articles are only counted."""
 MAX_NOTICES = 10
-"""The most unsent notices of a search. With this many, new articles wait for a later notice."""
+"""Maximum number of unsent notices of a search. Further articles wait until one of them is sent."""
 GIVE_UP = DAY
-"""Seconds after which an unsent notice is dropped."""
+"""Seconds after which an unsent notice is dropped, for example if an output fails permanently."""
 REMEMBERED = 1000
-"""Found stories that a search remembers."""
+"""Number of reported stories that a search remembers."""
 AT_ONCE = 100
-"""Changes that are read and matched in one batch."""
+"""Number of changes that are read and matched in one batch."""
 PATIENCE = 1.0
-"""Seconds of a round for reading changes. The rest is read in the next round."""
+"""Seconds in a round for reading changes. The next round reads the rest."""
 TRIES = 5
+"""Number of attempts to write a note that other processes change at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Articles that are reported together."""
+    """Articles that are reported together. ``at`` is the time of creation in POSIX seconds."""
 
     number: int
     at: float
     keys: list[str]
     """Fingerprints of the articles, in hexadecimal digits."""
     more: int
-    """Number of further articles found."""
+    """Number of further articles, which are not listed."""
     told: dict[str, float] = field(default_factory=dict)
-    """When each output took the notice."""
+    """When each output received the notice (POSIX seconds), by name of the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +76,24 @@ class SavedSearch:
     name: str
     query: str
     tell: str
-    """One of RHYTHMS."""
+    """How often it reports: a key of :data:`RHYTHMS`."""
     created: float
     cursor: str
     """The position up to which the changes of the storage were read."""
     last: float
-    """When the last notice was made."""
+    """When the last notice was created."""
     number: int = 0
     """Number of notices so far."""
     known: list[str] = field(default_factory=list)
-    """Stories and articles found last, so that copies and new versions are not reported."""
+    """Hashes of the stories and articles that were found last; they are not reported again."""
     waiting: list[str] = field(default_factory=list)
+    """Fingerprints of the articles for the next notice, in hexadecimal digits."""
     more: int = 0
+    """Number of further articles for the next notice."""
     notices: list[Notice] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
-        """Return a dict for JSON with the fields for people."""
+        """Return the fields that users see, as a dict for JSON."""
         waiting = len(self.waiting) + self.more
         row = {"name": self.name, "query": self.query, "tell": self.tell, "notices": self.number}
         return row | {"created": iso(utc(self.created)), "waiting": waiting}
@@ -95,7 +101,7 @@ class SavedSearch:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A notice in the form that outputs send."""
+    """A notice with its search and its articles, as outputs send it."""
 
     search: SavedSearch
     notice: Notice
@@ -104,12 +110,12 @@ class Found:
 
     @property
     def id(self) -> str:
-        """An identifier that is the same each time the notice is sent."""
+        """An identifier, the same each time the notice is sent, so that receivers can ignore repetitions."""
         return _id(self.search, self.notice)
 
     @property
     def title(self) -> str:
-        """The first line."""
+        """The first line: name of the search and number of articles."""
         number = len(self.notice.keys) + self.notice.more
         return f"{self.search.name}: {number} new article{'s' if number != 1 else ''}"
 
@@ -151,29 +157,32 @@ def saved_searches(notes: Notes) -> list[SavedSearch]:
 
 
 def save(storage: Storage, name: str, query: str, tell: str, now: float) -> SavedSearch:
-    """Save a search, or change query and rhythm of the one with this name.
+    """Save a search, or change query and rhythm of the search with this name. Return it as stored.
 
-    It reports articles that are stored from now on. Raises :class:`ArgumentError` and
-    :class:`newsbot.errors.DataError`.
+    A new search reports articles that are stored from now on. ``tell`` is a key of :data:`RHYTHMS`; ``now``
+    is in POSIX seconds. Raises :class:`ArgumentError` for a bad name, query or rhythm or too many searches,
+    and :class:`newsbot.errors.DataError`.
     """
     if not name or name != name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise ArgumentError(f"a saved search has a name of at most {MAX_NAME} characters in one line")
+        raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
-        raise ArgumentError(f"{tell}: a saved search tells {', '.join(RHYTHMS)}")
+        raise ArgumentError(f"{tell}: is not a rhythm of notices; use {', '.join(RHYTHMS)}")
     if len(query) > MAX_QUERY or parse(query).empty:
-        raise ArgumentError(f"{name}: the query needs a word or a field, and {MAX_QUERY} characters at most")
+        raise ArgumentError(f"{name}: the query needs a word or a field, and at most {MAX_QUERY} characters")
     for _ in range(TRIES):
         kept = storage.notes.all(KIND)
         before = _search_from(kept[name]) if name in kept else None
         if name not in kept and len(kept) >= MAX_SAVED:
-            raise ArgumentError(f"{MAX_SAVED} searches are saved already; forget one first")
+            raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
+        # A search that was off has an old cursor: without a new start it would report all articles since
+        # then.
         if before is None or (before.tell == "off") != (tell == "off"):
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:
             after = replace(before, query=query, tell=tell)
         if storage.notes.swap(KIND, name, kept.get(name), asdict(after)):
             return after
-    raise ArgumentError(f"{name}: others change this search at the same time; try again")
+    raise ArgumentError(f"{name}: another process is changing this search; try again")
 
 
 def forget(notes: Notes, name: str) -> bool:
@@ -182,9 +191,10 @@ def forget(notes: Notes, name: str) -> bool:
 
 
 def look(storage: Storage, tagged: Tagged, now: float) -> None:
-    """Read what was stored since the last call, and create the notices that are due.
+    """Match the articles that were stored since the last call, and create the notices that are due.
 
-    Raises :class:`newsbot.errors.DataError`; then the next call does the rest.
+    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`; the next call then does the rest.
     """
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -193,9 +203,11 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
         for search in _read(storage.notes).values():
             if search.tell != "off":
                 groups.setdefault(search.cursor, []).append(search)
+        # Most searches have the same cursor, so changes are read and indexed once for all of them.
         for cursor, searches in groups.items():
             changes = storage.articles.changes_since(cursor, AT_ONCE)
-            if changes.restarted and cursor:  # another storage or a restored backup: its articles are not new
+            # After a change of the storage or a restored backup, all articles would be reported as new.
+            if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
             matches = _matches(changes.found, searches, tagged)
             for search in searches:
@@ -207,7 +219,10 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
 
 
 def messages_for(output: str, storage: Storage) -> list[Found]:
-    """Return the notices that an output has not taken, oldest first."""
+    """Return the notices that an output has not received, oldest first.
+
+    Articles that were removed in the meantime are left out. Raises :class:`newsbot.errors.DataError`.
+    """
     due = [(search, one) for search in _read(storage.notes).values() for one in search.notices]
     found = []
     for search, notice in sorted(due, key=lambda pair: pair[1].at):
@@ -219,9 +234,11 @@ def messages_for(output: str, storage: Storage) -> list[Found]:
 
 
 def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence[str], now: float) -> None:
-    """Record which outputs took which notices; drop notices that are old or that all ``outputs`` took.
+    """Record which outputs received which notices. Drop notices that are old or that all ``outputs``
+    received.
 
-    Raises :class:`newsbot.errors.DataError`; then the notices are sent once more.
+    ``told`` has pairs of output and notice. Raises :class:`newsbot.errors.DataError`; the notices are then
+    sent again.
     """
     taken = {(one.id, output) for output, one in told}
     for key in _read(notes):
@@ -238,13 +255,18 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
             left = [one for one in marked if set(outputs) - set(one.told)]
             for one in left:
                 if now - one.at > GIVE_UP:
-                    logger.error("saved search=%r notice=%d was not taken by all in a day", key, one.number)
+                    logger.error(
+                        "saved search=%r notice=%d dropped: an output failed for a day",
+                        key,
+                        one.number,
+                    )
             left = [one for one in left if now - one.at <= GIVE_UP]
             if left == search.notices or _write(notes, search, replace(search, notices=left)):
                 break
 
 
 def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:
+    """Return the search with these articles added to those for the next notice, one for each story."""
     known, waiting, more = list(search.known), list(search.waiting), search.more
     for article in articles:
         key = blake2b((article.story or article.canonical_url).encode(), digest_size=8).hexdigest()
@@ -259,6 +281,7 @@ def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:
 
 
 def _due(search: SavedSearch, now: float) -> SavedSearch:
+    """Return the search with a new notice if one is due, otherwise unchanged."""
     if not search.waiting or len(search.notices) >= MAX_NOTICES or now - search.last < RHYTHMS[search.tell]:
         return search
     notice = Notice(search.number + 1, now, search.waiting, search.more)
@@ -269,7 +292,7 @@ def _due(search: SavedSearch, now: float) -> SavedSearch:
 def _matches(
     changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged
 ) -> dict[str, list[Article]]:
-    """Return the matches of each search among changed articles, one for each story."""
+    """Return the articles among the changes that each search matches, by name of the search."""
     articles = {one.fingerprint: one.article for one in changes if one.article is not None}
     if not articles:
         return {}
@@ -283,13 +306,14 @@ def _matches(
 
 
 class _Changed:
-    """A batch of articles with the interface of :class:`newsbot.search.articles.Library`."""
+    """A batch of articles that :class:`ArticleSearch` can index: a
+    :class:`newsbot.search.articles.Library`."""
 
     def __init__(self, articles: Mapping[bytes, Article]) -> None:
         self._articles = articles
 
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
-        """Return all articles at the first call."""
+        """Return all articles at the first call, none at later calls."""
         found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
         return Changes(found[:limit], "all", restarted=not cursor)
 
@@ -298,12 +322,12 @@ class _Changed:
         return {key: self._articles[key] for key in keys if key in self._articles}
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Return the articles of a story. A search uses no other filter here."""
+        """Yield the articles, or those of a story. Other filters are not used here."""
         story = where.story if where else None
         return (one for one in self._articles.values() if story is None or one.story == story)
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
-        """Return the newest articles of a story."""
+        """Return up to ``limit`` articles of a story; their order does not matter here."""
         return list(self.iter(where))[:limit]
 
     def count(self, where: ArticleFilter | None = None) -> int:
@@ -326,5 +350,8 @@ def _search_from(note: Mapping[str, Any]) -> SavedSearch | None:
 
 
 def _write(notes: Notes, before: SavedSearch, after: SavedSearch) -> bool:
-    """Write a search; return False if it was changed meanwhile: the next call reads the new note."""
+    """Write a search. Return False if another process changed it in the meantime.
+
+    Nothing is lost then: the next round reads the changed note and repeats the work.
+    """
     return before == after or notes.swap(KIND, before.name, asdict(before), asdict(after))

@@ -1,8 +1,8 @@
-"""Records open and sent alerts as notes. The beginning and the end of each alert are sent once.
+"""Records open and sent alerts as notes, so that the beginning and the end of each alert are sent once.
 
-An alert is over when :data:`CALM_ROUNDS` rounds in a row did not find it. If an output fails, only this
-output gets the message again in the next round. One process sends at a time: it holds a lock, which is a note
-that is swapped. The lock expires if its holder does not renew it.
+An alert is over if :data:`CALM_ROUNDS` rounds in a row did not find it. If an output fails, only this output
+gets the message again in the next round. One process sends at a time: it holds a lock, which is a note that
+is swapped atomically. The lock expires if its holder does not renew it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from newsbot.storage.notes import Notes
 KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
 CALM_ROUNDS = 2
+"""Number of rounds in a row without a problem after which its alert is over."""
 GIVE_UP = 86400.0
 """Seconds after which the unsent end of an alert is dropped."""
 MAX_ALERTS = 1000
-"""The most alerts that are kept. Further ones wait for later rounds."""
+"""Maximum number of alerts that are kept. Further alerts wait for later rounds."""
 MAX_TEXT = 2000
-"""Characters of each text of an alert."""
+"""Maximum number of characters of each text of an alert."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """One alert from its first round to its end. Times are POSIX seconds."""
+    """An alert and its messages, from its first round to its end. Times are POSIX seconds."""
 
     alert: Alert
     first: float
@@ -35,9 +36,11 @@ class Entry:
     missing: int = 0
     """Number of rounds in a row that did not find it."""
     over: float | None = None
+    """When it ended; None while it is open."""
     told: dict[str, float] = field(default_factory=dict)
-    """When its beginning was sent, by output."""
+    """When its beginning was sent, by name of the output."""
     told_over: dict[str, float] = field(default_factory=dict)
+    """When its end was sent, by name of the output."""
 
     def plain(self) -> dict[str, Any]:
         """Return a dict for a note."""
@@ -45,7 +48,7 @@ class Entry:
 
 
 def entry_from(plain: Mapping[str, Any]) -> Entry | None:
-    """Return the entry in a note; None if the note is invalid. The alert is then found again."""
+    """Return the entry in a note; None if the note is invalid. The rules then find the alert again."""
     try:
         alert = alert_from(plain["alert"])
         if alert is None:
@@ -70,13 +73,13 @@ def entries(notes: Notes) -> dict[str, Entry]:
 
 
 def current(notes: Notes) -> list[Entry]:
-    """Return the open alerts, latest first, for pages and commands."""
+    """Return the open alerts, latest first. Raises :class:`newsbot.errors.DataError`."""
     found = [entry for entry in entries(notes).values() if entry.over is None]
     return sorted(found, key=lambda entry: (-entry.first, entry.alert.key))
 
 
 def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> dict[str, Entry]:
-    """Return the entries after a round that found these alerts."""
+    """Return the entries after a round that found these alerts; ``kept`` are the entries before."""
     after: dict[str, Entry] = {}
     for alert in map(_bounded, found):
         known = kept.get(alert.key)
@@ -86,6 +89,7 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
                 after[alert.key] = Entry(alert=replace(alert, since=since), first=now, last=now)
             continue
         began = known.alert.since if alert.since is None else alert.since
+        # An alert that was over and is found again before its end was recorded as sent is open again.
         after[alert.key] = replace(
             known, alert=replace(alert, since=began), last=now, missing=0, over=None, told_over={}
         )
@@ -99,7 +103,10 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
 
 
 def messages_for(output: str, book: Mapping[str, Entry]) -> list[Message]:
-    """Return the messages that an output has not taken, oldest first."""
+    """Return the messages that an output has not received, oldest first.
+
+    The end of an alert is sent only to outputs that received its beginning.
+    """
     found = []
     for entry in sorted(book.values(), key=lambda one: (one.first, one.alert.key)):
         if entry.over is None and output not in entry.told:
@@ -110,14 +117,17 @@ def messages_for(output: str, book: Mapping[str, Entry]) -> list[Message]:
 
 
 def note_told(book: Mapping[str, Entry], output: str, messages: Iterable[Message], now: float) -> None:
-    """Record that an output took these messages."""
+    """Record in ``book`` that an output received these messages."""
     for message in messages:
         entry = book[message.alert.key]
         (entry.told if message.event == "began" else entry.told_over)[output] = now
 
 
 def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], now: float) -> None:
-    """Store the entries; ``before`` are the stored notes. Raises :class:`newsbot.errors.DataError`."""
+    """Store the entries that changed, and delete those that are done.
+
+    ``before`` are the stored notes. Raises :class:`newsbot.errors.DataError`.
+    """
     done = set(_done(book, now))
     for key, entry in book.items():
         if key not in done and before.get(key) != entry.plain():
@@ -135,7 +145,8 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
-        # a lock that ends later than any holder may request comes from a wrong clock: ignore it
+        # A lock that ends later than any holder may request was written by a machine with a wrong clock. It
+        # is ignored: otherwise no process would send alerts until that time.
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
     return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
@@ -149,7 +160,7 @@ def drop_lock(notes: Notes, owner: str) -> None:
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:
-    """Yield the keys of alerts whose end was sent or dropped."""
+    """Yield the keys of alerts whose end was sent to all outputs, or is too old to be sent."""
     for key, entry in book.items():
         if entry.over is not None and (set(entry.told) <= set(entry.told_over) or now - entry.over > GIVE_UP):
             yield key

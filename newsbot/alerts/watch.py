@@ -1,6 +1,6 @@
-"""One round of alerts: measure, apply the rules, send.
+"""Runs rounds of alerts: measure, apply the rules, send.
 
-Rounds run in a crawl, in ``scrapy serve`` and in ``scrapy alerts``.
+A crawl and ``scrapy serve`` run a round every few minutes, ``scrapy alerts --send`` runs one round.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from newsbot.storage.base import Storage
 logger = logging.getLogger(__name__)
 
 EVERY = 300.0
-"""Seconds between two rounds, unless a setting says otherwise."""
+"""Seconds between two rounds if NEWSBOT_ALERT_EVERY is not set."""
 
 
 @dataclass(slots=True)
 class Delivery:
-    """The messages for an output, and whether it took them."""
+    """The messages for an output. ``done`` is True once the output has received them."""
 
     output: Output
     messages: list[Message | Found]
@@ -54,12 +54,15 @@ class Options:
 
 
 def options_from(settings: SettingsLike) -> Options:
-    """Return the options. Raises :class:`ArgumentError`; see :mod:`newsbot.config.check`."""
+    """Return the options that the settings describe. Raises :class:`ArgumentError`.
+
+    Numbers are checked before, in :mod:`newsbot.config.check`.
+    """
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:
         if word not in RULES:
-            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not a rule of alerts ({', '.join(RULES)})")
+            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not an alert rule ({', '.join(RULES)})")
     present = backends.present_rules(settings)
     return Options(
         outputs=tuple(outputs_from(settings)),
@@ -75,7 +78,11 @@ def options_from(settings: SettingsLike) -> Options:
 
 
 class Watch:
-    """The rounds of one process. :meth:`look` and :meth:`note` use the data, :func:`tell` the network."""
+    """The rounds of one process: :meth:`look`, then :func:`tell`, then :meth:`note`.
+
+    :meth:`look` and :meth:`note` use the data, :func:`tell` uses the network. They are separate, so that
+    sending can run in another thread.
+    """
 
     def __init__(
         self, storage: Storage, frontier: Frontier, options: Options, *, owner: str, clock: Clock
@@ -91,9 +98,9 @@ class Watch:
         return find(measured, self._options.limits)
 
     def look(self) -> list[Delivery]:
-        """Return the messages to send; an empty list while another process holds the lock.
+        """Measure, apply the rules, and return the messages to send.
 
-        Raises :class:`newsbot.errors.DataError`.
+        The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
         """
         now = self._clock()
         if not book.take_lock(self._notes, self._owner, now, 3 * (self._options.every or EVERY)):
@@ -110,13 +117,14 @@ class Watch:
                 *saved.messages_for(output.name, self._storage),
             ]
             deliveries.append(Delivery(output, messages[:AT_ONCE]))
-        # sending may take long: store the entries before
+        # Sending may take long, and the process may be killed in the meantime: store the entries before.
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
     def note(self, deliveries: Sequence[Delivery]) -> None:
-        """Record what was sent. Raises :class:`newsbot.errors.DataError`; then it is sent once more."""
-        if not deliveries:  # another process may hold the lock and own the entries
+        """Record what was sent. Raises :class:`newsbot.errors.DataError`; the messages are then sent
+        again."""
+        if not deliveries:  # another process may hold the lock: do not overwrite its entries
             return
         now = self._clock()
         told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]
@@ -128,17 +136,21 @@ class Watch:
         saved.note_told(self._notes, found, [one.name for one in self._options.outputs], now)
 
     def leave(self) -> None:
-        """Release the lock. Raises :class:`newsbot.errors.DataError`."""
+        """Release the lock, so that another process can take over. Raises
+        :class:`newsbot.errors.DataError`."""
         book.drop_lock(self._notes, self._owner)
 
 
 def tell(deliveries: Sequence[Delivery]) -> list[str]:
-    """Send messages; return a line for each failure. It blocks, so do not call it in a reactor thread."""
+    """Send the messages, and return a line for each output that failed.
+
+    It blocks while it sends, so do not call it in the thread of the reactor.
+    """
     faults = []
     for one in deliveries:
         try:
             one.output.send(one.messages)
             one.done = True
         except OutputError as error:
-            faults.append(f"alerts: {one.output.name}: {error}; tried again in the next round")
+            faults.append(f"alerts: {one.output.name}: {error}; sent again in the next round")
     return faults

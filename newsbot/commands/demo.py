@@ -20,7 +20,7 @@ class Command(NewsbotCommand):
                     "--articles",
                     type=positive,
                     metavar="N",
-                    help="number of articles (default: 300; minimum: 60)",
+                    help="number of articles (default 300, from 60)",
                 ),
                 Argument(
                     "--data",
