@@ -1,11 +1,11 @@
-"""Reports on availability and structure of sites, as plain data, from checks of ``scrapy crawl monitor``.
+"""Reports on the availability and the structure of sites, from the checks of ``scrapy crawl monitor``.
 
 Files in reading order:
 
-* ``page_check``: how one page is checked, and what its answers mean
-* ``changes``: what changed since the check before
+* ``page_check``: how one page is checked, and what its responses mean
+* ``changes``: what changed since the check of an earlier run
 * ``report``: the report on one site, from all its pages
-* ``structure``: sections, the links between them, folders with counts
-* ``kept_reports``: the last result of each site, so that it can be shown immediately
-* ``rendering``: reports as JSON and HTML
+* ``structure``: sections, links between them, and folders with counts
+* ``kept_reports``: stores the last report of each site, so that it can be shown immediately
+* ``rendering``: writes reports as JSON and HTML
 """

@@ -1,4 +1,4 @@
-"""Compares a page's last check with the check of an earlier run."""
+"""Compares the last check of a page with the check of an earlier run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
     "content",
 )
 WEIGHT = {STATUS: 0, TARGET: 1, TYPE: 2, SIZE: 3, SERVER: 4, NEW: 5}
-"""Sort order of changes, most important first. Changes of content are only counted."""
+"""The sort order of changes, the most important first. Changes of content are only counted."""
 SIZE_FACTOR = 2.0
-"""A page is listed if its size grew or shrank by this factor."""
+"""A page is listed if its size grew or shrank by at least this factor."""
 
 
 def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
-    """Return the changes by kind, each as (before, now). ``new``: there was no earlier check."""
+    """Return the changes by kind, each as (before, now).
+
+    A page without an earlier check has only the kind ``new``.
+    """
     now, before = page.last, page.before
     if before is None:
         return {NEW: ("", now.outcome)}
@@ -31,6 +34,7 @@ def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
         told[SERVER] = (before.server or "", now.server or "")
         told[SIZE] = _sizes(before, now)
         told[CONTENT] = (_validator(before), _validator(now))
+    # Servers may omit these headers in some responses, for example in a 304: a missing value is not a change.
     kinds_told = (TYPE, SERVER, CONTENT)
     return {
         kind: both
@@ -56,7 +60,10 @@ def _validator(check: PageCheck) -> str:
 
 
 def _sizes(before: PageCheck, now: PageCheck) -> tuple[str, str]:
-    """Return both sizes if they differ by SIZE_FACTOR or more."""
+    """Return both sizes if they differ by :data:`SIZE_FACTOR` or more, otherwise empty texts.
+
+    Sizes of HEAD and GET are not compared: HEAD may report the size of another encoding.
+    """
     if not before.size or not now.size or before.method != now.method:
         return "", ""
     factor = max(before.size, now.size) / min(before.size, now.size)

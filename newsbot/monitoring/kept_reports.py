@@ -1,6 +1,6 @@
 """Stores the last monitor report of each site, so that it can be shown immediately.
 
-Notes have a size limit (:data:`newsbot.storage.notes.MAX_NOTE`), so long lists are cut at the end. Counts
+The size of a note is limited (:data:`newsbot.storage.notes.MAX_NOTE`), so long lists are shortened. Counts
 are always complete. :func:`newsbot.monitoring.report.site_report` computes the full report again.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 from newsbot.storage.notes import MAX_NOTE, Notes, to_json
 
 SUMMARIES = "monitor"
-"""The kind of the notes that have one summary for each site, by domain."""
+"""Kind of the notes with the summaries of sites; the key is the domain."""
 MAX_RUNS = 30
-"""Maximum number of runs stored for a site, the latest ones."""
+"""Maximum number of runs that are stored for a site; the latest ones are kept."""
 PARTS: Mapping[str, tuple[str, ...]] = {
     "broken": ("broken", "refused"),
     "moved": ("moved",),
@@ -22,7 +22,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "structure": ("sections", "links", "depths", "tree", "orphans"),
     "extremes": ("slowest", "largest"),
 }
-"""The notes of a report, and the lists of the report in each."""
+"""The notes in which the lists of a report are stored, and the names of the lists in each."""
 _LISTS = frozenset(name for names in PARTS.values() for name in names)
 
 
@@ -43,12 +43,18 @@ def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any])
 
 
 def monitored(notes: Notes) -> dict[str, dict[str, Any]]:
-    """Return the summary of each site by domain: a report without its lists, and ``runs``."""
+    """Return the summary of each site, by domain: the last report without its lists, and ``runs``.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
     return notes.all(SUMMARIES)
 
 
 def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
-    """Return the last report on a site with its stored lists and ``runs``; None if there is none."""
+    """Return the last report on a site with its stored lists and ``runs``; None if there is none.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
     summary = notes.all(SUMMARIES).get(domain)
     if summary is None:
         return None
@@ -59,13 +65,13 @@ def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
 
 
 def forget_lists(notes: Notes, domain: str) -> None:
-    """Delete the lists that name pages of a site, until the next run; figures stay."""
+    """Delete the stored lists with pages of a site. Counts stay; the next run stores new lists."""
     for part in PARTS:
         notes.forget(_kind(domain), part)
 
 
 def forget_report(notes: Notes, domain: str) -> bool:
-    """Delete the reports of a site; return False if there are none."""
+    """Delete the report of a site; return False if there is none."""
     forget_lists(notes, domain)
     return notes.forget(SUMMARIES, domain)
 
@@ -75,7 +81,7 @@ def _kind(domain: str) -> str:
 
 
 def _fitting(note: dict[str, Any]) -> dict[str, Any]:
-    """Return the note with its longest value shortened until the note fits."""
+    """Return the note, with its longest values shortened until the note is small enough to be stored."""
     while len(to_json(note)) > MAX_NOTE:
         name = max(note, key=lambda one: len(to_json(note[one])))
         note = {**note, name: _half(note[name])}
@@ -83,6 +89,7 @@ def _fitting(note: dict[str, Any]) -> dict[str, Any]:
 
 
 def _half(value: Any) -> Any:
+    """Return about half of a list or dict; a tree of folders loses its lowest level."""
     if isinstance(value, list):
         return value[: len(value) // 2]
     if isinstance(value, dict) and "below" in value:

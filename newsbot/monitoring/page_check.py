@@ -1,4 +1,4 @@
-"""How a page is checked, and how its response is interpreted. This module does not use the network."""
+"""Decides how a page is checked, and interprets its response. This module does not use the network."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A page to request, with the redirects that led to it."""
+    """A page to check, with the redirects that were followed so far. ``run`` is in POSIX seconds."""
 
     url: str
-    """Canonical."""
+    """The canonical URL of the page."""
     source: str
     run: float
     etag: str | None = None
@@ -24,18 +24,19 @@ class Target:
     found_on: str | None = None
     depth: int = 0
     reads: bool = False
-    """True if its body is read for links."""
+    """True if the body of the page is read for links."""
     hops: tuple[tuple[int, str], ...] = ()
+    """Status and target of each redirect."""
 
     def conditions(self) -> dict[str, str]:
-        """Return the headers of a conditional request (RFC 9110, 13.1)."""
+        """Return the headers of a conditional request (RFC 9110, section 13.1)."""
         told = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in told.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A response, or the reason for a missing one."""
+    """A response, or the reason why there is none (``fault``)."""
 
     method: str
     status: int | None = None
@@ -48,7 +49,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The target of a redirect; ``url`` is empty if the redirect is invalid or circular."""
+    """The next request after a redirect. ``url`` is empty if the redirect is invalid, circular or too
+    long."""
 
     target: Target
     url: str = ""
@@ -56,12 +58,19 @@ class Step:
 
 
 def needs_get(status: int) -> bool:
-    """Return True if the response to HEAD must be confirmed by a GET: many servers do not support HEAD."""
+    """Return True if the response to HEAD must be confirmed by GET, because many servers do not support HEAD.
+
+    410, 429 and 503 are believed: the first is final, and after the others a second request would be
+    impolite.
+    """
     return status >= 400 and status not in (410, 429, 503)
 
 
 def next_hop(status: int, location: bytes | None, url: str, target: Target) -> Step | None:
-    """Return the target of a redirect; None if the response is not a redirect."""
+    """Return the step after a redirect; None if the response is not a redirect.
+
+    ``url`` is the URL that redirects, and ``location`` its ``Location`` header.
+    """
     if status not in REDIRECTS:
         return None
     to = resolve(url, (location or b"").decode("utf-8", "replace").strip()) if location else None
@@ -79,7 +88,7 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
 
 
 def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
-    """Return the check. An error replaces the status. ``now`` is in POSIX seconds."""
+    """Return the check to store. With a fault it has no status. ``now`` is in POSIX seconds."""
     return PageCheck(
         url=target.url,
         source=target.source,
@@ -100,6 +109,8 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
 
 
 def _size(answer: Answer) -> int | None:
+    # Content-Length is preferred, as a response to HEAD has no body. In a 304 it may be the size of the page
+    # or 0.
     told = answer.headers.get("Content-Length", "").strip()
     if told.isascii() and told.isdigit() and len(told) < 19 and answer.status != 304:
         return int(told)

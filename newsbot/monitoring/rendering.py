@@ -1,4 +1,4 @@
-"""Writes reports as JSON, or as one HTML page that loads no other files."""
+"""Writes reports as JSON, or as an HTML page that needs no other files."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Row = Sequence[object]
 
 
 def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) -> None:
-    """Write reports to a file that ends in .json or .html. An existing file is replaced atomically.
+    """Write reports to a file: as JSON if its name ends in ``.json``, otherwise as HTML.
 
-    Raises ``OSError``.
+    An existing file is replaced atomically. ``now`` is in POSIX seconds. Raises ``OSError``.
     """
     if path.suffix.lower() == ".json":
         text = json.dumps(list(reports), ensure_ascii=False, indent=1) + "\n"
@@ -51,7 +51,7 @@ def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) 
 
 
 def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
-    """Yield the HTML of a page with all reports. ``now`` is in POSIX seconds."""
+    """Yield the parts of an HTML page with all reports. ``now`` is in POSIX seconds."""
     sites = ", ".join(str(report["site"]) for report in reports) or "no site"
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -63,7 +63,7 @@ def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each figure of a report."""
+    """Yield the name and the value of each figure of a report, as texts."""
     run = report["run"]
     yield "last run", "never" if run is None else str(iso(utc(run)))
     yield "pages known", str(report["pages"])
@@ -83,7 +83,7 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def broken_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield for each broken page: outcome, since when, number of links to it, its address, some linking
+    """Yield a row for each broken page: outcome, since when, number of links to it, URL, some linking
     pages."""
     for one in pages:
         linked = " ".join(one["referrers"][:5])
@@ -91,13 +91,13 @@ def broken_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def moved_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield for each redirecting page: its address and the hops."""
+    """Yield a row for each page that redirects: its URL, and status and target of each redirect."""
     for one in pages:
         yield one["url"], " ".join(f"{hop['status']} {hop['to']}" for hop in one["hops"])
 
 
 def change_rows(changes: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield for each change: what, before, now, where."""
+    """Yield a row for each change: kind, value before, value now, URL."""
     for one in changes:
         yield one["what"], one["before"], one["now"], one["url"]
 
@@ -154,7 +154,10 @@ def _site(report: Mapping[str, Any]) -> Iterator[str]:
 def _table(
     title: str, columns: Sequence[str], rows: Iterable[Row], number: int | None = None, *, head: bool = True
 ) -> Iterator[str]:
-    """Yield a table. It is left out if it has no rows, and says so if it does not show all."""
+    """Yield the HTML of a table; nothing if it has no rows.
+
+    ``number`` is the number of all rows: a caption says if not all are shown.
+    """
     kept = [row for row, _ in zip(rows, range(SHOWN), strict=False)]
     if not kept:
         return
@@ -177,14 +180,15 @@ def _cell(value: object) -> str:
 
 
 def _linked(word: str) -> str:
-    """Return an address as a link. Only http and https become links, so that a click cannot run a script."""
+    """Return a URL as a link. Other schemes than http and https are not linked: a click could run a
+    script."""
     if not word.startswith(("http://", "https://")):
         return escape(word)
     return f'<a rel="noreferrer nofollow" href="{escape(word)}">{escape(word)}</a>'
 
 
 def _node(node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a folder of the tree with its counts, and the folders below it."""
+    """Yield the HTML of a folder with its counts, and of the folders below it."""
     broken = f' <span class="bad">{node["broken"]} broken</span>' if node["broken"] else ""
     pages = counted(node["pages"], "page")
     label = f'{escape(str(node["name"]))} <span class="soft">{pages}</span>{broken}'

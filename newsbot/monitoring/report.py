@@ -1,7 +1,7 @@
-"""The report on one site: responses, broken links and the pages that have them, structure.
+"""Computes the report on one site: responses, broken links and the pages that contain them, structure.
 
-It reads the page records of the site with their last checks once, and the checks of pages without a record
-once. Memory grows with the lists and the number of folders, not with the number of pages.
+The page records of the site with their last checks, and the checks of pages without a record, are each read
+once. Memory grows with the length of the lists and the number of folders, not with the number of pages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class Top:
-    """The ``limit`` items with the largest ``key``, and the number of all."""
+    """Keeps the ``limit`` items with the largest ``key`` (then the other keys), and counts all items."""
 
     def __init__(self, limit: int, key: str, *more: str) -> None:
         self._limit, self._key = limit, itemgetter(key, *more)
@@ -37,20 +37,21 @@ class Top:
         """Count an item, and keep it if it is among the largest."""
         self.count += 1
         self._kept.append(thing)
+        # Sorting only when twice as many are kept makes an item cost constant time on average.
         if len(self._kept) > 2 * self._limit:
             self._kept = self.listed()
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return the items that were kept, the largest first."""
+        """Return the largest items, the largest first."""
         return nlargest(self._limit, self._kept, key=self._key)
 
 
 def quantiles(millis: array[float]) -> dict[str, int | None]:
-    """Return the median and the 95th percentile of times in milliseconds."""
+    """Return the median and the 95th percentile of times in milliseconds; None if there are no times."""
     ordered = np.sort(np.frombuffer(millis, np.float32)) if millis else ()
     if not len(ordered):
         return {"median_milliseconds": None, "p95_milliseconds": None}
-    last = len(ordered) - 1
+    last = len(ordered) - 1  # the 95th percentile is rounded up to the next item
     return {
         "median_milliseconds": round(float(ordered[last // 2])),
         "p95_milliseconds": round(float(ordered[-(-last * 95 // 100)])),
@@ -58,11 +59,11 @@ def quantiles(millis: array[float]) -> dict[str, int | None]:
 
 
 LIMIT = 1000
-"""Maximum number of pages in each list of a report. All are counted."""
+"""Maximum number of pages in each list of a report. Further pages are only counted."""
 MAX_WORDS = 200
-"""Maximum number of different servers and types that are counted separately."""
+"""Maximum number of servers, and of types, that are counted separately."""
 REFERRERS = 5
-"""Maximum number of linking pages that are named for a broken page."""
+"""Maximum number of feeds and sitemaps that are named for an orphan."""
 _AT_ONCE = 500
 
 Report = dict[str, Any]
@@ -70,7 +71,10 @@ Report = dict[str, Any]
 
 
 def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
-    """Return the report on a site (a rule's domain). Raises :class:`newsbot.errors.DataError`."""
+    """Return the report on a site (the domain of its rule), with at most ``limit`` items in each list.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
     survey = _Survey(storage, domain, limit)
     for page, checked in _pages(storage, domain):
         survey.add(page, checked)
@@ -78,7 +82,7 @@ def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
 
 
 def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
-    """Yield each known or checked page of a site once."""
+    """Yield each page of a site that is known or was checked, once: its record and its checks."""
     for pages in _batches(storage.pages.iter(source=domain)):
         checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
@@ -99,7 +103,7 @@ def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 class _Survey:
-    """Adds up the pages of one site."""
+    """Collects the figures of one site, page by page."""
 
     def __init__(self, storage: Storage, domain: str, limit: int) -> None:
         self.domain = domain
@@ -122,14 +126,17 @@ class _Survey:
         self._begin_run(0.0)
 
     def _begin_run(self, run: float) -> None:
-        """Reset the comparison when a later run is found."""
+        """Start the comparison with the run before anew, when a page of a later run is found.
+
+        Only pages of the latest run are compared, and it is not known before all pages were read.
+        """
         self._run = run
         self._in_run = 0
         self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in WEIGHT}
         self._content_changed = 0
 
     def add(self, page: PageRecord | None, checked: CheckedPage | None) -> None:
-        """Count one page."""
+        """Add one page to all figures."""
         self._counts["pages"] += 1
         broken = checked is not None and checked.last.verdict == "broken"
         self._place(page, checked, broken=broken)
@@ -142,7 +149,7 @@ class _Survey:
         self._compare(checked)
 
     def _place(self, page: PageRecord | None, checked: CheckedPage | None, *, broken: bool) -> None:
-        """Add the page to its folders, with the links that lead to it."""
+        """Add the page to its folders, with the links to it. A page without such links is an orphan."""
         url = page.url if page is not None else checked.url if checked is not None else ""
         is_front = page is not None and page.kind is Kind.SECTION
         here = self._structure.add(folders(url, self.domain, is_section=is_front), broken=broken)
@@ -164,11 +171,13 @@ class _Survey:
     def _is_orphan(page: PageRecord) -> bool:
         if page.kind in (Kind.FEED, Kind.SITEMAP) or (page.kind is Kind.SECTION and page.depth == 0):
             return False
+        # Only some referrers are stored. If there are more, one of them may be a page.
         return page.referrer_count <= len(page.referrers)
 
     def _where_of(self, referrer: str) -> str | None:
-        """Return the section of a page that links; None for feeds, sitemaps, robots.txt, which only list."""
-        # compare roughly first: exact keys of all referrers would take most of the time
+        """Return the section of a linking page; None for feeds, sitemaps and robots.txt, which are not
+        pages."""
+        # A rough comparison comes first: to compute the keys of all referrers would take most of the time.
         key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
@@ -192,7 +201,7 @@ class _Survey:
             self._slowest.add({"url": checked.url, "milliseconds": milliseconds})
 
     def _name(self, page: PageRecord | None, checked: CheckedPage) -> None:
-        """Add a page that is broken, refused or has moved to its list."""
+        """Add a page that is broken, refused or moved to the list of its kind."""
         last = checked.last
         plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
         if last.verdict == "moved":
@@ -231,9 +240,9 @@ class _Survey:
                 )
 
     def report(self) -> Report:
-        """Return the report."""
+        """Return the report on the pages that were added."""
         changes = {kind: top for kind, top in self._changes.items() if top.count}
-        if self._first_run == self._run:  # in the first run everything is new
+        if self._first_run == self._run:  # in the first run every page is new
             changes.pop(NEW, None)
         listed = [one for kind in WEIGHT if kind in changes for one in changes[kind].listed()]
         words = {name: dict(counted.most_common()) for name, counted in self._words.items()}
@@ -268,7 +277,10 @@ class _Survey:
 
 
 def _rough(url: str) -> str:
-    """Return the last part of the path, which URLs with the same key have in common."""
+    """Return the last part of the path, which is the same for all URLs with the same key.
+
+    It is much cheaper to compute than the key.
+    """
     path = url.strip().partition("?")[0].partition("#")[0]
     last = unquote(path.rpartition("/")[2].partition(";")[0])
     return "" if last in (".", "..") else last

@@ -1,4 +1,4 @@
-"""The structure of a site: its sections, the links between them, and a tree of folders with counts."""
+"""Computes the structure of a site: sections, links between them, and a tree of folders with counts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SECTIONS = 300
+"""Maximum number of sections. Pages in further sections count for :data:`OTHERS`."""
 MAX_LEVELS = 5
+"""Maximum depth of folders. Pages in deeper folders count for the folder at this depth."""
 MAX_FOLDERS = 20_000
-"""Maximum number of folders of a site. Pages in further folders count for the parent folder."""
+"""Maximum number of folders of a site. Pages in further folders count only for the folder above."""
 MAX_CHILDREN = 25
-"""Maximum number of subfolders shown, those with most pages; the others are one line."""
+"""Maximum number of subfolders that are shown, those with the most pages. The others are one line."""
 MAX_NAME = 80
+"""Maximum number of characters of a folder's name."""
 OTHERS = "(others)"
 
 
 def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ...]:
-    """Return the folders that contain a page, from the top. A host other than the site's own comes first.
+    """Return the folders that contain a page, from the top.
 
-    ``is_section``: the page is the front page of a folder, even without a slash at its end.
+    If the host is not the domain of the site, it comes first. ``is_section``: the page is the front page of a
+    folder, even if its URL does not end in a slash.
     """
     host, path = _split(url)
     host = host.removeprefix("www.")
@@ -41,20 +45,23 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def section(places: tuple[str, ...]) -> str:
-    """Return the section of a page that lies in these folders: the first one."""
+    """Return the section of a page in these folders: the first folder, or ``/``."""
     return places[0] if places else "/"
 
 
 @dataclass(slots=True)
 class Folder:
-    """A folder with everything below it."""
+    """A folder. Its counts include all folders below it."""
 
     pages: int = 0
     broken: int = 0
     below: dict[str, Folder] = field(default_factory=dict)
 
     def plain(self, name: str, levels: int = MAX_LEVELS, children: int = MAX_CHILDREN) -> dict[str, Any]:
-        """Return ``{"name", "pages", "broken", "below": [...]}``, the largest folders first."""
+        """Return the folder as ``{"name", "pages", "broken", "below": [...]}``, the largest folders first.
+
+        ``levels`` is the maximum depth, ``children`` the maximum number of subfolders of each folder.
+        """
         found: dict[str, Any] = {"name": name, "pages": self.pages, "broken": self.broken, "below": []}
         if levels <= 0:
             return found
@@ -68,7 +75,7 @@ class Folder:
 
 
 class Structure:
-    """Counts the pages of one site."""
+    """Counts the pages of one site by folder and section, and the links between sections."""
 
     def __init__(self, domain: str) -> None:
         self.domain = domain
@@ -79,7 +86,7 @@ class Structure:
         self.depths: Counter[int] = Counter()
 
     def add(self, places: tuple[str, ...], *, broken: bool) -> str:
-        """Count a page in its folders. Returns its section."""
+        """Count a page in its folders and in its section; return the section."""
         node = self.root
         self._count(node, broken)
         for name in places:
@@ -99,12 +106,12 @@ class Structure:
         self._links[self._named(source), self._named(target)] += 1
 
     def sections(self) -> list[dict[str, Any]]:
-        """Return the sections, those with most pages first."""
+        """Return the sections, those with the most pages first."""
         ordered = sorted(self._sections.items(), key=lambda item: (-item[1].pages, item[0]))
         return [{"section": name, "pages": one.pages, "broken": one.broken} for name, one in ordered]
 
     def links(self, limit: int) -> list[dict[str, Any]]:
-        """Return the links between sections, the most frequent first."""
+        """Return the ``limit`` most frequent links between sections, the most frequent first."""
         ordered = sorted(self._links.items(), key=lambda item: (-item[1], item[0]))
         return [{"from": a, "to": b, "links": number} for (a, b), number in ordered[:limit]]
 
