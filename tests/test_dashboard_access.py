@@ -73,7 +73,7 @@ def test_a_person_logs_in_and_out(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.post("/login", {"token": "wrong"})
         assert answer.status == 403
-        assert "not the token" in text
+        assert "token is wrong" in text
         answer, _ = await visitor.post("/login", {"token": TOKEN})
         assert answer.status == 303
         cookie = answer.headers["Set-Cookie"]

@@ -232,7 +232,7 @@ def test_who_logs_in_can_pause_and_have_fetched_again(page: Page) -> None:
     page.goto("/login")
     page.get_by_label("Token").fill("not it, but long enough")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("not the token")
+    expect(page.get_by_role("alert")).to_contain_text("token is wrong")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Log in").click()
     page.goto(f"/sources/{SITE}")

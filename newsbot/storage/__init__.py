@@ -1,24 +1,23 @@
-"""Storage: what is known of pages, articles, stories, sources and sites, for good.
+"""Stores pages, articles, stories, sources and sites permanently, in SQLite or in MongoDB.
 
-:class:`newsbot.storage.base.Storage` is the whole: one repository for each kind of thing. A backend is opened
-with :func:`newsbot.backends.open_storage`. In reading order:
+:class:`newsbot.storage.base.Storage` has one repository for each kind of data.
+:func:`newsbot.backends.open_storage` opens a backend. Files in reading order:
 
-* ``base``: the whole, and the guarantees that hold for every repository
+* ``base``: the class of a storage, and the guarantees of every repository
 * ``pages``: every URL ever seen (the crawl database), its history and its referrers
-* ``articles``: the articles with their versions; texts and full-text search
-* ``article_decision``: what happens to an article that comes
-* ``stories``: articles that tell the same thing
-* ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by the hour
-* ``notes``: small JSON documents that a part of newsbot keeps for itself
-* ``shared_notes``: notes that several workers add to
-* ``spider_results``: what the spiders ``monitor`` (checks) and ``search`` (searches) found on pages
-* ``upkeep``: taking out what people ask for and what is old; reading everything out and taking it in for
-  ``scrapy move``
-* ``sqlite``: all of it in the embedded data file
-* ``mongo``: all of it in MongoDB
+* ``articles``: articles with their versions, their texts and the sequence of their changes
+* ``article_decision``: decides how a fetched article is stored
+* ``stories``: groups of articles with nearly the same text
+* ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
+* ``notes``: small JSON documents of other parts of newsbot
+* ``shared_notes``: notes to which several workers add
+* ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
+* ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
+* ``sqlite``: the backend in the embedded data file
+* ``mongo``: the backend in MongoDB
 
-Each of the two packages has ``connection`` (transactions, faults), ``schema`` (tables or collections and why
-each index is there), ``rows`` or ``documents`` (an article as it is written), and one file for each of the
-modules above (``removal`` and ``copying`` for ``upkeep``). ``mongo`` also has ``changes``: their numbers,
-which triggers give in the data file.
+Both backends have the files ``connection`` (transactions, errors), ``schema`` (tables or collections, with
+the reason for each index), ``rows`` or ``documents`` (the stored form of an article), and one file for each
+interface above (``removal`` and ``copying`` for ``upkeep``). ``mongo`` also has ``changes``, which numbers
+the changes of articles; in the data file, triggers number them.
 """

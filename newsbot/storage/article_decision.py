@@ -1,7 +1,7 @@
 """Decides how a fetched article is stored: new, new version, unchanged, same text or taken.
 
-Pure functions: a backend reads the existing records, :func:`decide` returns the decision, and the backend
-carries it out in the same transaction.
+All functions are pure. A backend reads the existing records, :func:`decide` returns the decision, and the
+backend carries it out in the same transaction. So both backends decide in the same way.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ class Verdict(StrEnum):
     UNCHANGED = "unchanged"
     """Same URL, same text and title."""
     SAME_TEXT = "same_text"
-    """Another article of the source has this text: not stored, but its URL is recorded."""
+    """Another article of the source has this text: the article is not stored, but its URL is recorded."""
     TAKEN = "taken"
-    """The URL belongs to the article of another page, or is an alias of it: nothing was changed."""
+    """The URL belongs to the article of another page, or is an alias of that article: nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The verdict, and the canonical URL that the text is stored under."""
+    """The result of storing an article."""
 
     verdict: Verdict
     canonical_url: str
+    """The canonical URL under which the text is stored."""
     version: int
+    """The version of the stored article."""
 
 
 class Record(Protocol):
-    """An article in a backend's own form: a row or a document."""
+    """An article in the form of a backend: a row or a document."""
 
     def __getitem__(self, name: str, /) -> Any:
         """Return a field."""
@@ -56,7 +58,7 @@ class Decision:
     text."""
     version: int
     addresses: tuple[str, ...] = ()
-    """URLs that become aliases of ``of``, unless they are articles themselves."""
+    """URLs that become aliases of ``of``, except those that have an article themselves."""
 
     @property
     def stored(self) -> Stored:
@@ -70,11 +72,12 @@ def decide(
     """Decide how the article ``given`` is stored.
 
     ``own`` is the article stored under the same canonical URL. ``owner`` is another article of the source
-    that has, or once had, the same text. ``led_to`` is the article that the canonical URL is an alias of. It
-    matters only for a new article that :func:`names_another_page`; backends look it up only in that case.
-    :meth:`Articles.store` documents ``over``.
+    that has, or once had, the same text. ``led_to`` is the article of which the canonical URL is an alias. It
+    is used only for a new article that :func:`names_another_page`, so backends look it up only in that case.
+    ``over``: see :meth:`newsbot.storage.articles.Articles.store`.
     """
     if own is None and owner is None:
+        # The page claims a URL that led to another article. Many sites name a wrong canonical URL.
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, _fetched_address(given))
@@ -82,22 +85,23 @@ def decide(
         return Decision(Verdict.UNCHANGED, own, own["version"], _fetched_address(given))
     if owner is not None:
         addresses = _fetched_address(given)
-        if own is None:
+        if own is None:  # otherwise the canonical URL has an article, with another text
             addresses = (given["canonical_url"], *addresses)
         return Decision(Verdict.SAME_TEXT, owner, owner["version"], addresses)
     assert own is not None
+    # A different text from a different page: only the page of the article may write a new version.
     if over != own["content_hash"] and not of_one_page(own["url"], given["url"]):
         return Decision(Verdict.TAKEN, own, own["version"])
     return Decision(Verdict.UPDATED, given, own["version"] + 1, _fetched_address(given))
 
 
 def names_another_page(given: Record) -> bool:
-    """Return True if an article's page names the URL of another page as its canonical URL."""
+    """Return True if the canonical URL of an article is not the URL from which it was fetched."""
     return not of_one_page(given["canonical_url"], given["url"])
 
 
 def of_one_page(one: str, other: str) -> bool:
-    """Return True if two fetched URLs belong to one page, or if one of them is not a URL."""
+    """Return True if two URLs belong to one page, or if one of them is not a valid URL."""
     try:
         return fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))
     except ValueError:
@@ -107,15 +111,15 @@ def of_one_page(one: str, other: str) -> bool:
 def _is_same(own: Record, given: Record) -> bool:
     if own["title"] != given["title"]:
         return False
-    if given["content_hash"] and own["content_hash"]:
+    if given["content_hash"] and own["content_hash"]:  # empty for an article without text
         return bool(own["content_hash"] == given["content_hash"])
     return bool(own["text"] == given["text"])
 
 
 def _fetched_address(given: Record) -> tuple[str, ...]:
-    """The address that was fetched, where the page names another one as canonical."""
+    """Return the fetched URL if the page has another canonical URL; otherwise nothing."""
     try:
         fetched = canonicalize(given["url"])
-    except ValueError:  # nobody can ask for it
+    except ValueError:  # an invalid URL cannot be an alias
         return ()
     return () if fingerprint(fetched) == fingerprint(given["canonical_url"]) else (fetched,)

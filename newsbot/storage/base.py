@@ -1,13 +1,14 @@
-"""The storage as a whole: one repository for each kind of thing.
+"""Defines the class of a storage, which has one repository for each kind of data.
 
 These guarantees hold for every repository and both backends:
 
 - Every write is idempotent and atomic, unless its docstring says otherwise.
-- Two articles of one source never share a canonical URL or a text (``content_hash``), in any race.
-- Streams may be read while others write. Each record is returned once.
-- Backend failures are raised as subclasses of :class:`newsbot.errors.DataError`.
+- Two articles of one source never have the same canonical URL or the same text (``content_hash``), even if
+  several workers store them at the same time.
+- A stream can be read while others write. Each record is returned once.
+- Failures of the backend are raised as subclasses of :class:`newsbot.errors.DataError`.
 
-One thread uses a storage at a time; several processes may share the same data.
+Only one thread may use a storage at a time. Several processes can share the same data.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from newsbot.storage.upkeep import Dump, Load, Removal
 
 
 class Storage:
-    """An open storage. The backends derive from it and fill in the repositories."""
+    """An open storage. Each backend has a subclass that sets the repositories."""
 
     place: str
-    """Name of the data's place in messages: ``data file`` or ``MongoDB``."""
+    """The name of the backend in messages: ``data file`` or ``MongoDB``."""
     is_local: bool
     """True for the embedded data file."""
 
@@ -44,7 +45,10 @@ class Storage:
     load: Load
 
     def interrupt(self) -> None:
-        """Make a long read in another thread fail with :class:`newsbot.errors.DataError`, if possible."""
+        """Make a running read in another thread fail with :class:`newsbot.errors.DataError`.
+
+        Does nothing if the backend cannot interrupt a read; then the time limit of the server ends it.
+        """
 
     def close(self) -> None:
         """Close the backend."""

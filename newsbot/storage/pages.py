@@ -1,4 +1,4 @@
-"""The crawl database, with one record for each URL ever seen, its history and its referrers."""
+"""Interface of the crawl database: one record for each URL ever seen, with its history and its referrers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from newsbot.items import Event, Kind, PageRecord
 from newsbot.text.words import clean
 
 MAX_REFERRERS = 20
+"""Maximum number of referrers of a page that are stored as URLs. Others are only counted."""
 MAX_HISTORY = 30
+"""Maximum number of events in the history of a page."""
 BEGINNING = "discovered"
-"""The event that records where a page was found. It affects how the page is read, so it is always kept."""
+"""The event that records where a page was found. It affects how the page is read, so it is never dropped."""
 
 
 class Pages(Protocol):
@@ -23,36 +25,40 @@ class Pages(Protocol):
     def discover(self, pages: Sequence[PageRecord]) -> None:
         """Record pages that links point to.
 
-        New pages are written as given (state pending). Known pages get the given referrers added and the
-        smaller depth. The first MAX_REFERRERS distinct referrers are kept; the others are counted, each once,
-        to within a few per cent.
+        New pages are written as given (state pending). For known pages, the given referrers are added, and
+        the depth is lowered if the given one is smaller; nothing else changes. The first MAX_REFERRERS
+        distinct referrers are kept. The number of further ones is estimated, see :class:`Referrers`.
         """
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-        """Return the records of those URLs; unknown ones are missing from the answer."""
+        """Return the records of these URLs by fingerprint. Unknown URLs are left out."""
 
     def save(self, pages: Sequence[PageRecord]) -> None:
-        """Write whole records, except ``referrers``, ``referrer_count`` and ``first_seen`` of known ones.
+        """Write whole records, except ``referrers``, ``referrer_count`` and ``first_seen`` of known pages.
 
-        Events of ``history`` that are not kept yet are added, see :func:`merged`.
+        New events of ``history`` are added to the stored ones, see :func:`merged`.
         """
 
     def iter(
         self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
     ) -> Iterator[PageRecord]:
-        """Stream all records that match now, in no particular order."""
+        """Stream all records that match all given conditions, in no particular order.
+
+        Pages that are added after the start of the stream are not included.
+        """
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
         """Stream the records with ``after < next_due <= until`` (POSIX seconds), the earliest first.
 
-        A frontier that keeps only pages that are due soon is refilled from this.
+        A frontier that holds only pages that are due soon reads its next pages from this stream.
         """
 
 
 def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> list[Event]:
-    """Return the kept events and the given ones that are new, by time. Adding twice adds nothing.
+    """Return the kept events and the new ones of the given events, sorted by time.
 
-    The last ``most`` stay, and always the first one if it is :data:`BEGINNING`.
+    An event that is kept already is not added again, so the function is idempotent. Only the last ``most``
+    events stay, and the first one if it is :data:`BEGINNING`.
     """
     events = list(kept)
     for event in given:
@@ -73,14 +79,16 @@ class Referrers:
     """The pages that link to one page, in bounded space.
 
     The first :data:`MAX_REFERRERS` are stored as URLs. The number of further distinct ones is estimated with
-    a bitmap of 128 bytes (linear counting, Whang et al., A linear-time probabilistic counting algorithm,
-    1990). Adding a referrer twice has no effect. The error is about 3 % for up to 2,000 referrers.
+    a bitmap of 128 bytes by linear counting (K.-Y. Whang et al., "A linear-time probabilistic counting
+    algorithm for database applications", ACM Transactions on Database Systems 15(2), 1990). Adding a referrer
+    twice has no effect. The error is about 3 % for up to 2,000 referrers.
     """
 
     kept: list[str] = field(default_factory=list)
     count: int = 0
-    """Distinct referrers: exact while all are kept, then an estimate (at most about 7,000)."""
+    """Number of distinct referrers: exact while all are kept, then an estimate (at most about 7,000)."""
     bitmap: bytes = b""
+    """One bit for each hash of a referrer that is not kept; empty if all are kept."""
 
     def add(self, urls: Iterable[str]) -> bool:
         """Add referrers. Return True if anything changed."""
@@ -103,18 +111,19 @@ class Referrers:
             return False
         bitmap |= 1 << bit
         self.bitmap = bitmap.to_bytes(_BYTES, "big")
+        # max(): a count that was copied from elsewhere can be larger than the estimate
         self.count = max(self.count, MAX_REFERRERS + estimate(bitmap))
         return True
 
 
 def bit_of(url: str) -> int:
-    """Return the index of a referrer's bit in the bitmap."""
+    """Return the index (0 to 1023) of a referrer's bit in the bitmap."""
     return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=4).digest(), "big") % _BITS
 
 
 def estimate(bitmap: int) -> int:
     """Return the estimated number of referrers that set the bits of ``bitmap``."""
-    clear = max(1, _BITS - bitmap.bit_count())
+    clear = max(1, _BITS - bitmap.bit_count())  # a full bitmap would give an infinite number
     return round(-_BITS * math.log(clear / _BITS))
 
 

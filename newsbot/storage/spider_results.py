@@ -1,10 +1,10 @@
-"""Results of the spiders ``monitor`` and ``search``.
+"""Interfaces for the results of the spiders ``monitor`` and ``search``.
 
-``monitor`` stores the latest checks of each page, oldest first, and does not touch the page records of the
+``monitor`` stores the latest checks of each page, oldest first. It does not change the page records of the
 news crawl.
 
-``search`` stores, under the name of the search, one result for each page and text: that of the latest look,
-in any race and however often it is written.
+``search`` stores one result for each search, page and text: the one of the latest visit, even if several
+workers write at the same time or repeat a write.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12
-"""Number of checks of a page that are stored, the latest ones."""
+"""Maximum number of checks of a page that are stored: the latest ones."""
 MAX_HOPS = 10
+"""Maximum number of redirects of a check that are stored."""
 MAX_WORD = 200
-"""Maximum number of characters of a header's value."""
+"""Maximum length of the stored value of a header in characters."""
 MAX_URL = 2048
+"""Maximum length of a stored URL in characters."""
 _LARGEST = (1 << 63) - 1
-"""Maximum size; a header may state any Content-Length."""
+"""The largest number that both backends store. A header may state any Content-Length."""
 
 REFUSED = frozenset({401, 402, 403, 407, 429, 451, 999})
-"""Statuses with which a site refuses the crawler. People may well see the page."""
+"""Statuses with which sites refuse crawlers. Browsers may still get the page. 999 is not in any standard, but
+some sites send it."""
 NOT_ASKED = frozenset(
     {"robots", "robots_unreachable", "robots_failing", "private_address", "bad_url", "scheme"}
 )
@@ -43,31 +46,33 @@ class PageCheck:
     url: str
     """The canonical URL of the page."""
     source: str
-    """The site: a rule's domain."""
+    """The site: the domain of a rule."""
     at: float
+    """The time of the check."""
     run: float
-    """Start of the run that made the check; equal for all checks of a run."""
+    """The start of the run that made the check; equal for all checks of a run."""
     method: str = "HEAD"
     status: int | None = None
-    """Status of the last hop; None: there was no answer."""
+    """The status of the last response, after redirects; None if there was no response."""
     fault: str | None = None
-    """Cause of a missing answer, one of the words of :mod:`newsbot.crawl.failures`."""
+    """The cause of a missing response: one of the words of :mod:`newsbot.crawl.failures`."""
     size: int | None = None
-    """Bytes as sent (Content-Length, or the bytes received); None: unknown."""
+    """Bytes of the body as it was sent (Content-Length, or the bytes received); None if unknown."""
     content_type: str | None = None
     server: str | None = None
+    """The header ``Server``."""
     seconds: float | None = None
-    """Time from the request of the last hop to the headers of its answer."""
+    """Time from the last request, after redirects, to the headers of its response."""
     etag: str | None = None
     last_modified: str | None = None
     hops: tuple[tuple[int, str], ...] = ()
-    """Redirects: status and target."""
+    """The redirects in order: status and target."""
     found_on: str | None = None
-    """A page that links to this one, if the crawl database does not know this one."""
+    """A page that links to this one, if this one is not in the crawl database."""
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict on the page (:data:`Verdict`)."""
+        """The verdict on the page (:data:`Verdict`)."""
         if self.fault in NOT_ASKED:
             return "not asked"
         if self.status is None:
@@ -80,7 +85,7 @@ class PageCheck:
 
     @property
     def outcome(self) -> str:
-        """Return the status or the fault as a word. 304 counts as 200."""
+        """The status or the fault as a word. 304 counts as 200."""
         if self.status == 304:
             return "200"
         return str(self.status) if self.status is not None else (self.fault or "unknown")
@@ -88,15 +93,16 @@ class PageCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPage:
-    """A page and its checks, oldest first, never empty."""
+    """A page with its checks."""
 
     url: str
     source: str
     checks: tuple[PageCheck, ...]
+    """The stored checks, oldest first; at least one."""
 
     @property
     def fingerprint(self) -> bytes:
-        """The identity of the page."""
+        """The fingerprint of the page's URL."""
         return fingerprint(self.url)
 
     @property
@@ -106,12 +112,12 @@ class CheckedPage:
 
     @property
     def before(self) -> PageCheck | None:
-        """The last check of an earlier run."""
+        """The last check of an earlier run; None if there is none. A run can check a page several times."""
         return next((one for one in reversed(self.checks) if one.run < self.last.run), None)
 
     @property
     def since(self) -> float:
-        """Return the time since which the outcome is the same, as far as checks are stored."""
+        """The time of the first stored check since which the outcome has not changed."""
         at = self.last.at
         for one in reversed(self.checks):
             if one.outcome != self.last.outcome:
@@ -121,17 +127,16 @@ class CheckedPage:
 
 
 class Checks(Protocol):
-    """Checks by page."""
+    """The stored checks by page."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
-        """Store checks.
+        """Store checks. Only the latest MAX_CHECKS of each page stay, in whatever order they are given.
 
-        If the server fails, some of them may be stored; call again. The latest MAX_CHECKS of each page stay,
-        in whatever order checks come.
+        If the server fails, some of the checks can be stored. The call can be repeated.
         """
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        """Return the checks of these URLs. URLs that were never checked are missing."""
+        """Return the checks of these URLs by fingerprint. URLs that were never checked are left out."""
 
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """Stream all checked pages, or those of a site, in no particular order.
@@ -142,9 +147,9 @@ class Checks(Protocol):
     def forget(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None
     ) -> int:
-        """Delete all checks of the pages that match all given conditions. Returns the number of pages.
+        """Delete all checks of the pages that match all given conditions. Return the number of pages.
 
-        ``before``: pages whose last check was earlier.
+        ``before``: the last check was before this time (POSIX seconds).
         """
 
 
@@ -152,7 +157,10 @@ _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("u
 
 
 def packed_check(check: PageCheck) -> dict[str, Any]:
-    """Return a check as it is stored in the list of its page: with limited values, without unknown ones."""
+    """Return the stored form of a check: values are cut to their limits, and unknown ones are left out.
+
+    URL and site are left out too: they are stored once for all checks of the page.
+    """
     values: dict[str, Any] = {}
     for name in _KEPT:
         value = getattr(check, name)
@@ -183,61 +191,64 @@ MAX_CONTEXT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """The result of one look at one page for one text."""
+    """The result of searching one page for one text."""
 
     search: str
     """The name of the search."""
     text: str
-    """The text or pattern, as it was given."""
+    """The text or pattern, as the user gave it."""
     url: str
     """The canonical URL of the page."""
     source: str
-    """The site: a rule's domain."""
+    """The site: the domain of a rule."""
     looked_at: float
-    """When the page was read, in POSIX seconds."""
+    """The time at which the page was read, in POSIX seconds."""
     regex: bool = False
+    """True if ``text`` is a regular expression."""
     positions: Sequence[Position] = ()
     hits: int = 0
-    """Number of hits on the page; more than ``positions`` if some of these were left out."""
+    """Number of hits on the page. It is larger than the number of ``positions`` if some were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSummary:
-    """One search: its pages and hits, and its first and last look."""
+    """The results of one search in numbers."""
 
     search: str
+    """The name of the search."""
     pages: int
+    """Number of pages with at least one hit."""
     hits: int
     first: float
+    """The time at which the first of these pages was read, in POSIX seconds."""
     last: float
+    """The time at which the last of these pages was read, in POSIX seconds."""
 
 
 class Searches(Protocol):
-    """Results by search, text and page."""
+    """The stored results by search, text and page."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
-        """Store results.
+        """Store results. A result never replaces that of a later visit.
 
-        If the server fails, some of them may be stored; call again. A result never replaces one of a later
-        look. A result without positions means that the page no longer has the text: the stored result is
-        deleted.
+        A result without positions means that the page does not have the text anymore; then the stored result
+        is deleted. If the server fails, some of the results can be stored. The call can be repeated.
         """
 
     def results(
         self, search: str, *, text: str | None = None, source: str | None = None
     ) -> Iterator[SearchResult]:
-        """Stream the results of a search, of one text or of one site, in no particular order."""
+        """Stream the results of a search in no particular order: all, or those of a text or a site."""
 
     def all(self) -> list[SearchSummary]:
         """Return all searches that have results, the latest first."""
 
     def forget(self, search: str) -> int:
-        """Delete the results of a search; return how many."""
+        """Delete the results of a search, and return their number."""
 
 
 def bounded(result: SearchResult) -> SearchResult:
-    """Return a result as it is stored: with limited values, and with characters that every backend
-    accepts."""
+    """Return the stored form of a result, with limited values and characters that every backend accepts."""
     positions = tuple(
         Position(
             start=one.start,
