@@ -1,6 +1,7 @@
-"""Notes: small JSON documents that parts of newsbot store, such as subscriptions or trust in notifiers.
+"""Interface for notes: small JSON documents of parts of newsbot, such as subscriptions to hubs.
 
-A note has a kind (the part that stores it) and a key. Writing it again replaces it.
+A note has a kind, which names the part of newsbot that uses it, and a key. Writing a note replaces the one
+with the same kind and key.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any, Protocol
 from newsbot.text.words import clean
 
 MAX_NOTE = 64 * 1024
-"""Maximum number of characters of a note as JSON."""
+"""Maximum length of a note in characters of JSON."""
 MAX_KEY = 2048
+"""Maximum length of a key in characters."""
 _IDENTITY = ("storage", "identity")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
@@ -23,15 +25,16 @@ class Notes(Protocol):
     """Notes by kind and key."""
 
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
-        """Store a JSON-able note, which replaces an earlier one of the same kind and key.
+        """Store a note of JSON values. It replaces an earlier one with the same kind and key.
 
-        Raises ``ValueError`` if it is longer than MAX_NOTE, or its key than MAX_KEY.
+        Raises ``ValueError`` if the note is longer than MAX_NOTE or the key is longer than MAX_KEY.
         """
 
     def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
-        """Replace ``old``, as :meth:`all` returned it (None: no note), by ``new``.
+        """Replace the note ``old`` by ``new`` if the stored note still is ``old`` (compare and swap).
 
-        Returns False and changes nothing if another worker has written the note in the meantime. Raises like
+        ``old`` is the note as :meth:`all` returned it, or None if there was no note. Return False without
+        changing anything if another worker has written the note in the meantime. Raises ``ValueError`` like
         :meth:`save`.
         """
 
@@ -39,14 +42,14 @@ class Notes(Protocol):
         """Return all notes of a kind by key."""
 
     def forget(self, kind: str, key: str) -> bool:
-        """Delete a note. Returns False if there was none."""
+        """Delete a note. Return False if there was none."""
 
 
 def identity_of(notes: Notes) -> str:
-    """Return the identity of a storage, by which a queue recognises the storage that it serves.
+    """Return the identity of a storage: a random text by which a frontier recognizes its storage.
 
-    The identity is created on first use and moves with the notes. Raises subclasses of
-    :class:`newsbot.errors.DataError`.
+    The identity is a note that is created at the first call. ``scrapy move`` copies it with the other notes.
+    Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     kind, key = _IDENTITY
     found = notes.all(kind).get(key)
@@ -59,12 +62,18 @@ def identity_of(notes: Notes) -> str:
 
 
 def to_json(value: object) -> str:
-    """Return ``value`` as compact and readable JSON, with characters that every backend accepts."""
+    """Return ``value`` as compact JSON text, with only characters that every backend accepts.
+
+    Letters are not escaped. Values of other types than JSON's are converted with ``str``.
+    """
     return clean(_encode(value))
 
 
 def packed_note(key: str, note: Mapping[str, Any]) -> str:
-    """Return a note in its stored form. Raises ``ValueError`` if the note or its key is too long."""
+    """Return the stored form of a note. Raises ``ValueError`` if the note or its key is too long.
+
+    :meth:`Notes.swap` compares these forms, so the order of the keys in a note matters. JSON keeps it.
+    """
     text = to_json(dict(note))
     if len(text) > MAX_NOTE or len(key) > MAX_KEY:
         raise ValueError(f"{key[:100]}: a note of {len(text)} characters is too long (at most {MAX_NOTE})")
@@ -78,5 +87,5 @@ def unpacked_note(text: str) -> dict[str, Any]:
 
 
 def key_of(kind: str, key: str) -> tuple[str, str]:
-    """Return kind and key with characters that every backend accepts."""
+    """Return kind and key with only those characters that every backend accepts."""
     return clean(kind), clean(key)

@@ -1,4 +1,4 @@
-"""Notes that several workers add to: read, merge, and write again if another worker was faster."""
+"""Writes notes to which several workers add: reads, merges, and tries again if another worker was faster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from newsbot.storage.notes import Notes
 
 TRIES = 5
-"""Attempts to write a note that other workers change at the same time."""
+"""Maximum number of attempts to write a note that other workers change at the same time."""
 
 _New = TypeVar("_New")
 _Note = dict[str, Any]
@@ -17,9 +17,9 @@ _Note = dict[str, Any]
 class SharedNotes(Generic[_New]):
     """The notes of one kind, by key.
 
-    ``merge`` takes the note as it is kept (None: there is no note yet) and what a worker has to add, and
-    returns the note to keep. It is called again with the newer note if another worker wrote first, so it
-    must not count the same addition twice.
+    ``merge`` is called with the stored note (None if there is none) and the addition of a worker, and returns
+    the note to store. If another worker writes first, ``merge`` is called again with the newer note and the
+    same addition. So it must not count the same addition twice.
     """
 
     def __init__(self, kind: str, merge: Callable[[_Note | None, _New], _Note]) -> None:
@@ -27,10 +27,10 @@ class SharedNotes(Generic[_New]):
         self._merge = merge
 
     def write(self, notes: Notes, additions: Mapping[str, _New]) -> dict[str, _Note]:
-        """Add to the notes of these keys; return the notes that are kept now.
+        """Add to the notes of these keys, and return the notes as they are stored now.
 
-        A key is missing from the answer if other workers were faster TRIES times: the caller keeps its
-        addition for the next call. Raises :class:`newsbot.errors.DataError`.
+        A key is missing from the result if other workers were faster TRIES times. Then the caller should keep
+        the addition for its next call. Raises :class:`newsbot.errors.DataError`.
         """
         written: dict[str, _Note] = {}
         for _ in range(TRIES):

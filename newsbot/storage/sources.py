@@ -1,4 +1,4 @@
-"""Interfaces for sources (feeds, sitemaps, section fronts), their polls, and the counters of sites."""
+"""Interfaces for sources (feeds, sitemaps, section pages), their polls, and the counters of sites."""
 
 from __future__ import annotations
 
@@ -13,40 +13,42 @@ from newsbot.items import Kind
 DAY: Final = 86400
 HOUR: Final = 3600
 KEEP_DAYS: Final = 60
-"""Number of days for which the polls of a source are kept."""
+"""Number of days for which the polls of a source are stored."""
 MAX_POLLS: Final = 5000
-"""Maximum number of polls of a source that are kept per day."""
+"""Maximum number of polls of a source that are stored per day."""
 KEEP_HOURS: Final = 60 * 24
-"""Number of hours for which the hourly counters of a site are kept."""
+"""Number of hours for which the hourly counters of a site are stored."""
 COUNTED: Final = (
     "fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors",
 )  # fmt: skip
-"""Counters that are kept by the hour. The other counters of a site are kept as totals only."""
+"""Counters that are stored by hour. The other counters of a site are stored as totals only."""
 ALL: Final = ""
-"""The source name for all sites together."""
+"""The name that stands for all sites together in :class:`Activity`."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SourceRecord:
-    """The state of one source: a feed, sitemap or section front. Times are POSIX seconds."""
+    """The state of one source: a feed, sitemap or section page. Times are POSIX seconds."""
 
     url: str
     source: str
+    """The site: the domain of a rule."""
     kind: Kind
     polls: int = 0
     unchanged: int = 0
-    """Polls answered by 304 or by the same content."""
+    """Number of polls whose response was 304 or had the same content as before."""
     new_links: int = 0
-    """Links that were not known before, over all polls."""
+    """Number of links in all polls that were not known before."""
     last_poll: float | None = None
     last_new: float | None = None
+    """The time of the last poll with a new link."""
     next_due: float | None = None
     failures: int = 0
-    """Failures in a row."""
+    """Number of failures in a row; 0 after a success."""
     failing_since: float | None = None
     last_error: str | None = None
     rhythm: dict[str, Any] = field(default_factory=dict)
-    """State of the polling policy, JSON-able (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
+    """The state of the polling policy as JSON values (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,31 +56,31 @@ class Poll:
     """One poll of one source."""
 
     at: int
-    """POSIX seconds."""
+    """The time in POSIX seconds."""
     new: int
-    """Links that were not known before."""
+    """Number of links that were not known before."""
     shown: int
     """Number of links in the source; 0 if unknown."""
     size: int
     """Bytes of the body."""
     unchanged: bool
-    """Answered by 304, or by the same content."""
+    """True if the response was 304 or had the same content as before."""
 
 
 class Sources(Protocol):
     """Source records by URL, and all polls of the last :data:`KEEP_DAYS` days.
 
-    Simulations replay the real behaviour of a site from the polls.
+    The simulator uses the polls to reproduce how often a site publishes.
     """
 
     def save(self, records: Iterable[SourceRecord]) -> None:
-        """Write whole records."""
+        """Write whole records. They replace stored ones with the same URL."""
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
-        """Return all records, or those of one site."""
+        """Return all records, or those of one site, sorted by URL."""
 
     def log_poll(self, url: str, poll: Poll) -> None:
-        """Store a poll."""
+        """Store a poll, and delete the polls of this source that are too old."""
 
     def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
         """Yield all stored polls, or those of one source, sorted by URL and time."""
@@ -104,11 +106,13 @@ def unpacked_polls(day: int, text: str) -> Iterator[Poll]:
 
 @dataclass(slots=True, kw_only=True)
 class SiteRecord:
-    """Counters of one site (a rule's domain), summed over all crawls."""
+    """The counters of one site, added up over all crawls. Times are POSIX seconds."""
 
     source: str
+    """The domain of the site's rule."""
     counters: dict[str, float] = field(default_factory=dict)
     last_article: float | None = None
+    """The time at which the last article was stored."""
     last_error: str | None = None
     last_error_at: float | None = None
 
@@ -117,7 +121,7 @@ class Sites(Protocol):
     """Site records by domain."""
 
     def add(self, record: SiteRecord) -> None:
-        """Add the counters to those of the site. The later times are kept. Not idempotent."""
+        """Add counters to those of the site. Of each time, the later one is kept. Not idempotent."""
 
     def all(self) -> dict[str, SiteRecord]:
         """Return all records by domain."""
@@ -131,7 +135,7 @@ class Hour:
     hour: int
     """Hours since 1970, UTC."""
     counts: Mapping[str, int]
-    """Counter name (see :data:`COUNTED`) -> value. Zero counters may be missing."""
+    """Values by counter (see :data:`COUNTED`). Counters of 0 can be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +152,8 @@ class Arrival:
 class Activity(Protocol):
     """Hourly counters of each site, and the latest articles, for overviews and trends.
 
-    Counters of a site are added to its own hour and to that of all sites together (:data:`ALL`). Queries
-    therefore never have to read the articles.
+    The counters of a site are added to its own hour and to the hour of all sites together (:data:`ALL`). So
+    an overview never has to read all articles.
     """
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
@@ -159,26 +163,32 @@ class Activity(Protocol):
         """
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
-        """Return the hours of a site since ``since`` (POSIX seconds), in order of time.
+        """Return the hours of a site from ``since`` (POSIX seconds) on, oldest first.
 
         Hours without activity are left out.
         """
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
-        """Return the number of new articles since ``since`` (POSIX seconds): site -> day -> number.
+        """Return the number of new articles from ``since`` (POSIX seconds) on, by site and day.
 
-        Days are counted from 1970 (UTC).
+        Days are numbers of days since 1970 (UTC).
         """
 
     def watched_since(self) -> dict[str, float]:
         """Return the first stored hour of each site, in POSIX seconds."""
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """Return the articles fetched last, newest first. Articles with several versions are left out."""
+        """Return the last ``limit`` fetched articles, of all sites or of one, the latest first.
+
+        Articles with several versions are left out: their time is that of a later fetch.
+        """
 
 
 def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:
-    """Return the hourly counters of each site with a nonzero counter, and of all sites together."""
+    """Return the hourly counters of each site, and their sums under :data:`ALL`.
+
+    Counters of 0 and sites without other counters are left out; the result is empty if nothing is left.
+    """
     found: dict[str, dict[str, int]] = {}
     total: Counter[str] = Counter()
     for source, counters in sites.items():

@@ -1,4 +1,4 @@
-"""Stories: groups of articles that report the same event, under one id."""
+"""Interface for stories: groups of articles with nearly the same text, under one id."""
 
 from __future__ import annotations
 
@@ -15,33 +15,38 @@ _DAY = timedelta(days=1)
 
 
 def story_id(url: str) -> str:
-    """Return the id of the story that the article with this canonical URL begins. It never changes."""
+    """Return the id of the story that the article with this canonical URL would begin.
+
+    It depends on the URL only, so that every worker computes the same id.
+    """
     return fingerprint(url).hex()
 
 
 def out_by(article: Article) -> tuple[datetime, datetime, str]:
-    """Return a sort key for the order of publication, as far as it is known.
+    """Return a key that sorts articles by their publication, as far as it is known.
 
-    Some pages state only the day of publication, some nothing, and some the time of their last update. An
-    article was published before it was first seen, whatever its page states. The key is therefore the stated
-    time, or the time when the page was first seen if that was earlier or no time is stated. A page that
-    states only a day sorts before a page with an hour of the same day if it was seen before that hour. Equal
-    articles are sorted by fetch time.
+    Some pages state only the day of publication, some state no time, and some state the time of their last
+    update. But an article was published before it was first seen. So the key is the stated time, or the time
+    at which the page was first seen if that is earlier or no time is stated. If a page states only a day, the
+    key is the time at which it was first seen, at the latest the end of that day. Articles with equal times
+    are sorted by fetch time, then by URL.
     """
     fetched = article.fetched_at or _NEVER
     seen = min(fetched, article.discovered_at or _NEVER)
     told = article.published_at or _NEVER
     if article.published_at is not None and article.published_precision == "day" and told < _NEVER - _DAY:
-        told = max(told, min(seen, told + _DAY))
+        told = max(told, min(seen, told + _DAY))  # ``told`` is the beginning of the day
     return min(told, seen), fetched, article.canonical_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """Articles that report the same event, sorted by publication, oldest first."""
+    """A story with its articles."""
 
     story: str
+    """The id of the story."""
     members: list[Article]
+    """The articles, sorted by publication, oldest first."""
 
     @property
     def sources(self) -> set[str]:
@@ -59,9 +64,9 @@ class Joined:
     """The result of joining stories."""
 
     story: str
-    """The id of the one story."""
+    """The id of the joined story."""
     missing: bool
-    """True if an article was not stored. It may have been stored in the meantime; call again."""
+    """True if an article was not stored yet. The caller should call again: it can be stored by now."""
 
 
 class Stories(Protocol):
@@ -70,13 +75,13 @@ class Stories(Protocol):
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         """Merge the stories of these articles, with all their members, into one.
 
-        The story whose first article was fetched earliest keeps its id. The ids of the others remain
-        redirects to it. An article that is not stored yet takes part with the story that it would begin
-        (:func:`story_id`); it gets the merged story when it is stored and joined itself.
+        The story whose first article was fetched earliest keeps its id. The ids of the others are stored as
+        redirects to it. For an article that is not stored yet, the story that it would begin
+        (:func:`story_id`) is merged; the article gets the merged story when it is stored and joined itself.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        """Assign a stored article to a story. Does nothing if the article is not stored."""
+        """Set the story and ``duplicate_of`` of an article. Does nothing if the article is not stored."""
 
     def recent(
         self,
@@ -86,19 +91,20 @@ class Stories(Protocol):
         min_sources: int = 1,
         limit: int = 50,
     ) -> list[Story]:
-        """Return stories with at least ``min_members`` from ``min_sources``, the most recent first.
+        """Return at most ``limit`` stories, the one with the newest member first.
 
-        The members have no texts. ``since`` selects stories with a member that was published (or fetched, if
-        that is unknown) at that time or later.
+        They have at least ``min_members`` articles of at least ``min_sources`` sites. ``since`` selects
+        stories with a member that was published (if unknown: fetched) at that time or later. The members are
+        returned without their texts, because a story can have thousands of them.
         """
 
 
 def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[str, str]) -> set[str]:
     """Return the ids of the stories that are merged when some articles are joined.
 
-    ``own`` are the ids of the stories that the articles would begin. ``stories`` are their current stories
-    (None: not stored). ``noted`` maps stories that were merged before to their current story. An article's
-    own id is included only if another article has recorded it or will look it up.
+    ``own`` has the id of the story that each article would begin, and ``stories`` its current story (None if
+    it is not stored). ``noted`` maps stories that were merged before to their current story. The own id of an
+    article is included only if another article has recorded it or will look it up.
     """
     roots = {noted.get(story, story) for story in stories if story}
     pairs = zip(own, stories, strict=True)
@@ -114,8 +120,9 @@ def is_settled(story: str, own: str, noted: Mapping[str, str]) -> bool:
 
 
 def readdressed_story(old: str, new: str, noted: str | None) -> str:
-    """Return the new id of the story ``old`` when its first article moves to the URL of the story ``new``.
+    """Return the new id of the story ``old`` after its first article was moved to another URL.
 
-    ``noted`` is the current story of ``new``, if it was merged with another one.
+    ``new`` is the id of the story that an article at the new URL would begin. ``noted`` is the current story
+    of ``new`` if that was merged with another one.
     """
     return new if noted is None or noted == old else noted

@@ -1,10 +1,10 @@
-"""Deletes data for good, and copies all data from one storage to another.
+"""Interfaces for deleting data permanently, and for copying all data from one storage to another.
 
-Removal: the storage does not remember what was removed; :mod:`newsbot.sites.removals` does.
+Removal: the storage keeps no record of removed data; :mod:`newsbot.sites.removals` does.
 
-Copying (``scrapy move``): a copy is complete. A storage of any kind that loads it gives the same answers as
-the first one. Copies come in the order of their keys, so that a move can continue after the last key. Nobody
-else should write in the meantime.
+Copying (``scrapy move``): a copy is complete. A storage of any backend that loads it returns the same results
+as the original. Copies are sorted by their keys, so that an interrupted move can continue after the last key.
+No other process should write during the move.
 """
 
 from __future__ import annotations
@@ -18,68 +18,68 @@ from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
 
 REMOVED_AT_ONCE = 500
-"""Maximum number of articles or pages in one call. Each call reads the texts of their sites once."""
+"""Maximum number of articles or pages that callers should give in one call. Each call reads the texts of
+their sites once."""
 AT_ONCE = 500
 """Number of copies that a storage reads at once."""
 
 Domains = Sequence[str] | None
-"""Domains of the sites wanted; None: all."""
+"""The domains of the sites to copy; None for all."""
 
 
 class Removal(Protocol):
-    """Deletes data on request (``addresses`` to ``site``) and old data (``old_versions`` on).
+    """Deletes data on request (``addresses`` to ``site``), and old data (``old_versions`` and below).
 
-    Old data do not include the current versions of articles and the records of URLs: without its record a
+    Current versions of articles and records of URLs are never deleted as old data: without its record, a
     crawl would take an old page for a new one.
     """
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
-        """Return the other URLs that lead to these articles."""
+        """Return the other URLs (aliases) of these articles."""
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
-        """Delete articles with their versions, texts, other URLs and words. Returns how many there were.
+        """Delete articles with their versions, texts and other URLs. Return the number of deleted articles.
 
-        ``duplicate_of`` and ``derived_from`` of other articles no longer name them. A URL that was an alias
-        is none afterwards.
+        They are also removed from ``duplicate_of`` and ``derived_from`` of other articles. If a given URL is
+        only an alias of an article, the alias is deleted.
         """
 
     def pages(self, fingerprints: Sequence[bytes]) -> int:
-        """Delete page records, and the results of searches and checks of these pages. Returns how many
-        records there were.
+        """Delete page records, with the checks and search results of these pages.
 
-        Results are deleted also if the page has no record.
+        Checks and results are deleted even if the page has no record. Return the number of deleted records.
         """
 
     def sources(self, urls: Sequence[str]) -> int:
-        """Delete the records of feeds, sitemaps and sections, with their polls; return how many there
-        were."""
+        """Delete the records of feeds, sitemaps and sections, with their polls; return their number."""
 
     def site(self, source: str) -> None:
         """Delete the counters of a site."""
 
     def old_versions(self, before: datetime) -> int:
-        """Return how many earlier versions of articles were fetched before this moment."""
+        """Return the number of earlier versions of articles that were fetched before this time."""
 
     def drop_versions(self, before: datetime, limit: int) -> int:
-        """Delete up to ``limit`` of them. Returns how many were deleted; 0 when none is left."""
+        """Delete at most ``limit`` of these versions. Return the number; 0 if none are left."""
 
     def old_pages(self, before: float) -> int:
-        """Return how many page records are old and still have their history or their referrers.
+        """Return the number of old page records that still have their history or their referrers.
 
-        Old records are never due again and were last fetched (or else first seen) before this moment (POSIX
-        seconds).
+        A record is old if the page is never due again and was last fetched (if never: first seen) before this
+        time (POSIX seconds).
         """
 
     def slim_pages(self, before: float, limit: int) -> int:
-        """Delete history and referrers of up to ``limit`` of them. Returns how many; 0 when none is left.
+        """Delete history and referrers of at most ``limit`` of these records.
 
-        Address, state, counts, validators and times stay.
+        Return the number of changed records; 0 if none are left. URL, state, counters, validators and times
+        stay.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class PageCopy:
-    """A page, and the bitmap of its further referrers (see :class:`newsbot.storage.pages.Referrers`)."""
+    """A page with the bitmap of its further referrers (see :class:`newsbot.storage.pages.Referrers`)."""
 
     page: PageRecord
     bitmap: bytes = b""
@@ -107,26 +107,27 @@ class ArticleCopy:
 
 @dataclass(frozen=True, slots=True)
 class TextCopy:
-    """A text that an article of a source has, or once had."""
+    """A text that an article of a source has or once had."""
 
     source: str
     content_hash: str
     article: bytes
-    """The article's fingerprint."""
+    """The fingerprint of the article's canonical URL."""
 
     @property
     def key(self) -> str:
-        """Source and hash, neither of which has a space."""
+        """Source and hash, separated by a space. Neither of them contains a space."""
         return f"{self.source} {self.content_hash}"
 
 
 @dataclass(frozen=True, slots=True)
 class AliasCopy:
-    """Another URL that leads to an article."""
+    """Another URL of an article."""
 
     fingerprint: bytes
     url: str
     article: bytes
+    """The fingerprint of the article's canonical URL."""
 
     @property
     def key(self) -> str:
@@ -140,7 +141,7 @@ class JoinedStory:
 
     story: str
     into: str
-    """The story that its articles are in now."""
+    """The id of the story to which its articles belong now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +156,12 @@ class KeptNote:
 
 @dataclass(frozen=True, slots=True)
 class PollDay:
-    """The polls of a source on a day (:class:`newsbot.storage.sources.Sources`)."""
+    """The polls of a source on one day (:class:`newsbot.storage.sources.Sources`)."""
 
     url: str
     day: int
     polls: tuple[str, ...]
-    """The polls as they are stored, in order."""
+    """The polls in their stored form, sorted as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +175,18 @@ class SiteHour:
 
 
 Book = JoinedStory | KeptNote | PollDay | SiteHour
-"""Data besides pages and articles. A crawl without them continues, but loses what it learned."""
+"""Other data than pages and articles. A crawl works without them, but has to learn again what they hold."""
 
 
 class Dump(Protocol):
-    """Copies all data out of a storage. ``after`` is the key of the last copy that was taken; empty: from the
-    beginning."""
+    """Reads copies of all data of a storage, sorted by key.
+
+    ``after`` is the key of the last copy of an earlier call. With an empty key, the stream begins with the
+    first copy.
+    """
 
     def count(self) -> dict[str, int]:
-        """Return approximate counts for progress bars, with the keys pages, articles, texts, aliases."""
+        """Return approximate numbers for progress bars, with the keys pages, articles, texts and aliases."""
 
     def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
         """Stream all pages."""
@@ -201,13 +205,13 @@ class Dump(Protocol):
 
 
 class Load(Protocol):
-    """Loads the copies of :class:`Dump`. Existing data stay, except the records of sites."""
+    """Writes the copies of :class:`Dump`. Existing data are not changed, except the records of sites."""
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         """Store pages that do not exist yet."""
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
-        """Store articles that do not exist yet, and make them findable."""
+        """Store articles that do not exist yet, with their earlier versions."""
 
     def texts(self, copies: Sequence[TextCopy]) -> None:
         """Store texts, except those of articles that do not exist."""
@@ -223,5 +227,5 @@ class Load(Protocol):
 
 
 def poll_day(url: str, day: int, polls: str) -> PollDay:
-    """Return a day's polls from the stored text, in which each poll ends with ``;``."""
+    """Return the polls of a day from their stored text, in which each poll ends with ``;``."""
     return PollDay(url, day, tuple(sorted(f"{one};" for one in polls.split(";") if one)))
