@@ -55,8 +55,7 @@ def generic_body(
     """Return the blocks of the main text and the method that found them.
 
     The methods are ``trafilatura``, ``learned``, ``density`` and ``none``. ``known`` has the statements of
-    the page about the article. ``removed`` are elements of ``tree`` that are not read. The tree is not
-    changed.
+    the page about the article. ``removed`` are elements that are not read. ``tree`` is not changed.
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = lean_copy(whole)

@@ -47,8 +47,7 @@ class _View:
     def groups(self) -> Columns:
         """Return features of four groups of pieces.
 
-        They are the pieces in boxes of the same kind, and the pieces below the box one, two or three steps
-        up.
+        A group has the pieces in boxes of the same kind, or those below the box one, two or three steps up.
         """
         sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
         columns: Columns = {}
@@ -134,8 +133,7 @@ class _View:
     def _headline_index(self) -> int | None:
         """Return the index of the headline, or None if there is none.
 
-        The headline is an ``h1`` with the title of the head, else another piece with it, else the first
-        ``h1``.
+        The headline is an ``h1`` with the page's title, else another piece with it, else the first ``h1``.
         """
         titles = np.flatnonzero(self._own["title"] > 0)
         firsts = [index for index, box in enumerate(self._boxes) if box.tag == "h1"]

@@ -116,7 +116,7 @@ class Judged:
     """Texts of the pieces that :func:`without_copies` removed."""
 
     def blocks(self) -> list[Block]:
-        """Return the blocks that belong to the article, each text once."""
+        """Return the blocks that belong to the article, each long text once."""
         found: list[Block] = []
         seen: set[str] = set()
         for piece, score in zip(self.pieces, self.scores, strict=True):
@@ -159,8 +159,7 @@ class Judged:
         last = -1
         end = self._end_of(places)
         for index, (piece, score) in enumerate(zip(self.pieces, self.scores, strict=True)):
-            # Pieces and blocks are in page order, so a missing piece belongs after the last block found so
-            # far.
+            # Pieces and blocks are in page order, so a missing piece belongs after the last block found.
             at = places.get(piece.text[:_SAME_START], -1)
             if at >= 0:
                 last = max(last, at)

@@ -76,8 +76,7 @@ class Piece:
     """A run of text on one line.
 
     ``box`` is the innermost box around it. ``linked`` and ``strong`` are the shares of its letters in links
-    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is True after a
-    ``<br>``.
+    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is set after ``<br>``.
     """
 
     text: str
@@ -192,8 +191,7 @@ class _Cutter:
                 Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
             )
             self.pictures = 0
-        # The counts are reset even without a text, so that links around pictures do not count for the next
-        # piece.
+        # This also happens without a text, so that links around pictures do not count for the next piece.
         self.parts.clear()
         self.linked = self.strong = self.links = 0
         self.after_break = False

@@ -162,8 +162,7 @@ def _equal(left: Part, right: Part) -> Part:
 
 
 def _test(text: Part, pattern: Part, flags: Part | None = None) -> Part:
-    # This is EXSLT's re:test(). Pattern and flags are literals in trafilatura's paths, so no element is
-    # needed.
+    # This is EXSLT's re:test(). Trafilatura's patterns and flags are literals, so no element is needed.
     is_loud = flags is not None and "i" in _string(flags({}))
     search = re.compile(_string(pattern({})), re.IGNORECASE if is_loud else 0).search
     said = _said(text)

@@ -58,8 +58,7 @@ def agency_of(name: str) -> str | None:
     >>> agency_of("Agence France-Presse")
     'AFP'
     """
-    # The words around the name are removed first ("mit dpa"). But some are part of a name: "belga news
-    # agency".
+    # Words around the name are removed first ("mit dpa"). But "belga news agency" needs all its words.
     words = [word for word in key(name).split() if word not in _AROUND]
     return _BY_NAME.get(" ".join(words)) or _BY_NAME.get(key(name))
 

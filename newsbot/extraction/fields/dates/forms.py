@@ -1,8 +1,7 @@
 """Defines regular expressions for the forms in which pages write a date, with or without a time.
 
 The groups are ``year``, ``month`` or ``name`` (of the month), ``day``, ``hour``, ``minute``, ``second``,
-``half`` (of the day), ``zone`` and ``offset``. All repetitions are bounded, so no text takes more than linear
-time.
+``half`` (of the day), ``zone`` and ``offset``. All repetitions are bounded.
 """
 
 from __future__ import annotations

@@ -106,8 +106,7 @@ def find_date(text: str, language: str | None = None) -> Written | None:
         return None
     text = western(text)
     found: list[tuple[int, Written]] = []
-    # Each form gives its first valid match; the leftmost of these wins, and the earlier form if two are
-    # equal.
+    # Each form gives its first valid match. The leftmost wins; of two at one place, the earlier form.
     for form in FORMS:
         for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
