@@ -113,7 +113,7 @@ class _View:
     def _headline(self, passed: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         count = len(passed)
         at = self._headline_index()
-        # No page has this value, so the trees can recognise pages without a headline.
+        # Hardly any piece has this value otherwise, so the trees can recognise pages without a headline.
         if at is None:
             nothing = np.full(count, -999.0)
             return dict.fromkeys(("pieces_since", "letters_since", "common_up", "common_down"), nothing)
