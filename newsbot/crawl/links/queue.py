@@ -156,8 +156,8 @@ class Links:
     def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
         """Return the sources named by a rule that the frontier knows as another kind or as never due.
 
-        A rule may name a URL that earlier crawls found as an article or skipped. The frontier ignores known
-        entries, so these are queued again with ``force``.
+        A URL that the frontier has under a spelling from another site is returned too. The frontier does not
+        change entries that are done, so the caller queues these again with ``force``.
         """
         named = {
             entry.fingerprint: entry
