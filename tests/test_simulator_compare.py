@@ -267,14 +267,14 @@ def test_wrong_usage(place: Place, words: tuple[str, str], said: str) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("p95>30m", "can be held below a bound only"),
-        ("freshness<90%", "can be held above a bound only"),
+        ("p95>30m", "can only be kept below a bound"),
+        ("freshness<90%", "can only be kept above a bound"),
         ("p96<30m", "unknown figure 'p96' (did you mean 'p9"),
         ("p95<30", "is not a duration"),
         ("lost<2h", "is not a share"),
         ("lost<101%", "is not a share"),
         ("soon", "write for example p95<30m"),
-        (",", "say what is wanted"),
+        (",", "--target: is empty"),
     ],
 )
 def test_wrong_targets(target: str, said: str) -> None:

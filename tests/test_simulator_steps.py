@@ -114,7 +114,7 @@ def test_rows_of_a_recorded_log_that_never_happen_are_left_out(bench: Bench) -> 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a missing column": (
         {"page": [1], "time": [5], "type": [5]},
-        "lacks the column 'size'; a change log has",
+        "column 'size' is missing; a change log has",
     ),
     "a negative time": (
         {"page": [1, 1], "time": [5, -3], "type": [5, 5], "size": [1, 1]},
@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
     (place.folder / "file").touch()
     answer = place.run("simulate", "experiment", "--scale", "1000", "--out", str(place.folder / "file/x"))
     assert answer.code == 1
-    assert "give --out another folder" in answer.err
+    assert "use another folder for --out" in answer.err
 
 
 @pytest.mark.parametrize("package", ["numba", "pyarrow"])

@@ -1,8 +1,8 @@
-"""The actions of ``scrapy simulate``. Each takes options, writes files and returns an answer to print.
+"""The actions of ``scrapy simulate``. Each takes the options, writes files and returns an answer to print.
 
-All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before they open or create a
-file. They raise :class:`newsbot.errors.UserError` for files that cannot be read or written, and for work
-that does not fit in memory.
+All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before they open or create a file.
+They raise :class:`newsbot.errors.UserError` for files that cannot be read or written, and for work that needs
+more memory than is free.
 """
 
 from __future__ import annotations
@@ -45,43 +45,48 @@ from newsbot.simulator.visit_figures import UNITS
 from newsbot.storage.base import Storage
 
 MAX_WORKERS = 4
-"""The most threads of the plan. More would need too much memory."""
+"""Maximum number of threads for the plan. More would need too much memory."""
 MAX_SEEDS, MAX_SERVERS = 200, 10_000
 MAX_SECONDS = 30 * 86_400.0
+"""Limit of the options that are durations."""
 BYTES_A_ROW = 24
-"""Memory for a row of a log while it is generated and written."""
+"""Bytes of memory for a row of a log while it is generated and written."""
 SHOWN = (
     "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
     "host_peak",
 )  # fmt: skip
-"""Figures of the table of policies; JSON and the report have all."""
+"""Figures in the printed table of policies. JSON and the report contain all figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What a long action needs besides its options."""
+    """What a long action needs in addition to its options."""
 
     json: bool
-    """Whether a program reads the answer."""
+    """True if the answer is for a program (``--json``)."""
     progress: Callable[[int, int], None]
     """Called with the number of finished runs and the number of all runs."""
     open_storage: Callable[[], AbstractContextManager[Storage]]
+    """Opens the data of the crawler, for ``--from-data``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an action reports: ``document`` to a program, the rest to a person."""
+    """The output of an action."""
 
     document: Any
+    """The JSON-able output for ``--json``. The other fields are for people."""
     columns: Sequence[tuple[Any, ...]] = ()
     """Arguments of :class:`newsbot.cli.terminal.Column`."""
     rows: Sequence[Sequence[object]] = ()
     lines: Sequence[str] = ()
+    """Text below the table."""
     note: str = ""
+    """A line for stderr."""
 
 
 def experiment(options: Any, session: Session) -> Answer:
-    """Run the published plan, write tables and report, compare with the published figures."""
+    """Run the published plan, compare it with the published figures, and write tables and a report."""
     if options.scale > MAX_SCALE:
         raise ArgumentError(f"--scale {options.scale}: 1 to {MAX_SCALE} are allowed")
     folder = None if session.json and not options.out else Path(options.out or "simulation").expanduser()
@@ -129,7 +134,7 @@ def experiment(options: Any, session: Session) -> Answer:
 
 
 def compare(options: Any, session: Session) -> Answer:
-    """Run policies with one budget and show the figures of each."""
+    """Run several policies with the same budget, and return the figures of each."""
     try:
         budget = float(options.budget)
     except ValueError:
@@ -162,7 +167,7 @@ def compare(options: Any, session: Session) -> Answer:
 
 
 def plan(options: Any, session: Session) -> Answer:
-    """Find the smallest budget of each policy that meets the targets."""
+    """Find for each policy the smallest budget that meets the targets."""
     targets = comparison.read_targets(options.target)
     choices, push, settings, seeds = _read(options)
     worlds = _worlds(options, session, settings)
@@ -195,7 +200,7 @@ def plan(options: Any, session: Session) -> Answer:
 
 
 def pages(options: Any) -> Answer:
-    """Make pages of random sizes."""
+    """Write a file of pages with random sizes."""
     count = options.pages
     if count > files.MAX_PAGES:
         raise ArgumentError(f"--pages {count}: at most {files.MAX_PAGES}")
@@ -205,7 +210,7 @@ def pages(options: Any) -> Answer:
 
 
 def changes(options: Any) -> Answer:
-    """Make a change log of pages."""
+    """Write a random change log for a file of pages."""
     sizes, key = _log_inputs(options, "change")
     log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], key)
     files.write_changes(options.output, log)
@@ -213,7 +218,7 @@ def changes(options: Any) -> Answer:
 
 
 def queries(options: Any) -> Answer:
-    """Make a query log of pages."""
+    """Write a random query log for a file of pages."""
     sizes, key = _log_inputs(options, "query")
     log = make_queries(len(sizes), options.time, options.intensity, key)
     files.write_queries(options.output, log)
@@ -221,7 +226,7 @@ def queries(options: Any) -> Answer:
 
 
 def routes(options: Any) -> Answer:
-    """Split pages among robots."""
+    """Write routes that distribute a file of pages among robots."""
     count = len(files.read_pages(options.pages))
     if options.robots > count:
         raise ArgumentError(f"--robots {options.robots}: there are {count} pages")
@@ -230,7 +235,7 @@ def routes(options: Any) -> Answer:
 
 
 def robot(options: Any, *, modified: bool = False) -> Answer:
-    """Run robots on files."""
+    """Run robots on files of pages, changes and routes, and write the run."""
     history, count = _history(options)
     route = files.read_routes(options.routes, count)
     kind = "modified robot" if modified else "robot"
@@ -239,12 +244,12 @@ def robot(options: Any, *, modified: bool = False) -> Answer:
 
 
 def modified(options: Any) -> Answer:
-    """Run modified robots on files."""
+    """Run robots that send HEAD first on files of pages, changes and routes, and write the run."""
     return robot(options, modified=True)
 
 
 def sensor(options: Any) -> Answer:
-    """Run sensors on files."""
+    """Run sensors on files of pages, changes and queries, and write the run."""
     history, count = _history(options)
     log = files.read_queries(options.queries, count)
     run = run_sensor(history, log, options.time, stream("run", options.seed, "sensor"))
@@ -252,7 +257,7 @@ def sensor(options: Any) -> Answer:
 
 
 def merge(options: Any) -> Answer:
-    """Join runs as tables and a report in a folder."""
+    """Join several runs, and write tables and a report into a folder."""
     named = []
     for path in options.runs:
         strategy, run = files.read_run(path)
@@ -264,7 +269,7 @@ def merge(options: Any) -> Answer:
 
 
 def report(options: Any) -> Answer:
-    """Make the report of a folder of tables again."""
+    """Write the report again from the tables in a folder."""
     folder, tables = options.folder, {}
     for name, columns in (
         ("runs", ("situation", "variant", "strategy", "pages", "time", "freshness", "sumsize")),
@@ -281,7 +286,7 @@ def report(options: Any) -> Answer:
                 for column, values in zip(table.column_names, table.columns, strict=True)
             }
     if not len(tables["runs"]["situation"]):
-        raise UserError(f"{folder}: runs.parquet holds no runs")
+        raise UserError(f"{folder}: runs.parquet contains no runs")
     return _report(folder, tables)
 
 
@@ -301,7 +306,7 @@ def _policies(
 
 
 def _read(options: Any) -> tuple[Sequence[Choice], PushSettings, SiteSettings, list[int]]:
-    """Read the options that compare and plan share."""
+    """Return policies, settings of push, settings of the world and seeds, which compare and plan share."""
     for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
         if getattr(options, name) > most:
             raise ArgumentError(f"--{name} {getattr(options, name)}: at most {most}")
@@ -350,18 +355,22 @@ def _counter(session: Session, total: int) -> Callable[[], None]:
 
 
 def _processors() -> int:
-    """Return how many processors this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)  # only on Linux
+    """Return the number of processors that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # on Linux only
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def _log_inputs(options: Any, what: str) -> tuple[Any, Any]:
-    """Return the sizes of pages and the key of a log; raise if the log would not fit in memory."""
+    """Return the sizes of pages and the key of the random draws of a log.
+
+    Raises :class:`UserError` if the log would need more memory than is free.
+    """
     _check_time(options.time)
     sizes, intensity = files.read_pages(options.pages), options.intensity
     rows = estimate_rows(len(sizes), intensity)
     require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
-    plain = int(intensity) if intensity == int(intensity) else intensity  # 5 as in the plan, not 5.0
+    # The key is made of words. With 5.0 instead of 5, the log would differ from that of the plan.
+    plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
     return sizes, stream(name, options.seed, len(sizes), options.time, plain)
 

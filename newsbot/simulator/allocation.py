@@ -1,8 +1,8 @@
-"""Closed forms that share a budget of visits among pages, and their freshness, age and delay.
+"""Formulas that distribute a budget of visits among pages, and the freshness, age and delay that result.
 
-Page i changes ``rates[i]`` times a unit of time (a Poisson process) and is visited ``visits[i]`` times, at
-equal distances, or at random times where a name says so. A page without visits is never fresh, and its age
-has no bound.
+Page i changes ``rates[i]`` times per unit of time (a Poisson process) and is visited ``visits[i]`` times, at
+equal distances; functions with ``random`` in their name assume random times. A page without visits is never
+fresh, and its age is infinite.
 
 Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
 random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
@@ -18,43 +18,46 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Bisections of an interval, down to the precision of a double."""
+"""Number of bisections that reach the precision of a double: of :func:`_inverse` and of :func:`_spend`."""
 MAX_COST = 600.0
-"""The exponential of this number is still finite. At this price a page is visited once in 600 changes."""
+"""Highest price in :func:`freshest`: one visit per 600 changes. Its exponential is still a finite double."""
 
 Rates = Sequence[float] | Array
 Share = Callable[[Rates, float], Array]
-"""Shares visits: takes the rates and the sum of all visits in a unit of time; returns visits of each page."""
+"""Returns the visits of each page per unit of time. Takes the rates of change and the sum of all visits."""
 
 
 def uniform(rates: Rates, budget: float) -> Array:
-    """Return equal visits for all pages."""
+    """Return the same number of visits for all pages."""
     known = _checked(rates, budget)
     return np.full(len(known), budget / len(known))
 
 
 def proportional(rates: Rates, budget: float) -> Array:
-    """Return visits in proportion to changes.
+    """Return visits in proportion to the rates of change.
 
-    This seems right, but gives less freshness than uniform visits."""
+    This seems right, but gives less freshness than uniform visits (Cho and Garcia-Molina, 2003).
+    """
     known = _checked(rates, budget)
     return np.asarray(budget * known / known.sum())
 
 
 def square_root(rates: Rates, budget: float) -> Array:
-    """Return visits in proportion to the square root of changes, which gives the least mean delay."""
+    """Return visits in proportion to the square root of the rates, which minimizes :func:`mean_delay`."""
     roots = np.sqrt(_checked(rates, budget))
     return np.asarray(budget * roots / roots.sum())
 
 
 def freshest(rates: Rates, budget: float) -> Array:
-    """Return the visits with the highest mean freshness; pages that change too often get none."""
+    """Return the visits that maximize the mean freshness. Pages that change too often get none."""
     known = _checked(rates, budget)
     ratio = known / known.min()
 
     def visits(cost: float) -> Array:
-        # One more visit of page i is worth (1 - e^-x (1 + x)) / rate with x = rate / visits. This is below
-        # 1 / rate, where doubles are too coarse for a price. So the price is (1 - e^-cost) / lowest rate.
+        # At the optimum, one more visit brings the same gain for all visited pages: the price. For page i it
+        # is (1 - e^-x (1 + x)) / rate with x = rate / visits, which is below 1 / rate. Near this bound
+        # doubles are too coarse to represent the price. So it is given by a cost: price = (1 - e^-cost) /
+        # lowest rate.
         left = 1 + ratio * np.expm1(-cost) if cost < 1 else ratio * np.exp(-cost) - (ratio - 1)
         found = np.zeros_like(known)
         worth = left > 0
@@ -65,7 +68,7 @@ def freshest(rates: Rates, budget: float) -> Array:
 
 
 def youngest(rates: Rates, budget: float) -> Array:
-    """Return the visits with the lowest mean age; every page gets some."""
+    """Return the visits that minimize the mean age. Every page gets some."""
     known = _checked(rates, budget)
 
     def visits(price: float) -> Array:
@@ -95,30 +98,31 @@ def freshest_random(rates: Rates, budget: float) -> Array:
 
 
 def freshness(rates: Rates, visits: Rates) -> Array:
-    """Return the share of time in which the known state of each page is its true state."""
+    """Return for each page the share of time in which its known state is its true state."""
     x = _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
 
 
 def age(rates: Rates, visits: Rates) -> Array:
-    """Return the mean time since the first change that is not known. The age is 0 while there is none."""
+    """Return for each page the mean time since its first unknown change. The age is 0 while there is none."""
     known, x = np.asarray(rates, float), _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), np.inf, (x / 2 - 1 - np.expm1(-x) / x) / known)
 
 
 def mean_delay(rates: Rates, visits: Rates) -> float:
-    """Return the mean time from a change until the next visit, over all changes of all pages."""
+    """Return the mean time from a change to the next visit, over all changes of all pages."""
     known, often = np.asarray(rates, float), np.asarray(visits, float)
     with np.errstate(divide="ignore"):
         return float((known / (2 * often)).sum() / known.sum())
 
 
 def _checked(rates: Rates, budget: float) -> Array:
+    """Return the rates as an array. Raises ``ValueError`` for invalid rates or an invalid budget."""
     known = np.asarray(rates, float)
     if not len(known) or not (np.isfinite(known).all() and (known > 0).all()):
-        raise ValueError("rates must be numbers above 0, one at least")
+        raise ValueError("there must be at least one rate, and all rates must be above 0")
     if not 0 < budget < float("inf"):
         raise ValueError(f"a budget of {budget}: must be a number above 0")
     return known
@@ -130,7 +134,7 @@ def _changes_a_visit(rates: Rates, visits: Rates) -> Array:
 
 
 def _inverse(rising: Callable[[Array], Array], wanted: Array) -> Array:
-    """Return x with ``rising(x) == wanted``, which is 0 at 0."""
+    """Return x with ``rising(x) == wanted``, by bisection. ``rising`` must grow from 0 at x = 0."""
     low, high = np.zeros_like(wanted), np.ones_like(wanted)
     while (short := (rising(high) < wanted) & (high < 1e9)).any():
         high[short] *= 2
@@ -142,15 +146,19 @@ def _inverse(rising: Callable[[Array], Array], wanted: Array) -> Array:
 
 
 def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Array:
-    """Return the visits at the price that uses up the budget; at ``high`` they do not exceed the budget."""
+    """Return the visits at the price at which their sum is the budget, by bisection.
+
+    ``visits`` takes a price and returns fewer visits at a higher price. At ``high`` their sum is not above
+    the budget.
+    """
     low = 0.0
     for _round in range(OUTER):
         middle = (low + high) / 2
         if middle in (low, high):
             break
         low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
-    # The visits of a page that changes very often jump within the last digit of the price. The rest of the
-    # budget goes to the pages that get more visits at the next lower price.
+    # For a page that changes very often, the smallest difference of two prices can mean many visits. The rest
+    # of the budget goes to the pages that get more visits at the next lower price.
     fewer, more = visits(high), visits(low)
     found = fewer + (more - fewer) * ((budget - fewer.sum()) / (more.sum() - fewer.sum())) if low else fewer
     return np.asarray(found * (budget / found.sum()))

@@ -1,8 +1,9 @@
-"""Random numbers that depend only on what they are used for.
+"""Random numbers that depend only on their purpose.
 
-Draw k of a stream is a hash of the stream's key and k (the output function of SplitMix64: Steele, Lea and
-Flood, 2014), not the next state of a generator. So the history of a page does not depend on the number of
-pages, a run does not depend on the order of the threads, and another model can ask for the same draws.
+Draw k of a stream is a hash of the stream's key and k, not the next state of a generator. The hash is the
+output function of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+2014). So the history of a page does not depend on the number of pages, a run does not depend on the order of
+the threads, and another model can use the same draws.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ _UNIT = 2.0**-53
 
 
 def stream(*words: object) -> np.uint64:
-    """Return the key of the stream that the words name, for example a seed and a purpose."""
+    """Return the key of the stream for these words, for example a seed and a purpose."""
     text = "/".join(map(str, words)).encode()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))
 
 
 @compiled
 def draw(key: np.uint64, number: int) -> np.uint64:
-    """Return draw ``number`` of the stream: 64 random bits, which can also be the key of another stream."""
+    """Return draw ``number`` of a stream: 64 random bits. They can be the key of another stream."""
     mixed = key + (np.uint64(number) + _ONE) * _STEP
     mixed = (mixed ^ (mixed >> _30)) * _FIRST
     mixed = (mixed ^ (mixed >> _27)) * _SECOND
@@ -40,17 +41,18 @@ def draw(key: np.uint64, number: int) -> np.uint64:
 @compiled
 def between(key: np.uint64, number: int, low: int, high: int) -> int:
     """Return a uniform whole number from ``low`` to ``high``, both included (at most 2^32 values)."""
+    # The upper 32 bits are scaled to the span by a multiplication, which is faster than a modulo.
     span = np.uint64(high - low + 1)
     return low + int(((draw(key, number) >> _32) * span) >> _32)
 
 
 @compiled
 def unit(key: np.uint64, number: int) -> float:
-    """Return a uniform number above 0, up to 1."""
+    """Return a uniform number above 0 and up to 1, so that its logarithm is finite."""
     return (np.float64(draw(key, number) >> _11) + 1.0) * _UNIT
 
 
 @compiled
 def exponential(key: np.uint64, number: int, mean: float) -> float:
-    """Return an exponentially distributed gap."""
+    """Return an exponentially distributed number with this mean."""
     return -log(unit(key, number)) * mean

@@ -1,4 +1,4 @@
-"""The whole experiment: the plan for several seeds, its tables, correlations and ranking."""
+"""Runs the whole experiment: the plan for several seeds, with its tables, correlations and ranking."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ IN_JSON = (
     "situation", "variant", "needfresh", "freshness", "mean_freshness", "sumsize", "cycles",
     "min_wait", "max_wait", "mean_wait", "max_processing", "useful",
 )  # fmt: skip
+"""Columns of the runs in the JSON output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Experiment:
     events: dict[str, Any]
     checks: list[Check]
     first: Outcome
-    """The first seed; only its series are kept."""
+    """The runs of the first seed. Their series are written to files; those of other seeds are not."""
 
 
 def run_experiment(
@@ -55,10 +56,11 @@ def run_experiment(
     workers: int = 1,
     progress: Callable[[int], Progress] | None = None,
 ) -> Experiment:
-    """Run the plan for ``seeds`` seeds, the first of which is ``seed``.
+    """Run the plan for ``seeds`` seeds: ``seed``, ``seed`` + 1, and so on.
 
-    ``progress`` takes the number of a seed (from 0) and returns the function that receives its progress.
-    Raises :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
+    ``scale`` divides pages and time. ``progress`` is called with the number of a seed (from 0) and returns
+    the function to which the progress of this seed is reported. Raises :class:`newsbot.errors.UserError`
+    before the first run if there is not enough memory.
     """
     plan, steps = situations(scale), scaled_steps(scale)
     outcomes = [
@@ -79,7 +81,7 @@ def run_experiment(
 
 
 def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
-    """Write each table as CSV and Parquet, and the report."""
+    """Write the tables (each as CSV and Parquet) and the report, which begins with the lines ``about``."""
     named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
     most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
     kept = ("situation", "time", "pages", "change", "query", "max_processing")
@@ -109,7 +111,7 @@ def write_experiment(folder: Path, found: Experiment, about: list[str], *, judge
 
 
 def as_document(found: Experiment) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
+    """Return the JSON-able output for ``--json``."""
     return {
         "runs": [{name: row[name] for name in IN_JSON} for row in as_rows(found.runs)],
         "correlations": found.correlations,
@@ -119,7 +121,7 @@ def as_document(found: Experiment) -> dict[str, Any]:
 
 
 def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Table]:
-    """Return the tables of several runs; runs with equal pages and time are one situation."""
+    """Return the tables of several named runs. Runs with equal pages and time count as one situation."""
     sizes = list(dict.fromkeys((run.pages, run.time) for _name, run in named))
     rows, keyed = [], []
     for variant, (name, run) in enumerate(named, 1):
@@ -131,7 +133,7 @@ def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Table]:
 
 
 def runs_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return one row for each situation and variant: means over the seeds of the figures at the end."""
+    """Return one row per situation and variant, with the means of the final figures over the seeds."""
     return as_table(
         [
             {
@@ -151,7 +153,7 @@ def runs_table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def summary(runs: Sequence[Run]) -> dict[str, Any]:
-    """Return the figures of a run, or their means over the runs of several seeds."""
+    """Return the final figures of a run, or their means over the runs of several seeds."""
 
     def mean(name: str) -> Any:
         return _mean(getattr(run, name) for run in runs)
@@ -163,7 +165,10 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
-    """Return stale pages, freshness and running downloads over time; runs with situation and variant."""
+    """Return stale pages, freshness and running downloads over time.
+
+    ``named`` has a situation, a variant and a run.
+    """
     return _joined(
         {
             **_labels(situation, variant, len(run.stale)),
@@ -177,7 +182,7 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
 
 
 def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
-    """Return bytes over time, of all and of each robot; 0 for robots that a variant does not have."""
+    """Return bytes over time, of all robots and of each. Robots that a variant does not have get 0."""
     return _joined(
         {
             **_labels(situation, variant, run.traffic.shape[1]),
@@ -195,9 +200,9 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
 
 
 def correlations(runs: Table) -> dict[str, Any]:
-    """Return Pearson's correlation of traffic and stale pages with each factor of the plan, by variant.
+    """Return Pearson's correlations of traffic and stale pages with each factor of the plan, by variant.
 
-    Robots do not use queries, so their entry is 0, as in the publication.
+    Robots do not use queries, so their correlation with queries is 0, as in the publication.
     """
     variants = np.array(runs["variant"])
 
@@ -220,7 +225,7 @@ def correlations(runs: Table) -> dict[str, Any]:
 
 
 def ranking(runs: Table) -> list[dict[str, Any]]:
-    """Return, for each situation, the robot variants by share of useful downloads, then freshness."""
+    """Return for each situation the robot variants, ordered by share of useful downloads, then freshness."""
     found: dict[int, list[tuple[float, float, int]]] = {}
     for row in as_rows(runs):
         if row["variant"] <= len(ROBOTS):
@@ -233,8 +238,10 @@ def ranking(runs: Table) -> list[dict[str, Any]]:
 
 
 def event_counts(outcomes: Sequence[Outcome]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each change and query log, including those that never happen; means over the
-    seeds."""
+    """Return the number of rows of each change log and query log, as means over the seeds.
+
+    Rows beyond the end of the run are counted too, as in the publication.
+    """
     return {
         log: [
             {**same[0], "events": _mean(one["events"] for one in same)}
@@ -245,7 +252,7 @@ def event_counts(outcomes: Sequence[Outcome]) -> dict[str, list[dict[str, Any]]]
 
 
 def _mean(values: Iterable[float | None]) -> Any:
-    """Return the mean of the known values; a single value stays as it is."""
+    """Return the mean of the values that are not None. A single value stays an int if it is one."""
     known = [value for value in values if value is not None]
     if not known:
         return None

@@ -1,10 +1,14 @@
-"""Files of the simulator: tables as CSV and Parquet; pages, logs, routes and single runs as Parquet.
+"""Reads and writes the files of the simulator: tables (CSV and Parquet), input files and runs (Parquet).
 
-Recorded logs can replace generated ones. Pages are numbered from 1. A file of pages has ``page`` and
-``size``, in order. A change log has ``page``, ``time``, ``type``, ``size``, a query log ``page``,
-``time``, both sorted by page and then by time. Routes have ``robot`` and ``page``, sorted by robot (from
-1), the pages of each in the order of visits. All functions raise :class:`newsbot.errors.UserError` that
-names the file and, if it can, the row.
+Users can replace generated logs by recorded ones, so files are checked when they are read. Pages are numbered
+from 1. Columns and order:
+
+* pages: ``page``, ``size``; by page, without gaps
+* change log: ``page``, ``time``, ``type``, ``size``; by page, then by time
+* query log: ``page``, ``time``; by page, then by time
+* routes: ``robot`` (from 1), ``page``; by robot, the pages of each in the order of visits
+
+All functions that read raise :class:`newsbot.errors.UserError` with the file and, if possible, the row.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from newsbot.simulator.runs import Run
 pa, pc, pq = optional("pyarrow"), optional("pyarrow.csv"), optional("pyarrow.parquet")
 
 Table = dict[str, Any]
-"""Column names with columns of equal length."""
+"""Columns by name, all with the same length."""
 MAX_PAGES = 10**8
 _SIZE = (0, MAX_BYTES - 1)
 _TIME = (0, LAST_MOMENT)
@@ -37,23 +41,23 @@ _RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processin
 
 
 def as_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return rows with the same keys as columns."""
+    """Return rows, which have the same keys, as a table."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def as_rows(table: Table) -> list[dict[str, Any]]:
-    """Return columns as rows."""
+    """Return a table as rows."""
     return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
 
 
 def write_parquet(path: Path, table: Table) -> None:
-    """Write a table as Parquet (zstd); an incomplete file never appears."""
+    """Write a table as Parquet, compressed by zstd. The file appears only when it is complete."""
     with atomic_target(path) as stream:
         pq.write_table(pa.table(table), stream, compression="zstd")
 
 
 def write_tables(folder: Path, tables: dict[str, Table]) -> None:
-    """Write each table as CSV and Parquet. A list becomes JSON in its cell of the CSV."""
+    """Write each table as CSV and as Parquet. In CSV, a list is written as JSON."""
     for name, table in tables.items():
         write_parquet(folder / f"{name}.parquet", table)
         flat = {
@@ -65,13 +69,16 @@ def write_tables(folder: Path, tables: dict[str, Table]) -> None:
 
 
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
-    """Return these columns of a Parquet file as a pyarrow table, or all columns if ``whole``."""
+    """Return these columns of a Parquet file, or with ``whole`` all columns, as a pyarrow table.
+
+    ``kind`` is the name of the kind of file in messages.
+    """
     try:
         with pq.ParquetFile(path) as file:
             missing = [name for name in columns if name not in file.schema_arrow.names]
             if missing:
                 raise UserError(
-                    f"{path}: lacks the column {missing[0]!r}; {kind} has the columns {', '.join(columns)}"
+                    f"{path}: column {missing[0]!r} is missing; {kind} has the columns {', '.join(columns)}"
                 )
             rows = file.metadata.num_rows
             require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
@@ -84,12 +91,12 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
 
 
 def write_pages(path: Path, sizes: Array) -> None:
-    """Write pages."""
+    """Write a file of pages with these sizes."""
     write_parquet(path, {"page": np.arange(1, len(sizes) + 1, dtype=np.int32), "size": sizes})
 
 
 def read_pages(path: Path) -> Array:
-    """Return the sizes of pages."""
+    """Return the sizes in a file of pages."""
     columns = _read_numbers(path, "a file of pages", {"page": (1, MAX_PAGES), "size": _SIZE})
     pages = columns["page"]
     _check_rows(
@@ -107,7 +114,7 @@ def write_changes(path: Path, log: ChangeLog) -> None:
 
 
 def read_changes(path: Path, pages: int) -> ChangeLog:
-    """Return the change log of so many pages."""
+    """Return a change log for ``pages`` pages."""
     limits = {"page": (1, pages), "time": _TIME, "type": (FORBIDDEN, AVAILABLE), "size": _SIZE}
     columns = _read_numbers(path, "a change log", limits)
     types, sizes = columns["type"].astype(np.int8), columns["size"].astype(np.int32)
@@ -120,7 +127,7 @@ def write_queries(path: Path, log: QueryLog) -> None:
 
 
 def read_queries(path: Path, pages: int) -> QueryLog:
-    """Return the query log of so many pages."""
+    """Return a query log for ``pages`` pages."""
     columns = _read_numbers(path, "a query log", {"page": (1, pages), "time": _TIME})
     return QueryLog(_starts(path, columns, pages), columns["time"].astype(np.int32))
 
@@ -131,7 +138,7 @@ def write_routes(path: Path, routes: Routes) -> None:
 
 
 def read_routes(path: Path, pages: int) -> Routes:
-    """Return routes over so many pages."""
+    """Return routes through at most ``pages`` pages."""
     columns = _read_numbers(path, "routes", {"robot": (1, pages), "page": (1, pages)})
     robots, visited = columns["robot"], columns["page"].astype(np.int32) - 1
     if not len(robots):
@@ -140,13 +147,13 @@ def read_routes(path: Path, pages: int) -> Routes:
     counts = np.bincount(visited, minlength=pages)
     if counts.max() > 1:
         raise UserError(
-            f"{path}: page {int(counts.argmax()) + 1} occurs twice; one robot visits it, once a round"
+            f"{path}: page {int(counts.argmax()) + 1} occurs twice; it must be in one route only once"
         )
     return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
 
 
 def write_run(path: Path, strategy: str, run: Run) -> None:
-    """Write one run as a table of one row."""
+    """Write one run as a table with one row. ``strategy`` is its name in reports."""
     row = {
         "strategy": strategy,
         **{name: getattr(run, name) for name in _NUMBERS},
@@ -161,10 +168,10 @@ def write_run(path: Path, strategy: str, run: Run) -> None:
 
 
 def read_run(path: Path) -> tuple[str, Run]:
-    """Return strategy and run."""
+    """Return the strategy and the run in a file of :func:`write_run`."""
     rows = read_table(path, "a run", _RUN).to_pylist()
     if len(rows) != 1:
-        raise UserError(f"{path}: holds {len(rows)} rows; a run has one")
+        raise UserError(f"{path}: has {len(rows)} rows; a run has one")
     row = rows[0]
     try:
         run = Run(
@@ -184,13 +191,13 @@ def read_run(path: Path) -> tuple[str, Run]:
 
 
 def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, Array]:
-    """Return columns of whole numbers, each within its limits (both included)."""
+    """Return columns of whole numbers. ``limits`` gives the allowed values of each, both ends included."""
     table = read_table(path, kind, list(limits))
     found = {}
     for name, (low, high) in limits.items():
         column = table.column(name)
         if not pa.types.is_integer(column.type) or column.null_count:
-            raise UserError(f"{path}: the column {name!r} must have whole numbers, without gaps")
+            raise UserError(f"{path}: the column {name!r} must have whole numbers, without empty cells")
         values = column.to_numpy()
         wrong = np.flatnonzero((values < low) | (values > high))
         if wrong.size:
@@ -202,17 +209,20 @@ def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> 
 
 
 def _check_rows(path: Path, wrong: Array, what: str, first: int) -> None:
-    """Raise if any is ``wrong``; ``first`` is the row that the first of them stands for."""
+    """Raise :class:`UserError` if an item of ``wrong`` is True. Item 0 is for row ``first`` of the file."""
     if wrong.any():
         raise UserError(f"{path}: row {int(wrong.argmax()) + first}: {what}")
 
 
 def _pages(starts: Array) -> Array:
+    """Return the number of the page (or robot) of each row, from 1."""
     return np.repeat(np.arange(1, len(starts), dtype=np.int32), np.diff(starts))
 
 
 def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
+    """Return the first row of each page, after a check of the order."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
+    # Page and time as one number: its upper bits are the page, its lower 32 bits the time.
     unsorted = np.diff((page << 32) + time) < 0
     _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

@@ -1,9 +1,10 @@
-"""The pages of the experiment of 2005: their sizes, changes, queries and routes, and how they are generated.
+"""Generates the data of the experiment of 2005: sizes of pages, their changes and queries, routes of robots.
 
-Times are whole units of 100 ms, sizes are bytes. A log keeps its rows sorted by page and then by time; the
-rows of page p are ``starts[p]`` to ``starts[p + 1]``. The gaps between two rows of a page are exponential;
-times are their running sum, cut to whole units. The first row beyond the end of a run is kept too, so a
-log has about (intensity + 1) rows per page. Rows at time 0 and beyond the end are stored but never happen.
+Times are whole units of 100 ms, sizes are bytes. The rows of a log are sorted by page and then by time; the
+rows of page p are ``starts[p]`` to ``starts[p + 1]``. The gaps between two events of a page are exponentially
+distributed. Times are the sums of the gaps, rounded down to whole units. As in the experiment, the first
+event beyond the end of a run is stored too, so a log has about (intensity + 1) rows per page. Events at time
+0 and beyond the end have no effect.
 """
 
 from __future__ import annotations
@@ -21,34 +22,41 @@ from newsbot.simulator.requirements import compiled
 Array = npt.NDArray[Any]
 
 MIN_SIZE, MAX_SIZE = 65, 122_880
-"""Bytes of a page, at the start of a run and after changes."""
+"""Smallest and largest size of a page in bytes, at the start of a run and after changes."""
 MIN_LOAD, MAX_LOAD = 1, 40
-"""Units that a download takes."""
+"""Shortest and longest time of a download, in units."""
 MIN_NOTICE, MAX_NOTICE = 1, 3
-"""Units that a HEAD request or a sensor's notice takes."""
+"""Shortest and longest time of a HEAD request or of a sensor's notice, in units."""
 FRESH_STEP, TRAFFIC_STEP = 5_000, 10_000
-"""Units between two rows of the series of stale pages and downloads, and of the series of traffic."""
+"""Units between two rows of a series: of stale pages and downloads, and of traffic."""
 MAX_TIME = 10**9
-"""The longest run in units, about three years: times are stored in 32 bits."""
+"""Longest run in units (about three years), because times are stored in 32 bits."""
 LAST_MOMENT = 2**31 - 1
-"""The last time that a row can have."""
+"""The latest time that a row can have."""
 
 FORBIDDEN, GONE, BROKEN, SHRINKS, GROWS, AVAILABLE = 1, 2, 3, 4, 5, 6
-"""Types of change: 403, 404 and 500 make a page unavailable, 4 to 6 available; 4 and 5 change its size."""
+"""Types of changes. The first three make a page unavailable (status 403, 404, 500), the others available.
+
+``SHRINKS`` and ``GROWS`` also change its size.
+"""
 
 FREQUENCIES = {
     "published": (0.083, 0.125, 0.125, 0.167, 0.25, 0.25),
     "printed": (0.083, 0.125, 0.125, 0.25, 0.25, 0.167),
 }
-"""How often each type occurs. Only ``published`` reproduces the published figures. ``printed`` follows the
-text of the publication, in which types 4 and 6 are exchanged."""
+"""The probability of each type of change, in the order of their numbers.
+
+Only ``published`` reproduces the published figures. ``printed`` follows the text of the publication, in which
+the probabilities of types 4 and 6 are exchanged.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The moments of events of pages."""
+    """The times of events of pages."""
 
     starts: Array
+    """First row of each page, with one more entry for the end."""
     times: Array
 
     @property
@@ -58,17 +66,17 @@ class Log:
 
     @property
     def rows(self) -> int:
-        """Number of rows, including those that never happen."""
+        """Number of rows, including those without effect."""
         return len(self.times)
 
 
 class QueryLog(Log):
-    """The moments at which each page was requested."""
+    """The times at which visitors requested each page."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeLog(Log):
-    """What happened to the pages. A size is that of the page from this change on, even while unavailable."""
+    """The changes of pages. ``sizes`` are those after the changes, also while a page is unavailable."""
 
     types: Array
     sizes: Array
@@ -88,7 +96,7 @@ class Routes:
 
 
 def make_routes(pages: int, robots: int) -> Routes:
-    """Return all pages in order, split into contiguous parts of about equal size."""
+    """Return routes that split all pages, in order, into contiguous parts of about equal size."""
     starts = np.array([pages * robot // robots for robot in range(robots + 1)], dtype=np.int64)
     return Routes(starts, np.arange(pages, dtype=np.int32))
 
@@ -103,17 +111,18 @@ def make_pages(pages: int, key: np.uint64) -> Array:
 
 
 def make_queries(pages: int, time: int, intensity: float, key: np.uint64) -> QueryLog:
-    """Return a log in which each page is requested ``intensity`` times until ``time``, on average."""
+    """Return a log in which each page is requested ``intensity`` times on average from 0 to ``time``."""
     return QueryLog(*_make_times(pages, time, time / intensity, estimate_rows(pages, intensity), key))
 
 
 def make_changes(
     sizes: Array, time: int, intensity: float, frequencies: tuple[float, ...], key: np.uint64
 ) -> ChangeLog:
-    """Return a log in which each page changes ``intensity`` times until ``time``, on average.
+    """Return a log in which each page changes ``intensity`` times on average from 0 to ``time``.
 
-    ``frequencies`` says how often each type of change occurs. A page shrinks to a uniform size from the
-    smallest to its own, and grows to a uniform size from its own to the largest.
+    ``frequencies`` are the probabilities of the types of changes. The size after ``SHRINKS`` is uniformly
+    distributed from the smallest size to the size before, after ``GROWS`` from the size before to the largest
+    size.
     """
     rows = estimate_rows(len(sizes), intensity)
     starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
@@ -123,7 +132,7 @@ def make_changes(
 
 
 def estimate_rows(pages: int, intensity: float) -> int:
-    """Return an upper estimate of the number of rows of a log."""
+    """Return an estimate of the number of rows of a log that is rarely too low (6 standard deviations)."""
     return int(pages * (intensity + 1) + 6 * sqrt(pages * intensity) + 64)
 
 
@@ -138,7 +147,7 @@ def _make_times(pages: int, end: int, mean: float, estimate: int, key: np.uint64
         while moment < end + 1:
             moment += exponential(page_key, number, mean)
             number += 1
-            if row == len(times):
+            if row == len(times):  # the estimate was too low
                 times = np.append(times, np.empty(len(times) // 2 + 64, np.int32))
             times[row] = min(int(moment), LAST_MOMENT)
             row += 1
@@ -155,6 +164,7 @@ def _make_types(
     for page in range(len(sizes)):
         size = int(sizes[page])
         for row in range(starts[page], starts[page + 1]):
+            # ``bounds`` are cumulative probabilities: the type is one more than the number of bounds below.
             chance = unit(type_key, row)
             kind = 1
             for bound in bounds:

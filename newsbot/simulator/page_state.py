@@ -1,11 +1,11 @@
-"""Data of the compiled loops: the packed history of pages, their state, the counts of a run.
+"""The data of the compiled loops: the packed history of pages, their state, and the counters of a run.
 
-A history holds one number per row of a change log, ``time * 2^32 + size * 4 + OPEN + NEW``. Each page begins
-with its state at time 0 and ends with a row that never happens, so that loops need not check where a page
-ends. Rows of the log at time 0 and beyond the end of the run are left out.
+A history has one number per row of a change log, ``time * 2^32 + size * 4 + OPEN + NEW``. The first row of a
+page is its state at time 0. The last one has the time :data:`NEVER`, so that loops need not check where a
+page ends. Rows of the log at time 0 and beyond the end of the run are left out.
 
-A series has a row every ``step`` units from 0, and two at the end: before and after what happens at that
-moment. A row shows the state before what happens at its own moment.
+A series has a row every ``step`` units from 0. Each row shows the state before the events of its own moment.
+At the end of the run there are two rows: before and after the events of that moment.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ from newsbot.simulator.model import (
 from newsbot.simulator.requirements import compiled, inlined
 
 NEVER = LAST_MOMENT
+"""Time of an event that does not happen."""
 NEW, OPEN = 1, 2
 """Bits of a row: the page has new content; the page is available."""
 MAX_BYTES = 2**29
-"""Sizes are below this."""
+"""All sizes are below this."""
 KNOWN = -1
-"""Stands for a moment: the page has no unseen change."""
+"""Used in place of a time: the page has no unseen change."""
 
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
-"""Places in a tally. ``DOWNLOADS`` counts downloads of available pages that ended in time, ``FOUND`` those
-of them that brought something new."""
+"""Indexes in a tally. ``DOWNLOADS`` counts downloads of available pages that ended before the end of the run.
+
+``FOUND`` counts those of them that brought new content.
+"""
 
 
 class Steps(NamedTuple):
-    """Units between two rows of the series of stale pages and downloads, and of the series of traffic."""
+    """Units between two rows of a series: of stale pages and downloads, and of traffic."""
 
     fresh: int = FRESH_STEP
     traffic: int = TRAFFIC_STEP
@@ -55,35 +58,37 @@ class History(NamedTuple):
 
 
 class State(NamedTuple):
-    """How far the history of each page has come. The arrays are changed in place."""
+    """The position of each page in its history. The arrays are changed in place."""
 
     rows: Array
     cursor: Array
-    """The row that happens next."""
+    """Index of the next row, for each page."""
     next_time: Array
-    """When that row happens."""
+    """Time of the next row. It is stored separately because a loop reads it at each visit."""
     last: Array
-    """The last row that happened."""
+    """The row before, which describes the present state."""
     since: Array
     """The time of the first unseen change, or :data:`KNOWN`."""
 
 
 class Measures(NamedTuple):
-    """What a run counts. Series hold differences from the row before."""
+    """The counters of a run. Series contain differences to the row before; their sums are made at the end."""
 
     end: int
+    """Length of the run in units."""
     steps: Steps
     stale: Array
     """Pages with an unseen change."""
     processing: Array
-    """Downloads of sensors that run."""
+    """Running downloads of sensors."""
     traffic: Array
-    """Bytes, by robot (or one row for all sensors)."""
+    """Bytes, with one row per robot, or one row for all sensors."""
     tally: Array
+    """Numbers at the indexes :data:`WAITS` to :data:`FOUND`."""
 
 
 def make_state(history: History) -> State:
-    """Return the state at time 0: all pages available, unchanged, known."""
+    """Return the state at time 0: all pages are available, unchanged and known."""
     first = history.starts[:-1]
     return State(
         rows=history.rows,
@@ -95,7 +100,7 @@ def make_state(history: History) -> State:
 
 
 def make_measures(end: int, steps: Steps, robots: int) -> Measures:
-    """Return measures with all counts zero."""
+    """Return counters that are all zero."""
     fresh, traffic = (len(row_times(end, step)) for step in steps)
     tally = np.zeros(6, np.int64)
     tally[MIN_WAIT] = np.iinfo(np.int64).max
@@ -104,12 +109,12 @@ def make_measures(end: int, steps: Steps, robots: int) -> Measures:
 
 
 def row_times(end: int, step: int) -> Array:
-    """Return the moment of each row of a series."""
+    """Return the time of each row of a series."""
     return np.append(np.arange(0, end, step, dtype=np.int64), [end, end])
 
 
 def pack(sizes: Array, log: ChangeLog, end: int) -> History:
-    """Return what happens until ``end`` to pages that begin with these sizes."""
+    """Return the history of pages with these initial sizes, up to the time ``end``."""
     return History(*_pack(sizes, log.starts, log.times, log.types, log.sizes, end))
 
 
@@ -140,7 +145,11 @@ def _pack(
 
 @compiled
 def _is_new(before: int, now: int) -> bool:
-    """Return True if a change of type ``now`` after one of type ``before`` shows new content."""
+    """Return True if a change of type ``now`` after one of type ``before`` brings new content.
+
+    ``AVAILABLE`` after a change of size brings nothing new, because the page was available before. A change
+    between available and unavailable counts as new.
+    """
     if now == before:
         return now in (SHRINKS, GROWS)
     return not (now == AVAILABLE and before in (SHRINKS, GROWS))
@@ -148,29 +157,31 @@ def _is_new(before: int, now: int) -> bool:
 
 @compiled
 def moment(row: int) -> int:
-    """Return when a packed row happens."""
+    """Return the time of a packed row."""
     return row >> 32
 
 
 @compiled
 def size_of(row: int) -> int:
-    """Return the size that a packed row gives its page."""
+    """Return the size of the page in a packed row."""
     return (row & 0xFFFFFFFF) >> 2
 
 
 @compiled
 def row_after(at: int, end: int, step: int) -> int:
-    """Return the first row of a series that shows what happened at the moment ``at``."""
-    # A robot spends half of its time in this division; with 32 bits it takes a third of the time of 64 bits.
+    """Return the index of the first row of a series that shows an event at the time ``at``."""
+    # The loop of a robot spends half of its time in this division, which is three times as fast with 32 bits
+    # as with 64 bits.
     row = np.uint32(min(at, end - 1)) // np.uint32(step)
     return int(row) + 1 + (at >= end)
 
 
 @inlined
 def apply_changes(rows: Array, measures: Measures, place: int, since: int, until: int) -> tuple[int, int]:
-    """Apply the rows of a page from ``place`` on, up to and at ``until``, not beyond the end of the run.
+    """Apply the changes of a page from row ``place`` up to the time ``until``, which is included.
 
-    ``since`` is the time of the first unseen change, or :data:`KNOWN`. Return the next row and ``since``.
+    ``since`` is the time of the first unseen change, or :data:`KNOWN`. Returns the index of the next row and
+    the new value of ``since``. ``until`` must not be beyond the end of the run.
     """
     while moment(rows[place]) <= until:
         if rows[place] & NEW and since == KNOWN:
@@ -182,7 +193,7 @@ def apply_changes(rows: Array, measures: Measures, place: int, since: int, until
 
 @compiled
 def advance(state: State, measures: Measures, page: int, until: int) -> None:
-    """Apply the changes of a page up to and at ``until``."""
+    """Apply the changes of a page up to the time ``until``, which is included."""
     place, since = apply_changes(state.rows, measures, state.cursor[page], state.since[page], until)
     state.cursor[page], state.since[page] = place, since
     state.next_time[page], state.last[page] = moment(state.rows[place]), state.rows[place - 1]
@@ -197,7 +208,7 @@ def advance_all(state: State, measures: Measures) -> None:
 
 @inlined
 def mark_seen(measures: Measures, since: int, now: int) -> None:
-    """Count a change of the time ``since`` that was seen at ``now``."""
+    """Count a change that happened at the time ``since`` and was seen at ``now``."""
     wait = now - since
     tally = measures.tally
     measures.stale[row_after(now, measures.end, measures.steps.fresh)] -= 1

@@ -1,7 +1,8 @@
-"""The plan of the experiment: 54 situations, seven variants on the same history each, run by several threads.
+"""Runs the plan of the experiment with several threads: 54 situations with seven variants each.
 
-Change logs depend on pages, time and changes, query logs on pages, time and queries. Each is made once and
-shared by all runs that need it. Robots do not look at queries, so their runs are shared too.
+All variants of a situation see the same history. A change log depends on pages, time and change intensity, a
+query log on pages, time and query intensity. Each is made once for all runs that need it. Robots do not use
+queries, so their runs too are shared by situations that differ only in queries.
 """
 
 from __future__ import annotations
@@ -28,21 +29,25 @@ from newsbot.simulator.runs import Run, run_robots, run_sensor
 
 PAGES = (100_000, 200_000, 300_000)
 TIMES = {8_640_000: ((1, 5, 10), (1, 50, 100)), 17_280_000: ((2, 10, 20), (2, 100, 200))}
-"""Length of a run, with its change and query intensities."""
+"""Length of a run in units -> its change intensities and its query intensities (events per page and run)."""
 FACTORS = ("change", "query", "pages", "time")
 MAX_SCALE = 10_000
-"""At this scale a situation has ten pages."""
+"""Largest divisor of pages and times. With it the smallest situation has ten pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One situation of the plan: pages, ``time`` in units, changes and queries per page in that time."""
+    """One situation of the plan."""
 
     index: int
+    """Number in the publication, from 1."""
     pages: int
     time: int
+    """Length in units of 100 ms."""
     change: int
+    """Changes per page in this time."""
     query: int
+    """Queries per page in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Variant:
     name: str
     robots: int
     modified: bool = False
+    """True if robots send HEAD before GET."""
 
 
 ROBOTS = (
@@ -67,7 +73,7 @@ SENSORS = 7
 VARIANTS = (*ROBOTS, Variant(SENSORS, "sensors", 0))
 
 Progress = Callable[[int, int], None]
-"""Is called with the number of finished runs and the number of all runs."""
+"""Called with the number of finished runs and the number of all runs."""
 
 
 @dataclass(slots=True)
@@ -79,13 +85,13 @@ class Outcome:
     runs: dict[tuple[int, int], Run] = field(default_factory=dict)
     """By situation and variant."""
     events: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {"changes": [], "queries": []})
-    """The rows of each change and query log, including those that never happen."""
+    """Number of rows of each change log and query log, including those without effect."""
     volumes: dict[int, int] = field(default_factory=dict)
     """Bytes of all pages at the start, by number of pages."""
 
 
 def situations(scale: int = 1) -> list[Situation]:
-    """Return the plan in the order in which it was published; ``scale`` divides pages and time."""
+    """Return the plan in the published order. ``scale`` divides pages and time."""
     found = [
         (pages // scale, time // scale, change, query)
         for pages in PAGES
@@ -97,13 +103,12 @@ def situations(scale: int = 1) -> list[Situation]:
 
 
 def scaled_steps(scale: int) -> Steps:
-    """Return steps that give a scaled run about as many rows as a full one."""
+    """Return the steps with which series of a scaled run have about as many rows as those of a full run."""
     return Steps(max(1, FRESH_STEP // scale), max(1, TRAFFIC_STEP // scale))
 
 
 def memory_needed(plan: Iterable[Situation], workers: int) -> int:
-    """Return the bytes that the plan needs: all histories, and for each worker a query log with its
-    crawls."""
+    """Return the bytes of memory for the plan: all histories, and a query log with its crawls per worker."""
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
     kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
@@ -122,9 +127,10 @@ def run_plan(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Run every variant in every situation; the outcome depends on the seed, not on the number of workers.
+    """Run all variants in all situations. The result depends on the seed but not on the number of workers.
 
-    Raises :class:`newsbot.errors.UserError` before it begins if there is not enough memory.
+    ``workers`` is the number of threads. Raises :class:`newsbot.errors.UserError` before the first run if
+    there is not enough memory.
     """
     require_memory(memory_needed(plan, workers), f"the plan with {workers} workers at once")
     work = _Work(Outcome(seed, plan), frequencies, steps or Steps(), progress or (lambda *_counts: None))
@@ -137,7 +143,7 @@ def run_plan(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The tasks of a plan: one for each change log and its robots, one for each query log and its sensors."""
+    """The tasks of a plan: one per change log with its robots, and one per query log with its sensors."""
 
     outcome: Outcome
     frequencies: str
@@ -145,11 +151,13 @@ class _Work:
     progress: Progress
 
     def run(self, executor: ThreadPoolExecutor) -> Outcome:
+        """Run all tasks and return the results."""
         plan = self.outcome.situations
         histories: dict[tuple[int, int, int], Future[History]] = {}
         tasks: list[Future[None]] = []
-        # The largest tasks come first, so that no worker has a long one left at the end. There is no
-        # deadlock: a task waits only for tasks that were submitted before it, which run or are done.
+        # The largest tasks are submitted first, so that no thread has a long one left at the end. Sensors
+        # wait for histories. This cannot deadlock: they wait only for tasks that were submitted before them,
+        # and the executor starts tasks in this order.
         for pages, time in sorted({(one.pages, one.time) for one in plan}, reverse=True):
             fields = [one for one in plan if (one.pages, one.time) == (pages, time)]
             for change in sorted({one.change for one in fields}, reverse=True):
@@ -166,7 +174,7 @@ class _Work:
         return self.outcome
 
     def _run_robots(self, fields: Sequence[Situation]) -> History:
-        """Make the change log that the situations share, run all robots on it, return the packed history."""
+        """Make the change log of situations that share it, run all robots on it, and return the history."""
         one, seed = fields[0], self.outcome.seed
         words = (seed, one.pages, one.time, one.change)
         sizes = make_pages(one.pages, stream("pages", seed, one.pages))
@@ -176,7 +184,7 @@ class _Work:
         history = pack(sizes, log, one.time)
         self._count("changes", one, one.change, log.rows)
         self.outcome.volumes[one.pages] = int(sizes.sum())
-        del log
+        del log  # the packed history is enough; memory is the limit of the number of workers
         for variant in ROBOTS:
             key = stream("variant", *words, variant.number)
             routes = make_routes(one.pages, variant.robots)
@@ -185,7 +193,7 @@ class _Work:
         return history
 
     def _run_sensors(self, fields: Sequence[Situation], histories: Sequence[Future[History]]) -> None:
-        """Make the query log that the situations share, and run sensors on each of their histories."""
+        """Make the query log of situations that share it, and run sensors on each of their histories."""
         first, seed = fields[0], self.outcome.seed
         key = stream("queries", seed, first.pages, first.time, first.query)
         log = make_queries(first.pages, first.time, first.query, key)

@@ -1,4 +1,4 @@
-"""Compares the published figures with ours: deviation and tolerance."""
+"""Compares our results with the figures that the publication gives, and judges the deviations."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from newsbot.simulator.plan import FACTORS, SENSORS, Outcome
 MB = 2**20
 """Bytes in the "Мб" of the published traffic."""
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
-"""Moments of the rows of table 3.10. Its printed labels are shifted."""
+"""Times of the rows of table 3.10 of the publication. Its printed labels are shifted."""
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
-"""Situations of its columns. The table does not name them; they follow from the change rates of its
-values."""
+"""Situations of the columns of this table.
+
+The table does not name them. They were inferred from the rates of change of its values.
+"""
 ORDERS = (
     ("freshness of 6 > 4 > 2", "freshness", (6, 4, 2)),
     ("freshness of 5 > 3 > 1", "freshness", (5, 3, 1)),
@@ -29,7 +31,7 @@ ORDERS = (
     ("traffic of 3 > 4", "sumsize", (3, 4)),
     ("traffic of 5 > 6", "sumsize", (5, 6)),
 )
-"""Orders of variants that hold in every situation, from the highest figure to the lowest."""
+"""Claims of the publication: in every situation, variants have this order, from highest to lowest figure."""
 Published = Mapping[str, Any]
 Rows = Mapping[tuple[int, int], Mapping[str, Any]]
 """The rows of the table of runs, by situation and variant."""
@@ -40,18 +42,20 @@ class Check:
     """A published figure and our figure."""
 
     group: str
+    """The table or kind of figures that it belongs to."""
     what: str
+    """The figure in words."""
     published: float
     ours: float
     deviation: float
     unit: str
     """Unit of the deviation: ``%`` of the published figure, ``points`` of freshness, or empty."""
     tolerance: float | None
-    """The largest deviation that is allowed; None if there is no rule."""
+    """The largest allowed deviation; None if the figure is not judged."""
 
     @property
     def within(self) -> bool | None:
-        """True if the deviation is within the tolerance."""
+        """True if the deviation is within the tolerance; None if there is no tolerance."""
         return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
 
 
@@ -64,7 +68,7 @@ def compare(
     events: dict[str, Any],
     scale: int,
 ) -> list[Check]:
-    """Return every published figure that the plan gives; sizes and counts are divided by ``scale``."""
+    """Return all published figures with ours. Published counts are divided by ``scale``, that of the run."""
     published = json.loads(files("newsbot.simulator").joinpath("published.json").read_text(encoding="utf-8"))
     rows = {(row["situation"], row["variant"]): row for row in as_rows(runs)}
     return [
@@ -80,7 +84,7 @@ def compare(
 
 
 def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
-    """Return the checks as a table. ``judged`` is False where the tolerances do not apply."""
+    """Return the checks as a table. With ``judged`` False it has no tolerances."""
     return {
         "group": [check.group for check in checks],
         "figure": [check.what for check in checks],
@@ -94,7 +98,11 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
 
 
 def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
-    """Return a row for each group: figures, those within tolerance, the largest deviation and its figure."""
+    """Return a row for each group of figures.
+
+    It has the group, the number of figures, how many are within tolerance, the largest deviation and its
+    figure.
+    """
     rows: list[tuple[object, ...]] = []
     for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
         found = list(grouped)
@@ -120,7 +128,7 @@ def _percent(group: str, what: str, published: float, ours: float, tolerance: fl
 def _quotes(published: Published, rows: Rows, scale: int) -> Iterator[Check]:
     for quote in published["quotes"]:
         variant = quote["variant"]
-        situation = 10 if quote["situations"].startswith("10") else 52  # the first of those it may mean
+        situation = 10 if quote["situations"].startswith("10") else 52  # first of a group
         row, name = rows[situation, variant], f"situation {situation}, variant {variant}: "
         megabytes = quote["sumsize_MB"] / scale
         yield _percent("quotes", name + "traffic, MB", megabytes, row["sumsize"] / MB, 1.0)
@@ -142,7 +150,11 @@ def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]
 
 
 def _processing(published: Published, rows: Rows) -> Iterator[Check]:
-    """The published table is ordered by time first, then pages, changes, queries."""
+    """Compare the largest numbers of simultaneous downloads.
+
+    The published table is sorted by time, then by pages, changes and queries. Ours is brought into this
+    order.
+    """
     sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
     sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
     theirs = list(published["P4_1_maxprocessing_in_document_order"].values())
@@ -156,7 +168,7 @@ def _processing(published: Published, rows: Rows) -> Iterator[Check]:
 
 
 def _orders(rows: Rows) -> Iterator[Check]:
-    """The deviation is the number of situations in which an order does not hold."""
+    """Check :data:`ORDERS`. The deviation is minus the number of situations without this order."""
     situations = {situation for situation, _variant in rows}
     for what, column, variants in ORDERS:
         holds = sum(
@@ -184,7 +196,10 @@ def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[
 
 
 def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
-    """The tolerance is the random spread around (c + 1) N, the expectation of both figures."""
+    """Compare the numbers of events. Both are random numbers with the expectation (c + 1) N.
+
+    Ours must be within four standard deviations of it. c is the intensity, N the number of pages.
+    """
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):
             pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]

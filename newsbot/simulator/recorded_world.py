@@ -1,8 +1,8 @@
-"""Worlds from the crawler's records: the polls of its sources, the visits of its pages.
+"""Creates worlds from the records of the crawler: the polls of its sources and the visits of its pages.
 
-A record says how many items came between two polls, not when. Each seed spreads them over that time at
-random, so the confidence intervals include this uncertainty. Items that had left a
-window before a poll were not recorded and are missing here too. Each source lasts from its first to its
+A record has the number of items that appeared between two polls, but not their times. Each seed distributes
+them at random over this time, so the confidence intervals include this uncertainty. Items that appeared and
+left a feed between two polls were not recorded, so they are missing. A source exists from its first to its
 last poll.
 """
 
@@ -38,33 +38,41 @@ from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY
 LEARN_SHARE: Final = 1 / 3
-"""Share of the recorded time in which policies learn. It is not counted."""
+"""Share of the recorded time in which policies learn. Results of this time are not counted."""
 LEAST_SPAN: Final = 2 * HOUR
-"""Seconds; a source that was visited for less time is left out."""
+"""Seconds. A source with less time between its first and its last visit is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source: when it was visited, and how many new events each visit found."""
+    """One source with its recorded visits."""
 
     url: str
     kind: int
+    """Index in :data:`newsbot.simulator.site_world.KINDS`."""
     at: Sequence[float]
+    """Times of the visits in POSIX seconds."""
     new: Sequence[int]
+    """Number of new events that each visit found."""
     window: int
+    """Number of items that a feed or section shows; 0 for pages."""
     size: float
-    """Bytes of a whole answer; 0: unknown."""
+    """Bytes of a complete response; 0 if unknown."""
     ignores: bool
+    """True if the server ignores validators."""
 
     @property
     def events(self) -> int:
-        """Events between the first and the last visit."""
+        """Number of events between the first and the last visit."""
+        # The first visit finds everything that is there, of unknown age.
         return sum(self.new[1:])
 
 
 def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> list[Source]:
-    """Return sources from polls sorted by URL and time. A source is a feed unless ``kinds`` says
-    otherwise."""
+    """Return sources from polls, which must be sorted by URL and time.
+
+    ``kinds`` gives the kinds of sources by URL. Sources that it does not contain count as feeds.
+    """
     found = []
     for url, grouped in groupby(polls, key=lambda pair: pair[0]):
         one = [poll for _, poll in grouped]
@@ -87,7 +95,7 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
 
 
 def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
-    """Return pages that were visited several times, from the history in their records."""
+    """Return those pages that were visited several times, with the visits in their records."""
     found = []
     for page in pages:
         looks = page_visits(page)
@@ -99,10 +107,10 @@ def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
 
 
 class Recorded:
-    """Worlds from a record (:class:`newsbot.simulator.site_world.Worlds`).
+    """Worlds from recorded sources. Implements :class:`newsbot.simulator.site_world.Worlds`.
 
-    ``settings`` gives what is not recorded: response times, sizes where no body was seen, the delay of
-    hosts. Raises :class:`UserError` if there is nothing to replay, or not enough memory.
+    ``settings`` has what is not recorded: response times, sizes of sources without a recorded size, and the
+    delay of hosts. Raises :class:`UserError` if there are no sources, or not enough memory.
     """
 
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
@@ -117,7 +125,7 @@ class Recorded:
         )
         self._sources, self._settings = sources, settings
         begin = min(one.at[0] for one in sources)
-        self._origin = begin // WEEK * WEEK  # the midnight of a Thursday, as time 0 of a world
+        self._origin = begin // WEEK * WEEK  # midnight of a Thursday, as in POSIX time
         self._begin = begin - self._origin
         self._end = max(one.at[-1] for one in sources) - self._origin
 
@@ -134,7 +142,7 @@ class Recorded:
         return f"recorded: {what}, {events:,} events in {days:.1f} days, the first third not counted"
 
     def of_seed(self, seed: int) -> SiteWorld:
-        """See :class:`newsbot.simulator.site_world.Worlds`; the seed spreads events between visits."""
+        """See :class:`newsbot.simulator.site_world.Worlds`. The seed decides the times of events."""
         draw, of_sources = np.random.default_rng([seed, 11]), self._sources
         pieces = [self._spread(one, draw) for one in of_sources]
         owners = np.repeat(np.arange(len(pieces), dtype=np.intp), [len(piece) for piece in pieces])
@@ -167,6 +175,7 @@ class Recorded:
         )
 
     def _spread(self, source: Source, draw: np.random.Generator) -> Array:
+        """Return random times for the events of a source, each between the two visits around it."""
         times = np.array(source.at) - self._origin
         new = np.array(source.new[1:], np.intp)
         since, until = np.repeat(times[:-1], new), np.repeat(times[1:], new)
@@ -174,7 +183,7 @@ class Recorded:
 
 
 def _hourly(owners: Rows, moments: Array, count: int, seconds: float) -> Array:
-    """Return the recorded events an hour in each hour of the week, for policies that know the rates."""
+    """Return the recorded events per hour for each hour of the week, for policies that know the rates."""
     hour = ((moments // HOUR).astype(np.intp) + THURSDAY * 24) % WEEK_HOURS
     table = np.bincount(owners * WEEK_HOURS + hour, minlength=count * WEEK_HOURS)
     return np.asarray(table.reshape(count, WEEK_HOURS) / max(1.0, seconds / WEEK))

@@ -1,4 +1,4 @@
-"""Reports of the experiment, of merged runs and of policies: an HTML file each, with charts and tables."""
+"""Writes reports of the experiment, of merged runs and of policies: HTML files with charts and tables."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from newsbot.simulator.visit_figures import MINUTE, UNITS
 UNITS_AN_HOUR = 36_000
 """Units of 100 ms in an hour."""
 MAX_SITUATIONS = 4
-"""The most situations with their own charts over time."""
+"""Largest number of situations that get charts over time."""
 SHOWN = (10, 52)
-"""Situations of the experiment with charts over time: those that the publication quotes."""
+"""Situations of the experiment that get charts over time: those that the text of the publication quotes."""
 MAX_POINTS = 400
-"""Points of a line; more are not visible."""
+"""Maximum number of points of a line. More would not be visible."""
 OVER_TIME = (
     ("Freshness", "% of pages", "series", "freshness", 1, False),
     ("Stale pages", "pages", "series", "needfresh", 1, False),
     ("Traffic", "MB (log)", "traffic", "sumsize", MB, True),
     ("Downloads of sensors at one time (maxima)", "downloads", "series", "processing", 1, False),
 )
-"""Title, unit, table, column, divisor, logarithmic scale."""
+"""Charts over time: title, unit, table, column, divisor, and whether the scale is logarithmic."""
 OVER_SITUATIONS = (
     ("Freshness at the end", "% of pages", "freshness", 1, False),
     ("Traffic", "MB (log)", "sumsize", MB, True),
-    ("Share of downloads that brought something new", "share", "useful", 1, False),
+    ("Share of downloads that brought new content", "share", "useful", 1, False),
     ("Mean time from a change until it was seen", "hours (log)", "mean_wait", UNITS_AN_HOUR, True),
 )
 STYLE = """
@@ -55,8 +55,7 @@ details { margin: 0.6em 0; } summary { cursor: pointer; font-weight: bold; }
 
 
 class Line(NamedTuple):
-    """One line of a chart, or its dots. ``colour`` is a number: equal ones have the same colour in all
-    charts."""
+    """One line of a chart, or its dots. Equal numbers ``colour`` give the same colour in all charts."""
 
     name: str
     colour: int
@@ -65,7 +64,7 @@ class Line(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart to draw. ``marks`` says where the x axis has ticks."""
+    """A chart to draw. ``marks`` are the positions of ticks on the x axis."""
 
     title: str
     x_title: str
@@ -77,21 +76,21 @@ class Chart(NamedTuple):
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for tables and a report.
+    """Create a folder for tables and a report.
 
-    Raises :class:`UserError` if the file system refuses, or if matplotlib is missing. It is called before the
-    runs, so that their results are not lost.
+    Call it before the runs, so that their results are not lost. Raises :class:`UserError` if the folder
+    cannot be created, or if matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
         raise UserError("the simulator needs matplotlib: pip install -r requirements-simulator.txt")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: not created ({error.strerror}); give --out another folder") from error
+        raise UserError(f"{folder}: not created ({error.strerror}); use another folder for --out") from error
 
 
 def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: dict[str, Table]) -> None:
-    """Write ``report.html``. ``about`` says what was run.
+    """Write ``report.html`` of runs into a folder. ``about`` are lines that describe the runs.
 
     The tables are ``runs``, ``series``, ``traffic``, and ``comparison`` if there are published figures.
     """
@@ -112,13 +111,13 @@ def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: di
 
 
 def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Compared]) -> None:
-    """Write ``report.html`` of a comparison of policies. ``about`` says what was run."""
+    """Write ``report.html`` of a comparison of policies. ``about`` are lines that describe it."""
     parts = [
         _policies_table([(one.choice.label, one.figures) for one in found]),
         *map(draw, _policy_charts(found)),
     ]
     for kind in found[0].kinds:
-        parts.append(f"<h2>{escape(kind.capitalize())}s alone</h2>")
+        parts.append(f"<h2>{escape(kind.capitalize())}s only</h2>")
         parts.append(_policies_table([(one.choice.label, one.kinds[kind]) for one in found]))
     about_each = [(one.choice.label, f"{one.choice.strategy.about}; asks: {one.choice.way}") for one in found]
     parts += ["<h2>Policies</h2>", html_table(("policy", "what it does"), about_each)]
@@ -126,12 +125,13 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
 
 
 def draw(chart: Chart) -> str:
-    """Return the chart as an ``<svg>`` element; the same chart gives the same bytes."""
+    """Return the chart as an ``<svg>`` element. The same chart always gives the same bytes."""
     matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
         figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
         axes = figure.add_subplot()
         for line in chart.lines:
+            # tab20 has pairs of a dark and a light colour: the dark ones are used first.
             colour = matplotlib.colormaps["tab20"]((2 * line.colour % 20) + line.colour // 10)
             every = 1 if chart.dots else max(1, -(-len(line.x) // MAX_POINTS))
             style: dict[str, Any] = (
@@ -157,14 +157,14 @@ def draw(chart: Chart) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number for people: with separators between thousands, without trailing zeros."""
+    """Return a number with separators between thousands and without trailing zeros."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value + 0.0:.6g}"  # no minus before zero
+    return f"{value + 0.0:.6g}"  # -0.0 + 0.0 is 0.0, so zero never has a minus
 
 
 def estimate_text(one: Estimate) -> str:
-    """Return a mean and half the width of its interval, with the digits that are certain."""
+    """Return a mean and half the width of its confidence interval, rounded to digits that are meaningful."""
     if not math.isfinite(one.mean):
         return "-"
     if not math.isfinite(one.high):
@@ -175,7 +175,7 @@ def estimate_text(one: Estimate) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; cells with ``yes`` or ``no`` get a class of that name."""
+    """Return an HTML table. Cells with ``yes`` or ``no`` get a class of this name."""
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
     body = "\n".join("<tr>" + "".join(_html_cell(str(value)) for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
@@ -250,7 +250,7 @@ def _over_time(tables: dict[str, Table]) -> Iterator[str]:
 
 
 def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
-    """Thin out a line: return the maximum of each group of points, so that no peak is lost."""
+    """Reduce the points of a line to the maximum of each group, so that no peak is lost."""
     starts = np.arange(0, len(x), -(-len(x) // MAX_POINTS))
     return x[starts], np.maximum.reduceat(y, starts)
 

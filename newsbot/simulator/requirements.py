@@ -1,4 +1,4 @@
-"""Requirements of the simulator: optional packages, compiled loops, enough memory."""
+"""The requirements of the simulator: optional packages, compiled functions, and enough memory."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from typing import Any, TypeVar, cast
 from newsbot.errors import UserError
 
 _MEMINFO = Path("/proc/meminfo")
+# The limit and use of a container (control group version 2 of Linux).
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _GROUP_USED = Path("/sys/fs/cgroup/memory.current")
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def optional(module: str) -> Any:
-    """Import a module of a package that only the simulator uses.
+    """Import and return a module of a package that only the simulator uses.
 
-    Raises :class:`UserError` that says what to install if the package is missing.
+    Raises :class:`UserError` with the command that installs it if the package is missing.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != package:
-            raise
+            raise  # the package is there, but one of its own requirements is missing
         raise UserError(
             f"the simulator needs {package}: pip install -r requirements-simulator.txt"
         ) from error
@@ -37,25 +38,28 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: F) -> F:
-    """Compile ``function`` to machine code at its first call. It runs without the global interpreter lock.
+    """Return a version of ``function`` that numba compiles to machine code at its first call.
 
-    A robot's next step depends on all its steps before, so a run cannot be written as operations on whole
-    arrays, and in plain Python the published plan takes hours. The machine code is stored beside the module
-    or in ``NUMBA_CACHE_DIR``.
+    It runs without the global interpreter lock. Plain Python would need hours for the published plan, and
+    numpy is not enough: each step of a robot depends on its steps before, so a run cannot be written as
+    operations on arrays. The machine code is stored beside the module, or in the folder ``NUMBA_CACHE_DIR``.
     """
     try:
         return cast("F", numba.njit(cache=True, **_OPTIONS)(function))
-    except RuntimeError:  # no folder is writable: compile again in each process
+    except RuntimeError:  # no folder is writable: it is compiled again in each process
         return cast("F", numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: F) -> F:
-    """Inline ``function`` into each compiled caller: a call would count references to every array."""
+    """Return a version of ``function`` that is copied into each compiled function that calls it.
+
+    This saves a call, in which numba counts the references to each array.
+    """
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that are free, within the limit of a container too."""
+    """Return the free memory in bytes. The limit of a container is respected."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if _MEMINFO.exists():
         lines = dict(line.split(":", 1) for line in _MEMINFO.read_text(encoding="ascii").splitlines())
@@ -68,7 +72,7 @@ def available_memory() -> int:
 
 
 def require_memory(needed: float, what: str) -> None:
-    """Raise :class:`UserError` if ``what`` needs more bytes than are free."""
+    """Raise :class:`UserError` if more bytes are needed than are free. ``what`` is named in the message."""
     free = available_memory()
     if needed > free:
         raise UserError(

@@ -1,8 +1,8 @@
-"""The loop of a robot, which visits its pages in turn. A modified robot sends a HEAD request first.
+"""The loop of a robot, which visits its pages in turn. A modified robot sends a HEAD request before a GET.
 
-At one moment the order is: the row of a series, changes of pages in the order of the log, steps of robots.
-A visit of an unavailable page takes no time, so a robot whose pages are all unavailable would loop for
-ever. After such a round, which counts as a cycle, the robot waits until a page becomes available.
+Events at the same time have this order: the row of a series, changes of pages in the order of the log, steps
+of robots. A visit of an unavailable page takes no time, so a robot would loop for ever if all its pages are
+unavailable. After such a round, which counts as a cycle, the robot waits until a page becomes available.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
     keys: tuple[np.uint64, np.uint64],
     modified: bool,
 ) -> int:
-    """Send one robot along its route again and again until the end; return its complete cycles.
+    """Let one robot repeat its route until the end of the run. Returns the number of its complete cycles.
 
-    ``traffic`` gets the robot's bytes. Draw k of the first of ``keys`` is the time of the HEAD of visit k,
-    draw k of the second that of its download.
+    The bytes of its downloads are added to ``traffic``. Draw k of the first key of ``keys`` is the duration
+    of the HEAD request of visit k, draw k of the second key the duration of its download.
     """
     next_time, last, since, tally = state.next_time, state.last, state.since, measures.tally
     head_key, load_key = keys
@@ -61,6 +61,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 now += between(load_key, visit, MIN_LOAD, MAX_LOAD)
                 if now > end:
                     return cycles
+                # The page may have changed during the download, which then brings the new content. The size
+                # is that of its start.
                 if next_time[page] <= now:
                     advance(state, measures, page, now)
                 traffic[row_after(now, end, measures.steps.traffic)] += size
@@ -71,7 +73,7 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 since[page] = KNOWN
             visit += 1
         cycles += 1
-        if now == began:
+        if now == began:  # no page was available
             now = _next_open(state, route)
             if now > end:
                 return cycles
@@ -80,13 +82,14 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
 
 @compiled
 def _next_open(state: State, route: Array) -> int:
-    """Return when the first of the pages becomes available; all are unavailable now."""
+    """Return the time at which the first page of a route becomes available. All are unavailable now."""
     first = NEVER
     for number in range(len(route)):
         place = state.cursor[route[number]]
         while moment(state.rows[place]) < first:
             now = moment(state.rows[place])
-            if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:  # the last of its moment
+            # The last row of a moment counts: an earlier one may open the page for no time.
+            if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:
                 first = now
             place += 1
     return first

@@ -1,4 +1,4 @@
-"""One run of robots or sensors on a history of pages, and its measurements."""
+"""Runs robots or sensors on a history of pages, and returns the measurements."""
 
 from __future__ import annotations
 
@@ -29,73 +29,79 @@ from newsbot.simulator.sensors import run_sensors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The measurements of a run; rows of series have the moments of ``fresh_times`` or ``traffic_times``."""
+    """The measurements of a run. Times are in units of 100 ms."""
 
     pages: int
     time: int
+    """Length of the run."""
     steps: Steps
     stale: Array
-    """Pages with an unseen change, every ``steps.fresh`` units."""
+    """Number of pages with an unseen change, at the times of :meth:`fresh_times`."""
     traffic: Array
-    """Bytes so far, every ``steps.traffic`` units; one row for each robot, or one for all sensors."""
+    """Bytes so far, at :meth:`traffic_times`. It has one row per robot, or one row for all sensors."""
     processing: Array | None = None
-    """Downloads of sensors that run, every ``steps.fresh`` units."""
+    """Number of running downloads of sensors, at the times of :meth:`fresh_times`."""
     waits: int
+    """Number of changes that were seen."""
     wait_sum: int
+    """Sum of the times from a change until it was seen."""
     min_wait: int | None
     max_wait: int | None
     downloads: int
-    """Downloads of available pages that ended in time."""
+    """Downloads of available pages that ended before the end of the run."""
     found: int
     """Downloads among them that brought new content."""
     cycles: tuple[int, ...] = ()
-    """Complete rounds of each robot."""
+    """Number of complete rounds of each robot."""
     max_processing: int | None = None
-    """The most downloads of sensors at one time."""
+    """Largest number of simultaneous downloads of sensors."""
 
     @property
     def needfresh(self) -> int:
-        """Stale pages at the end."""
+        """Number of stale pages at the end."""
         return int(self.stale[-1])
 
     @property
     def freshness(self) -> float:
-        """Percentage of pages whose known state is their true state at the end."""
+        """Percentage of pages whose known state is their true state, at the end."""
         return 100.0 * (self.pages - self.needfresh) / self.pages
 
     @property
     def mean_freshness(self) -> float:
-        """Freshness, the mean over the rows of the series."""
+        """Mean of the freshness over the rows of the series, in percent."""
         return 100.0 * (self.pages - float(self.stale.mean())) / self.pages
 
     @property
     def sumsize(self) -> int:
-        """Bytes at the end."""
+        """Bytes of all downloads."""
         return int(self.traffic[:, -1].sum())
 
     @property
     def mean_wait(self) -> float | None:
-        """Mean time from a change until it was seen."""
+        """Mean time from a change until it was seen; None if no change was seen."""
         return self.wait_sum / self.waits if self.waits else None
 
     @property
     def useful(self) -> float:
-        """Share of downloads that brought new content."""
+        """Share of downloads that brought new content, from 0 to 1."""
         return self.found / self.downloads if self.downloads else 0.0
 
     def fresh_times(self) -> Array:
-        """Return the moments of ``stale`` and ``processing``."""
+        """Return the times of the rows of ``stale`` and ``processing``."""
         return row_times(self.time, self.steps.fresh)
 
     def traffic_times(self) -> Array:
-        """Return the moments of ``traffic``."""
+        """Return the times of the rows of ``traffic``."""
         return row_times(self.time, self.steps.traffic)
 
 
 def run_robots(
     history: History, routes: Routes, time: int, key: np.uint64, *, modified: bool, steps: Steps | None = None
 ) -> Run:
-    """Run robots on their routes; modified robots send HEAD first. ``key``: of their random draws."""
+    """Run robots on their routes for ``time`` units. Modified robots send HEAD before GET.
+
+    ``key`` is the key of the random draws. Robots do not influence each other.
+    """
     state = make_state(history)
     measures = make_measures(time, steps or Steps(), routes.robots)
     cycles = []
@@ -110,7 +116,10 @@ def run_robots(
 def run_sensor(
     history: History, queries: QueryLog, time: int, key: np.uint64, *, steps: Steps | None = None
 ) -> Run:
-    """Run sensors, which report a changed page when it is requested. ``key``: of the random draws."""
+    """Run sensors for ``time`` units. A sensor reports a changed page when a visitor requests it.
+
+    ``key`` is the key of the random draws.
+    """
     measures = make_measures(time, steps or Steps(), 1)
     most = run_sensors(history, queries, measures, (stream(key, "notice"), stream(key, "load")))
     return _make_run(history, measures, max_processing=most)

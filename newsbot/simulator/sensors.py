@@ -1,9 +1,9 @@
-"""The loop of sensors on the site: a query of a changed page sends a notice, and the crawler downloads it.
+"""The loop of sensors on a site: a request for a changed page sends a notice, and the page is downloaded.
 
-At one moment the order is: the row of a series, changes in the order of the log, queries in the order of
-their log, ends of downloads, arrivals of notices; a download of no bytes (page unavailable) ends after all
-arrivals of its moment. Pages do not wait for each other, so each is run alone. Only the number of
-downloads at one time is counted over all pages, from the moments of their ends and arrivals.
+Events at the same time have this order: the row of a series, changes in the order of their log, queries in
+the order of their log, ends of downloads, arrivals of notices. If a page is unavailable, its download has no
+bytes and ends after all arrivals of that time. Pages do not influence each other, so each is run alone. Only
+the number of simultaneous downloads is counted over all pages, from the times of arrivals and ends.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from newsbot.simulator.page_state import (
 from newsbot.simulator.requirements import compiled, inlined
 
 _END, _ARRIVAL, _EMPTY = 0, 1, 2
-"""Kinds of marks, ``moment * 4 + kind``, in their order at one moment."""
+"""Kinds of marks. A mark is ``time * 4 + kind``, so sorted marks have the right order at equal times."""
 Keys = tuple[np.uint64, np.uint64]
 
 
 class Crawls(NamedTuple):
-    """The crawls that sensors started."""
+    """The crawls that sensors have started."""
 
     marks: Array
-    """Moments of arrivals and ends. ``marks[0]`` is their number; the marks follow."""
+    """Arrivals of notices and ends of downloads. ``marks[0]`` is the number of marks, which follow."""
     arrivals: Array
-    """Notices under way of the current page: when they arrive."""
+    """Arrival times of the notices of the current page that have not arrived."""
     queries: Array
-    """The rows of the query log that sent them."""
+    """Rows of the query log that caused these notices."""
 
 
 def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: Keys) -> int:
-    """Run all pages until the end; return the most downloads at one time.
+    """Run all pages until the end of the run. Returns the largest number of simultaneous downloads.
 
-    Draw k of the first of ``keys`` is the time of the notice of query k of the log, draw k of the second
-    that of its download.
+    Draw k of the first key of ``keys`` is the duration of the notice of query k of the log, draw k of the
+    second key the duration of its download.
     """
     busiest = max(1, int(np.diff(queries.starts).max(initial=0)))
     arrivals, senders = np.empty(busiest, np.int64), np.empty(busiest, np.int64)
@@ -61,7 +61,7 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
     while page < queries.pages:
         crawls = Crawls(marks, arrivals, senders)
         page = _run_pages(history, queries.starts, queries.times, measures, crawls, keys, page)
-        if page < queries.pages:
+        if page < queries.pages:  # no room for the marks of this page: go on with a larger array
             marks = np.append(marks, np.empty(len(marks), np.int64))
     used = marks[1 : marks[0] + 1]
     used.sort()
@@ -72,7 +72,10 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
 def _run_pages(
     history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys, page: int
 ) -> int:
-    """Run pages from ``page`` on; return the first that was not run because its marks might lack room."""
+    """Run pages from ``page`` on. Returns the first page whose marks may need more room, which was not run.
+
+    If all pages were run, the result is the number of pages.
+    """
     while page < len(starts) - 1:
         first, last = starts[page], starts[page + 1]
         if crawls.marks[0] + 2 * (last - first) >= len(crawls.marks):
@@ -86,9 +89,11 @@ def _run_pages(
 def _run_page(
     history: History, times: Array, measures: Measures, crawls: Crawls, keys: Keys, place: int, query: int
 ) -> None:
-    """Run the page whose next row is ``place``; its queries are those of ``times`` from ``query`` on."""
+    """Run one page. ``place`` is its next row in the history, ``query`` its first query in ``times``."""
     since, pending, due = KNOWN, 0, NEVER
     while True:
+        # Without an unseen change and without a notice on its way, queries have no effect: skip to the next
+        # change.
         if pending == 0:
             if since == KNOWN:
                 place, since = _next_change(history, measures, place)
@@ -115,7 +120,10 @@ def _run_page(
 
 @inlined
 def _next_change(history: History, measures: Measures, place: int) -> tuple[int, int]:
-    """Go on to the next change that is new; return the row after it, and its moment."""
+    """Return the row after the next change with new content, and the time of this change.
+
+    The time is NEVER if there is no such change.
+    """
     while not history.rows[place] & NEW:
         place += 1
     since = moment(history.rows[place])
@@ -129,9 +137,9 @@ def _next_change(history: History, measures: Measures, place: int) -> tuple[int,
 def _arrive(
     measures: Measures, crawls: Crawls, row: int, since: int, pending: int, now: int, load_key: np.uint64
 ) -> tuple[int, int]:
-    """Let the notices that are due now arrive at a page in state ``row``.
+    """Let the notices of the current page arrive that are due now. ``row`` is the state of the page.
 
-    Return how many are still under way, and when the next one arrives.
+    Returns the number of notices that have not arrived, and the time of the next arrival.
     """
     end, steps = measures.end, measures.steps
     left, due, count = 0, NEVER, crawls.marks[0]
@@ -141,6 +149,7 @@ def _arrive(
             crawls.arrivals[left], crawls.queries[left] = arrival, query
             left, due = left + 1, min(due, arrival)
             continue
+        # Several notices can report the same change. Only the first one finds something new.
         found = since != KNOWN
         if found:
             mark_seen(measures, since, now)
@@ -164,13 +173,14 @@ def _arrive(
 
 @compiled
 def _most_at_once(marks: Array) -> int:
-    """Return the most downloads that ran at one time; ``marks`` are sorted."""
+    """Return the largest number of simultaneous downloads. ``marks`` must be sorted."""
     running, empty, most, before = 0, 0, 0, -1
     for mark in marks:
         if mark >> 2 != before:
             before = mark >> 2
             empty = 0
         what = mark & 3
+        # Empty downloads take no time: they count at their own time only.
         running += (what == _ARRIVAL) - (what == _END)
         empty += what == _EMPTY
         most = max(most, running + empty)

@@ -1,12 +1,13 @@
-"""A world of sources to visit: feeds and section pages that bring items, pages that are edited and die.
+"""Generates worlds of sources to visit: feeds and section pages with new items, and pages with edits.
 
-All are rows of the same arrays. An *event* is an item of a feed or section, an edit of a page, or its death.
-Times are seconds. Time 0 is the midnight of a Thursday, as in POSIX times, so that policies which learn hours
-and weekdays learn the true ones.
+All sources are rows of the same arrays. An *event* is a new item of a feed or section, an edit of a page, or
+the removal of a page. Times are seconds. Time 0 is midnight of a Thursday, as in POSIX time, so that policies
+learn the right hours and weekdays.
 
-A generated world has lognormal rates. Each source has a busiest hour, a night, a quieter weekend. Items
-are a Poisson process of that rate, some come in batches, sometimes there is a burst with many more. Pages
-are edited mostly when they are young, change slowly afterwards, and die.
+In a generated world the rates of the sources have a lognormal distribution. Each source has a busiest hour, a
+quiet night and a quieter weekend. Its items are a Poisson process with this rate. Some sources release items
+in batches, and sometimes there is a burst with many more items. Pages are edited mostly when they are young,
+change slowly afterwards, and are removed at some time.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ THURSDAY: Final = 3
 KINDS: Final = ("feed", "section", "page")
 FEED, SECTION, PAGE = range(3)
 BYTES_AN_HOUR: Final = 48.0
-"""Memory that an hour of a source takes while a world is made."""
+"""Bytes of memory for one hour of one source while a world is generated."""
 BYTES_AN_EVENT: Final = 120.0
-"""Memory that an event takes, from its making to the figures."""
+"""Bytes of memory for one event, until the figures are computed."""
 ZONES: Final = (0.0, 3.0, 8.0, 17.0, 20.0)
-"""Hours by which the days of newsrooms are shifted, with the share of each."""
+"""Hours by which the days of newsrooms are shifted (time zones)."""
 ZONE_SHARES: Final = (0.35, 0.25, 0.1, 0.2, 0.1)
+"""Share of the sources in each zone."""
 RELEASE: Final = 60.0
-"""Seconds over which the items of a batch are spread."""
+"""Seconds within which the items of a batch appear."""
 PAGE_SIGMA: Final = 1.0
+"""Standard deviations of logarithms: rate of changes of pages, size, response time."""
 SIZE_SIGMA: Final = 0.8
 RESPONSE_SIGMA: Final = 0.6
 Flags = NDArray[np.bool_]
@@ -49,36 +52,39 @@ def _of(default: float, low: float, high: float, about: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """The settings of a generated world. The metadata of each field have its meaning and limits."""
+    """The settings of a generated world. The metadata of each field contain its meaning and limits.
+
+    Raises :class:`ArgumentError` for a value outside the limits, and for values that contradict each other.
+    """
 
     feeds: int = _of(150, 0, 100_000, "feeds")
     sections: int = _of(50, 0, 100_000, "section pages")
-    pages: int = _of(0, 0, 100_000, "article pages, looked at for edits")
-    days: int = _of(14, 2, 400, "length of the run")
-    learn: int = _of(5, 0, 399, "first days, not counted: policies learn")
+    pages: int = _of(0, 0, 100_000, "article pages, visited to find edits")
+    days: int = _of(14, 2, 400, "length of the run in days")
+    learn: int = _of(5, 0, 399, "days at the start in which policies learn; they are not counted")
     window: int = _of(20, 1, 10_000, "items that a feed shows")
     section_window: int = _of(40, 1, 10_000, "links that a section shows")
-    median: float = _of(3.4, 0.001, 1e4, "items a day of the source in the middle")
-    sigma: float = _of(1.6, 0, 3, "of the logarithm of that rate")
-    most: float = _of(1500, 0.001, 1e5, "items a day of the busiest sources")
-    diurnal: float = _of(1, 0, 3, "depth of the night; 0: all hours alike")
-    weekly: float = _of(1, 0, 1, "quiet of the weekend; 0: all days alike")
+    median: float = _of(3.4, 0.001, 1e4, "median over the sources of the items per day")
+    sigma: float = _of(1.6, 0, 3, "standard deviation of the logarithm of that rate")
+    most: float = _of(1500, 0.001, 1e5, "largest number of items per day of a source")
+    diurnal: float = _of(1, 0, 3, "how quiet the night is; 0: all hours are equal")
+    weekly: float = _of(1, 0, 1, "how quiet the weekend is; 0: all days are equal")
     batching: float = _of(0.2, 0, 1, "share of sources that release items in batches")
-    batch: float = _of(4, 1, 1000, "mean items of a batch")
-    bursts: float = _of(1, 0, 100, "bursts of a source in a week")
-    burst_factor: float = _of(12, 1, 1000, "by how much more is published in a burst")
-    burst_hours: float = _of(2, 0.01, 168, "mean length of a burst")
-    burst_most: float = _of(150, 0, 1e5, "items an hour that a burst adds at most")
-    changes: float = _of(0.1, 0, 1e4, "changes a day of the page in the middle, for as long as it lives")
-    edits: float = _of(0.8, 0, 100, "mean edits of a young page besides")
-    edit_hours: float = _of(6, 0.01, 1000, "mean age of a page at such an edit")
+    batch: float = _of(4, 1, 1000, "mean number of items of a batch")
+    bursts: float = _of(1, 0, 100, "bursts of a source per week")
+    burst_factor: float = _of(12, 1, 1000, "factor for the items in a burst")
+    burst_hours: float = _of(2, 0.01, 168, "mean length of a burst in hours")
+    burst_most: float = _of(150, 0, 1e5, "largest number of items per hour that a burst adds")
+    changes: float = _of(0.1, 0, 1e4, "median over the pages of the changes per day, as long as they exist")
+    edits: float = _of(0.8, 0, 100, "mean number of additional edits of a young page")
+    edit_hours: float = _of(6, 0.01, 1000, "mean age of a page at such an edit, in hours")
     born: float = _of(0.5, 0, 1, "share of the pages that are published during the run")
-    deaths: float = _of(0.002, 0, 1, "share of the pages that die in a day")
-    feed_bytes: float = _of(40_000, 1, 1e8, "median size of a feed")
-    page_bytes: float = _of(90_000, 1, 1e8, "median size of a section or page")
-    response: float = _of(0.3, 0, 600, "median seconds that an answer takes")
+    deaths: float = _of(0.002, 0, 1, "share of the pages that are removed per day")
+    feed_bytes: float = _of(40_000, 1, 1e8, "median size of a feed in bytes")
+    page_bytes: float = _of(90_000, 1, 1e8, "median size of a section or page in bytes")
+    response: float = _of(0.3, 0, 600, "median seconds until a response has arrived")
     ignoring: float = _of(0.1, 0, 1, "share of hosts whose servers ignore validators")
-    hosts: int = _of(50, 1, 100_000, "hosts that the sources are on")
+    hosts: int = _of(50, 1, 100_000, "number of hosts of the sources")
     host_delay: float = _of(1, 0, 3600, "seconds between requests to a host")
 
     def __post_init__(self) -> None:
@@ -94,41 +100,45 @@ class SiteSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteWorld:
-    """All events of a world, independent of visits. Arrays from ``kinds`` on have a row for each source."""
+    """All events of a world, which do not depend on visits.
+
+    Arrays from ``kinds`` to ``hourly`` have one row per source.
+    """
 
     begin: float
-    """When visits begin."""
+    """Time of the first visits."""
     learned: float
     """The time from which results count. Policies learn before it."""
     end: float
     kinds: Rows
     """Indexes in :data:`KINDS`."""
     window: Rows
-    """Number of items that a feed or section shows; 0: a page, which shows its current state."""
+    """Number of items that a feed or section shows. 0 for a page, which shows its current state."""
     born: Array
-    """When a source becomes known."""
+    """Time at which the source becomes known."""
     gone: Array
-    """When a source dies or its record ends; infinite: after the end of the run."""
+    """Time at which the source is removed or its record ends; infinite if this is after the run."""
     mortal: Flags
-    """True: a visit after ``gone`` finds the page dead. False: the record of the source ends there."""
+    """True if a later visit finds the page removed at ``gone``. False if its record ends there."""
     size: Array
-    """Bytes of a whole answer."""
+    """Bytes of a complete response."""
     response: Array
-    """Seconds that an answer takes."""
+    """Seconds from a request to its response."""
     ignores: Flags
-    """True: the server ignores validators and always sends the whole body."""
+    """True if the server ignores validators and always sends the whole body."""
     host: Rows
+    """Indexes in ``hosts``."""
     hosts: Sequence[str]
     host_delay: float
-    """Seconds between two requests to a host, at least."""
+    """Minimum of seconds between two requests to a host."""
     hourly: Array
-    """Events an hour in each of the 168 hours of a week, Monday first (batches and bursts apart)."""
+    """Events per hour, by hour of the week (168, Monday first), without batches and bursts."""
     moments: Array
-    """Of all events, by source and time."""
+    """The times of all events, sorted by source and time."""
     first: Rows
     """Index in ``moments`` of the first event of each source, with one more entry for the end."""
     keys: Array = field(repr=False)
-    """Sort keys by source, then time, to find events of many sources in one call."""
+    """Sort keys of all events by source and time, for searches over many sources in one call."""
 
     @property
     def sources(self) -> int:
@@ -137,33 +147,35 @@ class SiteWorld:
 
     @property
     def owners(self) -> Rows:
-        """The source of each event."""
+        """Index of the source of each event."""
         return np.repeat(np.arange(self.sources, dtype=np.intp), np.diff(self.first))
 
     @property
     def last(self) -> Array:
-        """When the last visit of each source may be made."""
+        """Time of the last possible visit of each source."""
         return np.where(self.mortal, self.end, np.minimum(self.gone, self.end))
 
     def published(self, rows: Rows, at: Array) -> Rows:
-        """Return how many events the sources ``rows`` had had by the times ``at``."""
+        """Return the number of events of the sources ``rows`` up to the times ``at``."""
+        # 2 * end is more than any time, so the keys of different sources do not overlap.
         return np.searchsorted(self.keys, rows * (2 * self.end) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates (:class:`newsbot.recrawl.index.Rates`)."""
+        """Return the true rates for ``hours`` hours from ``at`` on (:class:`newsbot.recrawl.index.Rates`)."""
         count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours) + THURSDAY * 24
         return np.asarray(self.hourly[rows[:, None], count % WEEK_HOURS])
 
     def a_day(self) -> Array:
-        """Return the events of each source per day of the run. A policy cannot know them in advance.
+        """Return the number of events of each source per day, over the whole run.
 
-        A source without events counts as one with half an event in all that time.
+        A real policy cannot know it in advance. A source without events counts as one with half an event in
+        the run, because formulas need rates above 0.
         """
         return np.asarray(np.maximum(np.diff(self.first), 0.5) / self._lived * DAY)
 
     @property
     def existing(self) -> float:
-        """Mean number of sources at a time."""
+        """Mean number of sources that exist at the same time."""
         return float(self._lived.sum() / (self.end - self.begin))
 
     @property
@@ -173,19 +185,19 @@ class SiteWorld:
 
 
 class Worlds(Protocol):
-    """A world for each seed."""
+    """Gives a world for each seed."""
 
     def of_seed(self, seed: int) -> SiteWorld:
-        """Return the world of a seed."""
+        """Return the world for a seed. The same seed gives the same world."""
 
     def about(self) -> str:
-        """Return what the worlds are, in one line."""
+        """Return a description of the worlds in one line."""
 
 
 class Generated:
-    """Generated worlds of the same settings.
+    """Generated worlds with the same settings.
 
-    Raises :class:`newsbot.errors.UserError` if a world is too large for memory, before it is made.
+    Raises :class:`newsbot.errors.UserError` if a world would need more memory than is free.
     """
 
     def __init__(self, settings: SiteSettings) -> None:
@@ -210,9 +222,9 @@ class Generated:
 
 
 def read_settings(text: str) -> SiteSettings:
-    """Return the settings in ``key=value,key=value``, with defaults for the rest.
+    """Return the settings in a text such as ``feeds=100,days=30``. Others have their defaults.
 
-    Raises :class:`ArgumentError` that names the key and what is allowed.
+    Raises :class:`ArgumentError` for an unknown key or an invalid value.
     """
     known = {one.name: one for one in fields(SiteSettings)}
     given: dict[str, Any] = {}
@@ -239,7 +251,10 @@ def _number(name: str, text: str, *, whole: bool) -> float:
 
 
 def sort_events(owners: Rows, moments: Array, count: int, end: float) -> tuple[Array, Rows, Array]:
-    """Return moments by source and time, where each source begins, and the keys of :class:`SiteWorld`."""
+    """Sort events by source and time. Returns ``moments``, ``first`` and ``keys`` of :class:`SiteWorld`.
+
+    ``owners`` has the source of each event, ``count`` is the number of sources, ``end`` the end of the run.
+    """
     order = np.lexsort((moments, owners))
     owners, moments = owners[order], moments[order]
     first = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))]).astype(np.intp)
@@ -247,7 +262,8 @@ def sort_events(owners: Rows, moments: Array, count: int, end: float) -> tuple[A
 
 
 def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
-    """Return a generated world; the same settings and seed give the same one."""
+    """Return a generated world. Equal settings and seeds give equal worlds."""
+    # Each part has its own random generator, so that a setting of one part does not change the others.
     draws = iter(np.random.default_rng([seed, 8]).spawn(5))
     kinds = np.repeat([FEED, SECTION, PAGE], [settings.feeds, settings.sections, settings.pages])
     count, end = len(kinds), settings.days * DAY
@@ -259,6 +275,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     dying = np.flatnonzero(gone < end)
     owners = np.concatenate([owners, more_owners, dying])
     moments = np.concatenate([moments, more_moments, gone[dying]])
+    # Events before the birth or after the removal of a source are left out. The removal itself is an event.
     lives = (moments >= born[owners]) & (moments <= gone[owners]) & (moments < end)
     moments, first, keys = sort_events(owners[lives], moments[lives], count, end)
     draw = next(draws)
@@ -289,7 +306,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
 
 
 def _lives(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> tuple[Array, Array]:
-    """Return birth and death of each source. Feeds and sections exist during the whole run."""
+    """Return the times at which pages are published and removed. Other sources exist for the whole run."""
     count, end = len(page), settings.days * DAY
     later = page & (draw.uniform(size=count) < settings.born)
     born = np.where(later, draw.uniform(0, end, count), 0.0)
@@ -299,7 +316,7 @@ def _lives(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> tu
 
 
 def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Array:
-    """Return events an hour of each source in each hour of a week."""
+    """Return the rate of events per hour of each source, for each hour of a week."""
     count = len(page)
     normal = draw.normal(size=count)
     items = np.minimum(settings.median * np.exp(settings.sigma * normal), settings.most)
@@ -307,6 +324,7 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
     busiest = draw.choice(ZONES, count, p=ZONE_SHARES) + draw.normal(13.0, 2.5, count)
     sharpness = settings.diurnal * draw.uniform(0.6, 2.2, count)[:, None]
     angle = 2 * np.pi * (np.arange(24) + 0.5 - busiest[:, None]) / 24
+    # A bell around the busiest hour (the form of the von Mises distribution), with a little at night.
     by_hour = np.exp(sharpness * np.cos(angle)) + 0.05
     by_hour *= 24 / by_hour.sum(axis=1, keepdims=True)
     weekend = draw.uniform(0.25, 1.0, (count, 1)) * draw.uniform(0.85, 1.15, (count, 2))
@@ -320,13 +338,14 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
 def _publish(
     settings: SiteSettings, hourly: Array, page: Flags, draw: np.random.Generator
 ) -> tuple[Rows, Array]:
-    """Return the sources and moments of items and of slow changes, in no order."""
+    """Return the sources and times of items and of slow changes of pages, not sorted."""
     count, hours = len(hourly), settings.days * 24
     rates = hourly[:, (np.arange(hours) + THURSDAY * 24) % WEEK_HOURS]
     more = np.minimum(rates * (settings.burst_factor - 1), settings.burst_most)
     rates = rates + more * _bursts(settings, page, draw)
     batched = ~page & (draw.uniform(size=count) < settings.batching)
     mean_size = np.where(batched, settings.batch, 1.0)
+    # A batch is one release of several items. With fewer releases the mean number of items stays the same.
     releases = draw.poisson(rates / mean_size[:, None]).ravel()
     cell = np.repeat(np.arange(count * hours), releases)
     moments = (cell % hours + draw.uniform(size=len(cell))) * HOUR
@@ -338,7 +357,7 @@ def _publish(
 
 
 def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Array:
-    """Return the share of each hour of each source that is in a burst."""
+    """Return for each source and hour of the run the share of the hour that belongs to a burst."""
     hours = settings.days * 24
     share = np.zeros((len(page), hours))
     number = np.where(page, 0, draw.poisson(settings.bursts * settings.days / 7, len(page)))
@@ -353,7 +372,7 @@ def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> A
 
 
 def _edits(settings: SiteSettings, page: Flags, born: Array, draw: np.random.Generator) -> tuple[Rows, Array]:
-    """Return pages and moments of the edits of young pages; pages that exist from the start are old."""
+    """Return the pages and times of edits of young pages. Pages that exist from the start count as old."""
     number = np.where(page & (born > 0), draw.poisson(settings.edits, len(page)), 0)
     owners = np.repeat(np.arange(len(page)), number)
     return owners, born[owners] + draw.exponential(settings.edit_hours * HOUR, len(owners))

@@ -1,9 +1,9 @@
-"""The strategies that can be compared, by name: :data:`STRATEGIES`.
+"""The strategies that can be compared, by name (:data:`STRATEGIES`).
 
-A strategy is created from a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy` or,
-like push, makes all visits itself (:class:`newsbot.simulator.visits.WholeRun`). There are the crawler's
-own policies and those of other crawlers, fixed shares of the budget (most of them know how often each
-source changes), and push.
+A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
+computes all visits itself, like push (:class:`newsbot.simulator.visits.WholeRun`). There are the policies of
+this crawler, those of other crawlers, fixed shares of the budget (most of them use the true rates of the
+sources), and push.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from newsbot.simulator.site_world import PAGE, SiteWorld
 from newsbot.simulator.visits import Visits, WholeRun
 
 MOST_A_DAY: Final = DAY / SHORTEST
-"""The most visits of a source in a day: none is visited again within 5 minutes."""
+"""Largest number of visits of a source per day: none is visited again within 5 minutes."""
 REMEMBERED: Final = 30
-"""Visits that a page record stores one by one, as in storage."""
+"""Visits that are kept one by one in a page record, as in the storage of the crawler."""
 EPOCH: Final = 7 * DAY
-"""Added to times: in a record, 0 means unknown."""
+"""Seconds that are added to times of a world, because the time 0 means unknown in a page record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushSettings:
-    """How notices of changes arrive."""
+    """How notices of events arrive."""
 
     loss: float = 0.05
     """Share of notices that never arrive."""
     notice: float = 10.0
     """Mean seconds from an event to the arrival of its notice."""
     safety: float = 6 * HOUR
-    """Seconds between visits that are made without a notice."""
+    """Seconds between safety polls: visits that are made without a notice."""
     servers: int = 1
-    """Downloads at one time, for strategies with a queue."""
+    """Simultaneous downloads, for strategies with a queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """The input of a strategy: the world, the budget, and a random generator.
 
-    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. The texts of the others say which
-    further information they get.
+    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. Others use information that a crawler
+    does not have, such as true rates; their descriptions say so.
     """
 
     world: SiteWorld
     a_day: float
-    """Visits of a source in a day, on average: the budget."""
+    """The budget: average number of visits of a source per day."""
     draw: np.random.Generator
     push: PushSettings = field(default_factory=PushSettings)
 
@@ -71,13 +71,15 @@ class Task:
 
     @property
     def interval(self) -> float:
-        """Seconds between visits of a source if all get the same."""
+        """Seconds between two visits of a source if all sources get the same number of visits."""
         return DAY / self.a_day
 
     @property
     def an_hour(self) -> float:
-        """Mean visits of all existing sources in an hour: the budget of a
-        :class:`newsbot.recrawl.budget.Controller`."""
+        """Mean number of visits per hour of all existing sources.
+
+        This is the budget of a :class:`newsbot.recrawl.budget.Controller`.
+        """
         return self.a_day * self.world.existing / 24
 
 
@@ -89,21 +91,21 @@ class Strategy:
     about: str
     make: Callable[[Task], PollPolicy | WholeRun]
     budgeted: bool = True
-    """False: it has no budget."""
+    """False if it ignores the budget."""
 
 
 class PageRecords:
     """A policy of the crawler for pages, with a record for each page."""
 
     policy: Policy = Ladder()
-    """Without a budget: the ages of the rule."""
+    """The policy of the crawler. The default visits pages at fixed ages and has no budget."""
 
     def __init__(self, task: Task) -> None:
         self._records = [_record(number) for number in range(task.sources)]
         self._rule = Rule(domain="example.org")
 
     def next_polls(self, polled: Polled) -> Array:
-        """Write the visits into the records; return the next ones."""
+        """Write the visits into the page records, and return the times of the next visits."""
         visits = zip(polled.rows.tolist(), polled.at.tolist(), (polled.new > 0).tolist(), strict=True)
         return np.array(
             [at + self._rest(self._records[row], at + EPOCH, new) for row, at, new in visits], float
@@ -112,7 +114,7 @@ class PageRecords:
     def _rest(self, record: PageRecord, now: float, changed: bool) -> float:
         record.first_seen = record.first_seen or now
         record.checks += 1
-        known = changed if record.checks > 1 else None
+        known = changed if record.checks > 1 else None  # the first visit has nothing to compare with
         record.changes += bool(known)
         outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
         rest = self.policy.interval(record, outcome, self._rule, now)
@@ -126,7 +128,7 @@ class PageRecords:
 
 
 class OptimalPages(PageRecords):
-    """:class:`newsbot.recrawl.optimum.Optimum`, whose number is computed again each hour."""
+    """Pages by :class:`newsbot.recrawl.optimum.Optimum`, whose parameter is computed again each hour."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -134,7 +136,7 @@ class OptimalPages(PageRecords):
         self.policy = Optimum(0.0, self._visits_each)
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the number keeps the budget)
-        """Compute the number again."""
+        """Compute the parameter from the rates that were estimated so far. It keeps the budget."""
         each = self._visits_each
         rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
         if rates:
@@ -142,8 +144,10 @@ class OptimalPages(PageRecords):
 
 
 class Newsbot:
-    """The crawler: feeds and sections by the threshold index, pages by a policy for pages, each kind by
-    its share of the budget."""
+    """The policies of the crawler: the threshold index for feeds and sections, another policy for pages.
+
+    Each of the two has its share of the budget, in proportion to the number of its sources.
+    """
 
     def __init__(self, task: Task, pages: PageRecords) -> None:
         self._page = task.world.kinds == PAGE
@@ -152,7 +156,7 @@ class Newsbot:
         self._polls = 0
 
     def next_polls(self, polled: Polled) -> Array:
-        """Learn from visits of each kind; return the next ones."""
+        """Pass the visits to the policy of their kind, and return the times of the next visits."""
         page = self._page[polled.rows]
         found = np.empty(len(page))
         for rows, policy in ((~page, self._index), (page, self._pages)):
@@ -163,14 +167,17 @@ class Newsbot:
         return found
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
-        """Adjust the index to its share of the budget."""
+        """Adjust the index to its share of the budget. Visits of pages are not counted there."""
         self._index.spend(self._polls, hours)
         self._pages.spend(0, hours)
         self._polls = 0
 
 
 class Shared:
-    """Visits of each source by a closed form of :mod:`newsbot.simulator.allocation`."""
+    """Fixed visits of each source by a formula of :mod:`newsbot.simulator.allocation`.
+
+    With ``random`` the times between visits are exponentially distributed, else they are equal.
+    """
 
     def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
         with np.errstate(divide="ignore"):
@@ -178,7 +185,7 @@ class Shared:
         self._draw = task.draw if random else None
 
     def next_polls(self, polled: Polled) -> Array:
-        """Return the next visits; nothing is learned. A source without a share is never visited again."""
+        """Return the times of the next visits. A source without a share is not visited again."""
         interval = self._interval[polled.rows]
         if self._draw is not None:
             interval = interval * self._draw.exponential(size=len(interval))
@@ -189,11 +196,12 @@ class Shared:
 
 
 class Push:
-    """Sources report their events (WebSub, a sensor). Safety polls find events whose notices were lost.
+    """Sources report their events (WebSub, a sensor), and safety polls find events whose notices were lost.
 
-    There is a visit for each notice, unless one is already waiting, with ``servers`` downloads at one time
-    (0: without limit). Visits are made in the order in which they are wanted. A visit waits first for its
-    host, then for a server. A server that is reserved for a visit does not take another one in the meantime.
+    There is a visit for each notice, unless a visit of the source is already waiting. ``servers`` is the
+    number of simultaneous downloads (0: no limit). Visits are made in the order in which they are wanted. A
+    visit waits first for its host, then for a server. A server that is reserved for a visit takes no other
+    visit in the meantime.
     """
 
     def __init__(self, task: Task, servers: int) -> None:
@@ -214,7 +222,7 @@ class Push:
         return Visits(rows, at, before, until, wait)
 
     def _wanted(self, world: SiteWorld) -> tuple[Rows, Array]:
-        """Return sources and times of notices and safety polls, by time."""
+        """Return the sources and times of notices and safety polls, sorted by time."""
         received = self._draw.uniform(size=len(world.moments)) >= self._settings.loss
         owners = world.owners[received]
         arrivals = world.moments[received] + self._draw.exponential(self._settings.notice, len(owners))
@@ -230,7 +238,11 @@ class Push:
 
 
 def capped(share: Share, rates: Array, budget: float) -> Array:
-    """Return visits a day, none above :data:`MOST_A_DAY`; what is cut off is shared among the others."""
+    """Return the visits of each source per day, none above :data:`MOST_A_DAY`.
+
+    What is cut off from busy sources is distributed again among the others, until no source is above the
+    limit.
+    """
     visits = np.zeros_like(rates)
     left = np.ones(len(rates), bool)
     while left.any() and budget > 0:
@@ -249,9 +261,11 @@ def capped(share: Share, rates: Array, budget: float) -> Array:
 def _serve(
     rows: Rows, wanted: Array, sources: tuple[Rows, Array, Array], servers: Array, delay: float
 ) -> Array:
-    """Return when each visit begins; NaN if another visit of the source is still waiting then.
+    """Return the time at which each visit begins. It is NaN for visits that are not made.
 
-    ``sources``: host, seconds of an answer, end of each source; ``servers``: when each is free.
+    A visit is not made if another visit of its source is still waiting when it is wanted, or if the source
+    has ended. ``sources`` has the host, the seconds of a response and the end of each source. ``servers`` has
+    the time from which each server is free. It is updated.
     """
     hosts, response, gone = sources
     at = np.full(len(rows), np.nan)
@@ -291,17 +305,17 @@ def _shared(name: str, about: str, share: Share, *, random: bool = False) -> Str
 _ALL: Final = (
     Strategy(
         "newsbot",
-        "the crawler's: threshold index with window and busy hours; pages by the optimum of estimated rates",
+        "those of newsbot: threshold index with window and hours; pages by the optimum for estimated rates",
         lambda task: Newsbot(task, OptimalPages(task)),
     ),
     Strategy(
         "newsbot_ages",
-        "the same, pages at set ages (the default of the crawler)",
+        "the same, but pages at fixed ages (the default of newsbot)",
         lambda task: Newsbot(task, PageRecords(task)),
     ),
-    Strategy("threshold", "square-root threshold index with learned hours alone", _index),
+    Strategy("threshold", "square-root threshold index with learned hours only", _index),
     Strategy(
-        "threshold_told", "the same, told the true rate of each hour", lambda task: _index(task, told=True)
+        "threshold_told", "the same with the true rate of each hour", lambda task: _index(task, told=True)
     ),
     Strategy(
         "nutch",
@@ -313,22 +327,22 @@ _ALL: Final = (
         "as Miniflux: by the items of the last week",
         lambda task: MinifluxType(task.sources, Controller(task.an_hour, 1.0, 1.0)),
     ),
-    _shared("cyclic", "all at the same interval", allocation.uniform),
-    _shared("random", "all equally often, at random moments", allocation.uniform, random=True),
+    _shared("cyclic", "all sources at the same interval", allocation.uniform),
+    _shared("random", "all sources equally often, at random times", allocation.uniform, random=True),
     _shared("proportional", "in proportion to the true rates of change", allocation.proportional),
-    _shared("square_root", "in proportion to the roots of the true rates", allocation.square_root),
-    _shared("freshest", "the optimum of freshness of Cho and Garcia-Molina, told rates", allocation.freshest),
-    _shared("youngest", "the optimum of age of Cho and Garcia-Molina, told rates", allocation.youngest),
+    _shared("square_root", "in proportion to the square roots of the true rates", allocation.square_root),
+    _shared("freshest", "optimum of freshness (Cho and Garcia-Molina), with true rates", allocation.freshest),
+    _shared("youngest", "optimum of age (Cho and Garcia-Molina), with true rates", allocation.youngest),
     _shared(
         "azar",
-        "the closed form of Azar and others, random, told rates",
+        "the formula of Azar and others with true rates, at random times",
         allocation.freshest_random,
         random=True,
     ),
     Strategy("push", "a visit for each notice, and safety polls", lambda task: Push(task, 0), False),
     Strategy(
         "push_queue",
-        "the same with --servers downloads at one time",
+        "the same with --servers simultaneous downloads",
         lambda task: Push(task, task.push.servers),
         False,
     ),

@@ -1,4 +1,4 @@
-"""Parses ``--policies``: strategies by name or from a user's file."""
+"""Reads the option ``--policies``: strategies by name, or from a user's Python file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from newsbot.simulator.strategies import STRATEGIES, Strategy
 from newsbot.simulator.visits import WAYS
 
 MOST: Final = 16
-"""Strategies in a comparison; a chart cannot show more."""
+"""Maximum number of strategies in a comparison. A chart cannot show more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A strategy, and the way in which its visits send requests (:mod:`newsbot.simulator.visits`)."""
+    """A strategy and the kind of its requests."""
 
     label: str
+    """As given in the option."""
     strategy: Strategy
     way: str
+    """One of :data:`newsbot.simulator.visits.WAYS`."""
 
 
 def choose(text: str, way: str) -> Sequence[Choice]:
-    """Return the strategies in ``name,name+way,file.py``.
+    """Return the strategies in a text such as ``name,name+way,file.py``. ``way`` is for those without one.
 
-    Raises :class:`ArgumentError` for an unknown name, :class:`UserError` for a file without a policy.
+    Raises :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
     """
     labels = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(labels) <= MOST:
@@ -58,12 +60,14 @@ def _choice(label: str, way: str) -> Choice:
 
 
 def from_file(path: Path) -> Strategy:
-    """Return the only class of a Python file that has ``next_polls``, as a strategy.
+    """Return the strategy in a Python file: its only class with a method ``next_polls``.
 
-    The file is executed. Raises :class:`UserError` with the file and the line.
+    The file is executed. Raises :class:`ArgumentError` if it does not exist, and :class:`UserError` with the
+    line if it raises an error or does not have exactly one such class.
     """
     if not path.is_file():
         raise ArgumentError(f"--policies {path}: the file does not exist")
+    # Classes that the file imports have another __module__ than its name.
     names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
     found = [
         value
@@ -81,7 +85,7 @@ def from_file(path: Path) -> Strategy:
 
 
 class Guarded:
-    """A policy of a user's file. Its exceptions are reported in one line."""
+    """A policy from a user's file. Its exceptions become one-line messages (:class:`UserError`)."""
 
     def __init__(self, path: Path, policy: Any) -> None:
         self._path, self._policy = path, policy

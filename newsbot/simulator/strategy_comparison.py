@@ -1,4 +1,4 @@
-"""Compares strategies on the same worlds, with confidence intervals; finds the least budget for a target."""
+"""Compares strategies on the same worlds, with confidence intervals, and finds the budget for a target."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ STUDENT: Final = (
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
-"""Student's t of 97.5 %, for 1 to 30 degrees of freedom."""
+"""The 97.5 % quantile of Student's t distribution for 1 to 30 degrees of freedom."""
 AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
-"""Figures that a larger budget makes better."""
+"""Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
-"""Visits of a source in a day: the smallest budget that is tried."""
+"""The smallest budget that is tried, in visits of a source per day."""
 PRECISION: Final = 1.05
-"""The returned budget is at most this factor above the smallest one."""
+"""The budget that is found is at most this factor larger than the smallest possible one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over seeds with its 95 % confidence interval, which is NaN for a single seed."""
+    """A mean over seeds with its 95 % confidence interval. The interval is NaN for a single seed."""
 
     mean: float
     low: float
     high: float
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return a dict for JSON; NaN becomes None."""
+        """Return a JSON-able dict. NaN and infinity become None."""
         named = {"mean": self.mean, "low": self.low, "high": self.high}
         return {name: value if math.isfinite(value) else None for name, value in named.items()}
 
@@ -54,15 +54,17 @@ Estimates = dict[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The results of one strategy: estimates of all figures, of each kind of source, and the run of each
-    seed."""
+    """The results of one strategy."""
 
     choice: Choice
     a_day: float
+    """Budget: visits of a source per day."""
     figures: Estimates
+    """All figures by name, over all sources."""
     kinds: dict[str, Estimates]
-    """Empty if there is one kind only."""
+    """The same for each kind of source. Empty if there is only one kind."""
     runs: Sequence[VisitFigures]
+    """The results for each seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,11 @@ class Target:
 
     figure: str
     bound: float
+    """In the unit of the figure (:data:`newsbot.simulator.visit_figures.UNITS`)."""
     strict: bool
+    """True if the figure must not be equal to the bound."""
     text: str
+    """As given in the option."""
 
     def met(self, value: float) -> bool:
         """Return whether a value meets the bound. NaN does not."""
@@ -89,7 +94,10 @@ def compare(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Compared]:
-    """Return the results of each strategy on the worlds of the seeds. All strategies see the same events."""
+    """Return the results of each strategy on the world of each seed. All strategies see the same events.
+
+    ``a_day`` is the budget in visits of a source per day. ``progress`` is called after each run.
+    """
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
     for seed in seeds:
         world = worlds.of_seed(seed)
@@ -111,7 +119,7 @@ def compare(
 def run_one(
     world: SiteWorld, choice: Choice, a_day: float, seed: int, push: PushSettings
 ) -> tuple[VisitFigures, dict[str, VisitFigures]]:
-    """Return the figures of one run, and those of each kind of source if there are several kinds."""
+    """Run a strategy on a world. Returns its figures, and those by kind of source if there are several."""
     task = Task(world=world, a_day=a_day, draw=np.random.default_rng([seed, 9]), push=push)
     first = np.random.default_rng([seed, 10]).uniform(0, task.interval, world.sources)
     visits = run_policy(world, choice.strategy.make(task), first)
@@ -121,7 +129,7 @@ def run_one(
 
 
 def estimate(values: Iterable[float]) -> Estimate:
-    """Return the mean of those values that are numbers, with Student's confidence interval."""
+    """Return the mean of the finite values, with Student's confidence interval."""
     known = [value for value in values if math.isfinite(value)]
     mean = fmean(known) if known else math.nan
     if len(known) < 2:
@@ -137,7 +145,7 @@ def _estimates(runs: Sequence[VisitFigures]) -> Estimates:
 
 
 def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Any]:
-    """Return all results as one JSON object."""
+    """Return all results as a JSON-able value. ``about`` describes the world."""
 
     def document(figures: Estimates) -> dict[str, Any]:
         return {name: value.as_dict() for name, value in figures.items()}
@@ -163,7 +171,7 @@ def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> 
 
 
 def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Table]:
-    """Return the tables ``policies``, ``policy_seeds`` and ``policy_hosts``."""
+    """Return the results as the tables ``policies``, ``policy_seeds`` and ``policy_hosts``."""
     policies, of_seeds, hosts = [], [], []
     for one in found:
         label = one.choice.label
@@ -181,10 +189,13 @@ def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Tabl
 
 
 def read_targets(text: str) -> list[Target]:
-    """Return the targets in a text such as ``p95<30m,lost<1%``. Raises :class:`ArgumentError`."""
+    """Return the targets in a text such as ``p95<30m,lost<1%``.
+
+    Raises :class:`ArgumentError` if the text is not valid.
+    """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise ArgumentError("--target: say what is wanted, for example p95<30m or freshness>90%")
+        raise ArgumentError("--target: is empty; write for example p95<30m or freshness>90%")
     return [_target(part) for part in parts]
 
 
@@ -199,11 +210,12 @@ def _target(text: str) -> Target:
         raise ArgumentError(f"--target {text}: unknown figure {name!r}{hint}; allowed: {', '.join(AIMS)}")
     wanted, side = (">", "above") if name == "freshness" else ("<", "below")
     if sign[0] != wanted:
-        raise ArgumentError(f"--target {text}: {name} can be held {side} a bound only")
+        raise ArgumentError(f"--target {text}: {name} can only be kept {side} a bound")
     return Target(name, _bound(text, name, bound), len(sign) == 1, text)
 
 
 def _bound(text: str, name: str, bound: str) -> float:
+    """Return a bound in the unit of its figure: percent, or minutes."""
     share = UNITS[name] == "%"
     try:
         if share and 0 <= float(bound.removesuffix("%")) <= 100:
@@ -219,11 +231,11 @@ def _bound(text: str, name: str, bound: str) -> float:
 def smallest_budget(
     run: Callable[[float], Compared], targets: Sequence[Target], *, budgeted: bool = True
 ) -> tuple[float | None, Compared]:
-    """Return the smallest budget whose run meets all targets, and that run, by bisection on a logarithmic
-    scale.
+    """Return the smallest budget that meets all targets, and the results of its run.
 
-    The budget is None if none meets them; then the run is that of the largest. More visits are assumed to
-    make no figure worse. A strategy without a budget is run once.
+    It is found by bisection on a logarithmic scale, under the assumption that more visits make no figure
+    worse. If no budget meets the targets, the result is None and the run with the largest budget. A strategy
+    that is not ``budgeted`` is run once, and the result is the number of its visits.
     """
 
     def met(compared: Compared) -> bool:
@@ -249,5 +261,5 @@ def smallest_budget(
 
 
 def most_rounds() -> int:
-    """Return how many runs :func:`smallest_budget` makes at most."""
+    """Return the largest number of runs that :func:`smallest_budget` makes."""
     return 2 + math.ceil(math.log2(math.log(MOST_A_DAY / LEAST) / math.log(PRECISION)))

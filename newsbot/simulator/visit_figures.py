@@ -1,4 +1,4 @@
-"""The figures of a run: freshness and age of known states, delays and losses, cost, load of hosts."""
+"""Computes the figures of a run: freshness and age of known states, delays, losses, cost, load of hosts."""
 
 from __future__ import annotations
 
@@ -31,29 +31,32 @@ UNITS = {
     "host_peak": "requests an hour",
     "wait": "s",
 }
-"""Each figure with its unit; docs/simulator.md says what they mean."""
+"""The unit of each figure. docs/simulator.md explains the figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitFigures:
-    """The figures of one run, and what charts of it need."""
+    """The figures of one run, and data for its charts."""
 
     figures: dict[str, float]
+    """Figures by name, in the units of :data:`UNITS`."""
     delays: Array
-    """Sorted seconds of all events that count."""
+    """Delays in seconds of all events that count, sorted."""
     requests_by_hour: Array
     """Requests in each hour of the day, per day."""
     stale_by_hour: Array
     """Share of sources whose known state is wrong, in each hour of the day."""
     hosts: dict[str, tuple[float, float]]
-    """Mean and most requests an hour of each host."""
+    """Mean and largest number of requests per hour, by host."""
 
 
 def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> VisitFigures:
-    """Return the figures of a run after the days of learning, of the sources of one kind only if it is given.
+    """Return the figures of a run for the time after learning.
 
-    The delay of an event without a visit lasts to the end of the run, that of a lost one to the visit that
-    missed it. So no policy gains by missing events. A figure without a value is NaN.
+    If ``kind`` is given, only sources of this kind count. ``way`` is one of
+    :data:`newsbot.simulator.visits.WAYS`. The delay of an event that no visit found lasts to the end of the
+    run. The delay of an event that had left the feed lasts to the next visit. So a policy does not gain by
+    missing events. A figure without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
     visits = visits.of(chosen[visits.rows])
@@ -97,13 +100,16 @@ def _mean(values: Array | Flags) -> float:
 
 
 def _lifetime(world: SiteWorld, chosen: Flags) -> float:
-    """Return the seconds in which the sources existed after learning, in all."""
+    """Return the sum of the seconds for which the sources existed after learning."""
     since = np.maximum(world.born, world.learned)
     return float((np.clip(np.minimum(world.gone, world.end) - since, 0, None) * chosen).sum())
 
 
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
-    """Return the delays of the events that count, and the share that had left the feed or section."""
+    """Return the delays of the events that count, and the share of those that left the feed or section."""
+    # Each visit finds the events ``before`` to ``until`` of its source. They are expanded here to one row per
+    # event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its index in
+    # the world.
     owners = world.owners
     found_at = world.last[owners]
     size = visits.until - visits.before
@@ -121,8 +127,13 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
 
 
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:
-    """Return the seconds in which the known state of sources was wrong, the sum of their ages over time,
-    and those seconds by hour of the day. An age is the time since the first event that is not known."""
+    """Return how long and by how much the known states of sources were wrong.
+
+    The results are: the seconds for which they were wrong, the integral of their ages over time, and these
+    seconds by hour of the day. The age of a source is the time since its first unknown event.
+    """
+    # A span begins with the first unknown event. It counts from the response to the visit before, from the
+    # end of learning, and while the source exists.
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)
@@ -134,15 +145,18 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
 
 
 def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows, Array, Array, Array]:
-    """Return, for each span in which a source was stale: the source, its first event that was not known,
-    when that became known, and when the visit before was answered."""
+    """Return the spans of time in which sources were stale, as four arrays.
+
+    They are: the source, the time of its first unknown event, the time at which this event became known, and
+    the time of the response to the visit before.
+    """
     known_at = visits.at + world.response[visits.rows]
     first_of_row = np.r_[True, visits.rows[1:] != visits.rows[:-1]] if len(visits.rows) else np.zeros(0, bool)
     answered = np.where(first_of_row, -np.inf, np.r_[-np.inf, known_at[:-1]][: len(known_at)])
     found = visits.until > visits.before
     rows = visits.rows[found]
     begins = world.moments[world.first[rows] + visits.before[found]]
-    # after the last visit of each source
+    # Events after the last visit of a source never become known.
     seen, last = np.zeros(world.sources, np.intp), np.full(world.sources, -np.inf)
     seen[visits.rows], last[visits.rows] = visits.until, known_at
     left = np.flatnonzero((seen < np.diff(world.first)) & chosen)
@@ -155,9 +169,9 @@ def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows,
 
 
 def _by_hour(low: Array, high: Array) -> Array:
-    """Return the seconds of spans in each hour of the day."""
+    """Return the sum of the seconds of spans in each hour of the day."""
 
-    def until(at: Array) -> Array:  # seconds of each hour of the day, from time 0 until then
+    def until(at: Array) -> Array:  # the same for spans from time 0 to ``at``
         hours = np.arange(24) * HOUR
         return np.asarray([(at // DAY * HOUR + np.clip(at % DAY - hour, 0, HOUR)).sum() for hour in hours])
 
@@ -167,7 +181,7 @@ def _by_hour(low: Array, high: Array) -> Array:
 def _load(
     world: SiteWorld, rows: Rows, at: Array, requests: Array, chosen: Flags
 ) -> dict[str, tuple[float, float]]:
-    """Return the mean and the most requests an hour of each host."""
+    """Return the mean and the largest number of requests per hour of each host."""
     hours = max(1, int(np.ceil((world.end - world.learned) / HOUR)))
     hour = np.minimum(((at - world.learned) // HOUR).astype(np.intp), hours - 1)
     table = np.bincount(world.host[rows] * hours + hour, requests, len(world.hosts) * hours)

@@ -1,9 +1,12 @@
-"""Runs a polling policy on a world of sources, with one request at a time per host; computes the costs.
+"""Runs a polling policy on a world of sources, with one request at a time per host, and computes its costs.
 
-Requests and bytes of a visit depend on its way. ``conditional``: GET with validators; a
-server that honours them answers 304 while nothing has changed. A day after the last complete answer, a GET
-without validators is sent, as the crawler does. ``head``: HEAD first, then GET if something has changed or if
-the server has no validators. ``plain``: GET.
+The requests and bytes of a visit depend on the kind of its requests:
+
+* ``conditional``: GET with validators. A server that supports them responds with 304 if nothing has changed.
+  If the
+  last complete response is a day old, a GET without validators is sent, as the crawler does.
+* ``head``: HEAD, then GET if something has changed or if the server does not support validators.
+* ``plain``: GET without validators.
 """
 
 from __future__ import annotations
@@ -20,50 +23,51 @@ from newsbot.simulator.site_world import Flags, SiteWorld
 
 WAYS: Final = ("conditional", "head", "plain")
 HEADERS: Final = 400.0
-"""Bytes of an answer without a body: a 304, or an answer to HEAD."""
+"""Bytes of a response without a body: a 304, or a response to HEAD."""
 NOT_FOUND: Final = 1500.0
-"""Bytes of the answer for a page that is gone."""
+"""Bytes of the response for a page that no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """All visits of a run, by source and time."""
+    """All visits of a run, sorted by source and time."""
 
     rows: Rows
+    """Index of the source."""
     at: Array
-    """When the request was made. The answer shows the source at this moment, and is known when it has
-    arrived."""
+    """Time of the request. The response shows the source at this time, but arrives later."""
     before: Rows
-    """Events of the source that had happened at the visit before."""
+    """Number of events of the source up to its previous visit."""
     until: Rows
-    """Events that had happened at this visit."""
+    """Number of events of the source up to this visit."""
     wait: Array
-    """Seconds from when the visit was wanted: it waits for the host, or for a free download."""
+    """Seconds that the visit waited for its host, or for a free download."""
 
     def of(self, kept: Flags | Rows) -> Visits:
-        """Return some of the visits, or all in another order."""
+        """Return the visits that ``kept`` selects, or all visits in the order of ``kept``."""
         return Visits(self.rows[kept], self.at[kept], self.before[kept], self.until[kept], self.wait[kept])
 
 
 @runtime_checkable
 class WholeRun(Protocol):
-    """A strategy that makes all visits itself instead of planning one after another, such as push."""
+    """A strategy that computes all visits of a run at once, such as push. Others plan visit by visit."""
 
     def visits(self, world: SiteWorld) -> Visits:
         """Return all visits of a run."""
 
 
 def run_policy(world: SiteWorld, policy: PollPolicy | WholeRun, first: Array) -> Visits:
-    """Return the visits that a policy makes; ``first``: seconds from the start of a source to its first
-    visit.
+    """Return the visits that a policy makes.
 
-    Raises :class:`UserError` for a policy that does not answer with times.
+    ``first`` has the seconds from the start of each source to its first visit. Raises :class:`UserError` if
+    the policy does not return valid times.
     """
     if isinstance(policy, WholeRun):
         return policy.visits(world)
     run = _Run(world, policy, first)
     spent = 0
-    # No source is visited twice within SHORTEST, so all visits in a step of this length are independent.
+    # No source is visited twice within SHORTEST seconds. So the visits in a step of this length do not depend
+    # on each other, and the policy can be asked about all of them at once.
     for step in range(int(world.begin // SHORTEST), int(np.ceil(world.end / SHORTEST))):
         spent += run.step((step + 1) * SHORTEST)
         if (step + 1) % int(HOUR / SHORTEST) == 0:
@@ -82,12 +86,13 @@ class _Run:
         self._made: list[Visits] = []
 
     def step(self, until: float) -> int:
-        """Make the visits that are due before ``until``; return how many."""
+        """Make the visits that are due before the time ``until``, and return their number."""
         world, due = self._world, self._due
         rows = np.flatnonzero(due < until)
         rows = rows[np.argsort(due[rows], kind="stable")]
         wanted = due[rows]
         at = take_turns(wanted, world.host[rows], world.response[rows], self._free, world.host_delay)
+        # While a visit waits for its host, the source or the run may end.
         ends = at >= self._last[rows]
         due[rows[ends]] = np.inf
         rows, at, wanted = rows[~ends], at[~ends], wanted[~ends]
@@ -99,6 +104,7 @@ class _Run:
         world = self._world
         total = world.published(rows, at)
         self._made.append(Visits(rows, at, self._seen[rows], total, at - wanted))
+        # A feed shows at most its window; of a page, only one change can be seen, however many there were.
         window, page = world.window[rows], self._page[rows]
         new = np.minimum(total - self._seen[rows], np.where(page, 1, window)).astype(float)
         self._seen[rows] = total
@@ -133,9 +139,10 @@ class _Run:
 
 @compiled
 def take_turns(wanted: Array, hosts: Rows, response: Array, free: Array, delay: float) -> Array:
-    """Return when requests are made that are wanted at sorted times, with one request at a time per host.
+    """Return the times of requests, with one request at a time per host.
 
-    ``free``: when the host of each number may be asked again; it is updated.
+    ``wanted`` are the sorted times at which they are wanted. ``free`` has the time from which each host
+    accepts the next request. It is updated.
     """
     at = np.empty_like(wanted)
     for place in range(len(wanted)):
@@ -146,7 +153,7 @@ def take_turns(wanted: Array, hosts: Rows, response: Array, free: Array, delay: 
 
 
 def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
-    """Return requests and bytes of each visit."""
+    """Return the number of requests and the bytes of each visit. ``way`` is one of :data:`WAYS`."""
     dead = visits.at >= world.gone[visits.rows]
     changed = visits.until > visits.before
     whole = _whole(visits.rows, visits.at, changed, world.ignores, way == "conditional")
@@ -162,7 +169,10 @@ def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
 
 @compiled
 def _whole(rows: Rows, at: Array, changed: Flags, ignores: Flags, daily: bool) -> Flags:
-    """Return which visits get a complete answer; rows and times are sorted."""
+    """Return which visits get a complete response. Visits must be sorted by source and time.
+
+    ``daily``: a complete response is requested if the last one is a day old.
+    """
     found = np.zeros(len(rows), np.bool_)
     row, last = -1, 0.0
     for place in range(len(rows)):
