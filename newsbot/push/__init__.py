@@ -1,11 +1,11 @@
-"""Notices of changes (WebSub, IndexNow, rssCloud, pings). A notice only moves the next fetch of a URL to now.
+"""Parses and verifies notices of changed pages (WebSub, IndexNow, rssCloud, pings).
 
-This package parses and verifies notices and does not use the network. :mod:`newsbot.web` has the server.
-Files in reading order:
+A notice only moves the next fetch of a URL to now; its content is not used. This package does not use the
+network: the server is in :mod:`newsbot.web`. Files in reading order:
 
-* ``websub``: one WebSub subscription
-* ``indexnow``: IndexNow notices and their key files
-* ``signatures``: signatures of notices, and a memory against replays
-* ``trust``: how far each notifier is trusted
-* ``budget``: how many fetches notices may cause
+* ``websub``: the state of one WebSub subscription
+* ``indexnow``: IndexNow notices and their key files; rssCloud and XML-RPC pings
+* ``signatures``: signatures of notices, and a memory of recent notices against replays
+* ``trust``: how much each notifier is trusted
+* ``budget``: limits how many fetches notices may cause
 """

@@ -1,8 +1,9 @@
-"""Limits the fetches that notices may cause: a token bucket for each host (and one for each sender).
+"""Limits the fetches that notices may cause, by token buckets: one for each host and one for each sender.
 
-A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. The trust in a
-notifier (:mod:`newsbot.push.trust`) scales how much it may take from its own bucket at a host, and how far it
-may empty the bucket of the host. So an unproved notifier cannot use up the budget of others.
+A bucket holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes a
+token. The trust in a notifier (:mod:`newsbot.push.trust`) determines how much it may take from its own bucket
+at a host, and how far it may empty the bucket of the host. A new or bad notifier therefore cannot use up the
+budget of others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from newsbot.clock import Clock
 
 MAX_BUCKETS = 50_000
-"""The most buckets. The least recently used one is dropped and would start full again."""
+"""Maximum number of buckets. The least recently used bucket is dropped; it starts full again."""
 
 
 @dataclass(slots=True)
@@ -23,7 +24,7 @@ class _Bucket:
 
 
 class Budget:
-    """Token buckets by key."""
+    """Token buckets by key, all with the same size and rate."""
 
     def __init__(self, per_hour: float, burst: float, clock: Clock) -> None:
         self._rate = per_hour / 3600
@@ -32,22 +33,22 @@ class Budget:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str, share: float = 1.0, *, reserve: float = 0.0) -> bool:
-        """Take a token of ``key``; return False if there is none.
+        """Take a token from the bucket of ``key``; return False if there are too few.
 
-        ``share`` (0 to 1): a notifier with little trust pays ``1 / share`` tokens; with 0 it gets nothing.
-        ``reserve`` (0 to 1): the part of a full bucket that must be left for others.
+        ``share`` (0 to 1) is the trust in the notifier: it pays ``1 / share`` tokens, and gets nothing if it
+        is 0. ``reserve`` (0 to 1) is the part of a full bucket that must remain for others.
         """
         if share <= 0:
             return False
         now = self._clock()
         bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
-        passed = max(0.0, now - bucket.at)  # a clock that was ahead may have been corrected
+        passed = max(0.0, now - bucket.at)  # negative after the correction of a clock that was ahead
         bucket.tokens = min(self._burst, bucket.tokens + passed * self._rate)
         bucket.at = now
         self._buckets[key] = bucket
         if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)
-        price = min(1 / share, self._burst)  # a full bucket always pays for one
+        price = min(1 / share, self._burst)  # a full bucket is always enough for one notice
         if bucket.tokens < price + min(reserve * self._burst, self._burst - 1):
             return False
         bucket.tokens -= price

@@ -1,7 +1,8 @@
-"""IndexNow (https://www.indexnow.org/documentation): a site reports which of its URLs have changed.
+"""Parses IndexNow notices (https://www.indexnow.org/documentation), rssCloud verifications and XML-RPC pings.
 
-``GET /indexnow?url=…&key=…`` reports one URL, a POST of ``{"host", "key", "keyLocation"?, "urlList"}`` up to
-10,000. A key is a proof only if the key file is on the host of the reported URLs.
+With IndexNow a site reports which of its URLs have changed. ``GET /indexnow?url=…&key=…`` reports one URL. A
+POST of ``{"host", "key", "keyLocation"?, "urlList"}`` reports up to 10,000 URLs. A key proves the sender only
+if the key file is on the host of the reported URLs.
 """
 
 from __future__ import annotations
@@ -21,32 +22,33 @@ from newsbot.urls import canonicalize, host_key
 
 MAX_URLS = 10_000
 MAX_KEY_FILE = 4096
+"""Number of bytes of a key file that are read."""
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class BadNotice(ValueError):
-    """The request is not a valid IndexNow notice. The text says why."""
+    """The request is not a valid IndexNow notice. The text gives the reason, for the sender."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A notice of a site."""
+    """A valid notice. Its key file was not read yet."""
 
     host: str
     key: str
     key_location: str
-    """The URL of the key file. It must be on the same host, in a folder above all reported URLs."""
+    """The URL of the key file. It is on the same host; all reported URLs are in its folder or below."""
     urls: tuple[str, ...]
 
 
 def of_query(query: Mapping[str, str]) -> Notice:
-    """Read the notice of a GET. Raises :class:`BadNotice`."""
+    """Return the notice in the query of a GET request. Raises :class:`BadNotice`."""
     url = query.get("url", "")
     return _notice(_host_of(url), query.get("key", ""), query.get("keyLocation"), [url])
 
 
 def of_json(body: bytes) -> Notice:
-    """Read the notice of a POST. Raises :class:`BadNotice`."""
+    """Return the notice in the body of a POST request. Raises :class:`BadNotice`."""
     try:
         document: Any = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -55,26 +57,27 @@ def of_json(body: bytes) -> Notice:
         raise BadNotice("the body is not a JSON object")
     urls = document.get("urlList")
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
-        raise BadNotice("urlList is not a list of addresses")
+        raise BadNotice("urlList is not a list of URLs")
     if len(urls) > MAX_URLS:
-        raise BadNotice(f"urlList has {len(urls)} addresses, at most {MAX_URLS} are allowed")
+        raise BadNotice(f"urlList has {len(urls)} URLs, at most {MAX_URLS} are allowed")
     host, key, location = (document.get(name) for name in ("host", "key", "keyLocation"))
     if not isinstance(host, str) or not isinstance(key, str) or not isinstance(location, str | None):
-        raise BadNotice("host, key and keyLocation must be texts")
+        raise BadNotice("host, key and keyLocation must be strings")
     return _notice(_host_of(f"http://{host}/"), key, location, urls)
 
 
 def is_key_file(body: bytes, key: str) -> bool:
-    """Return True if the content of a key file is the key (UTF-8; surrounding white space is ignored)."""
+    """Return True if a key file contains exactly the key (UTF-8; white space around it is ignored)."""
     return body[:MAX_KEY_FILE].decode("utf-8-sig", "replace").strip() == key
 
 
 def _notice(host: str, key: str, location: str | None, urls: list[str]) -> Notice:
     if not _KEY.fullmatch(key):
-        raise BadNotice("the key must have 8 to 128 letters, digits and dashes")
+        raise BadNotice("the key must have 8 to 128 characters: letters, digits, dashes")
     place = location or f"{_scheme(urls[0])}://{host}/{key}.txt"
     if _host_of(place) != host:
         raise BadNotice(f"keyLocation is not on {host}")
+    # The owner of one folder, for example of a blog on a shared host, may report only the pages in it.
     folder = urlsplit(canonicalize(place)).path.rpartition("/")[0] + "/"
     for url in urls:
         if _host_of(url) != host:
@@ -93,39 +96,46 @@ def _host_of(url: str) -> str:
         canonicalize(url)
         return host_key(url)
     except ValueError as error:
-        raise BadNotice(f"{url[:200]!r} is not the address of a page") from error
+        raise BadNotice(f"{url[:200]!r} is not the URL of a page") from error
 
 
 MAX_BODY = 64 * 1024
 METHODS = ("weblogUpdates.ping", "weblogUpdates.extendedPing")
+"""Names of the XML-RPC methods of pings."""
 
 
 def challenge_of(query: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return feed and challenge of an rssCloud server's verification request, or None."""
+    """Return the feed and the challenge in the verification request of an rssCloud server, or None.
+
+    The challenge must be returned to the server, which then sends notices
+    (https://www.rssboard.org/rsscloud-interface).
+    """
     url, challenge = query.get("url"), query.get("challenge")
     return (url, challenge[:500]) if url and challenge else None
 
 
 def pinged(body: bytes) -> list[str]:
-    """Return the URLs in an XML-RPC ping: of the site, then of a changed page and of the feed.
+    """Return the URLs in an XML-RPC ping: the site, then the changed page and the feed if they are given.
 
     Raises ``ValueError`` if ``body`` is not such a call.
     """
     try:
+        # defusedxml: the sender is unknown, and entities could expand to gigabytes.
         call = fromstring(body[:MAX_BODY], forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
-        raise ValueError("no XML-RPC call") from error
+        raise ValueError("the body is not an XML-RPC call") from error
     if call.tag != "methodCall" or (call.findtext("methodName") or "").strip() not in METHODS:
-        raise ValueError("no weblogUpdates.ping")
+        raise ValueError("the method is not weblogUpdates.ping")
+    # The first parameter is the name of the site.
     values = ["".join(value.itertext()).strip() for value in call.findall("params/param/value")]
     urls = [value for value in values[1:5] if value.startswith(("http://", "https://"))]
     if not urls:
-        raise ValueError("weblogUpdates.ping names no address")
+        raise ValueError("weblogUpdates.ping has no URL")
     return urls
 
 
 def ping_answer(fault: str = "") -> str:
-    """Return the XML-RPC response with ``flerror`` and a message."""
+    """Return the XML-RPC response to a ping; ``fault`` is the reason for a refusal, empty for success."""
     message = fault or "Thanks for the ping."
     return (
         '<?xml version="1.0"?><methodResponse><params><param><value><struct>'

@@ -1,8 +1,8 @@
-"""Signatures of notices, compared in constant time, and a memory of recent notices.
+"""Creates and checks the signatures of notices, and remembers recent notices.
 
-A hub signs content with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of newsbot signs
-time and body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``. The time limits
-replays of recorded notices.
+A hub signs the content with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of newsbot
+signs time and body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``. Because of
+the time, a recorded notice can be replayed only for a few minutes. Signatures are compared in constant time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import OrderedDict
 from newsbot.clock import Clock
 
 STRENGTHS = ("sha1", "sha256", "sha384", "sha512")
-"""Methods of WebSub, the weakest first."""
+"""The signature methods of WebSub, the weakest first."""
 TOLERANCE = 300.0
 """Seconds by which the clocks of a sensor and of this machine may differ."""
 
@@ -24,14 +24,15 @@ _NOTICE = re.compile(r"t=([0-9]{1,12}),sha256=([0-9a-fA-F]{64})")
 
 
 def sign(method: str, secret: bytes, body: bytes) -> str:
-    """Return the hexadecimal HMAC (RFC 2104) of ``body``; ``method`` is one of STRENGTHS."""
+    """Return the HMAC (RFC 2104) of ``body`` in hexadecimal; ``method`` is one of :data:`STRENGTHS`."""
     return hmac.new(secret, body, getattr(hashlib, method)).hexdigest()
 
 
 def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGTHS[0]) -> str | None:
-    """Return the method of a valid signature of ``body`` in a hub's header, or None.
+    """Return the signature method if the header of a hub has a valid signature of ``body``, otherwise None.
 
-    A method weaker than ``at_least`` is not accepted: after a stronger signature, a hub must not fall back.
+    A method weaker than ``at_least`` is not accepted: once a hub has used a strong method, an attacker must
+    not be able to fall back to a weaker one.
     """
     found = _HUB.fullmatch(header.strip())
     if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
@@ -41,15 +42,16 @@ def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGT
 
 
 def notice_header(secret: str, body: bytes, now: float) -> str:
-    """Return the value of ``X-Newsbot-Signature`` for a notice that is sent at ``now`` (POSIX seconds)."""
+    """Return the header ``X-Newsbot-Signature`` for a notice that is sent at ``now`` (POSIX seconds)."""
     moment = str(int(now))
     return f"t={moment},sha256={sign('sha256', secret.encode(), _dated(moment, body))}"
 
 
 def genuine_notice(header: str, secret: str, body: bytes, now: float) -> str | None:
-    """Return an identifier of the notice if its signature is valid and its time within TOLERANCE of ``now``.
+    """Return an identifier of a sensor's notice if its signature and its time are valid, otherwise None.
 
-    Otherwise return None. The identifier does not depend on the spelling of the header.
+    The time must be within :data:`TOLERANCE` of ``now`` (POSIX seconds). The identifier does not depend on
+    the spelling of the header, so that :class:`SeenOnce` recognises every repetition.
     """
     found = _NOTICE.fullmatch(header.strip())
     if found is None or abs(now - int(found[1])) > TOLERANCE:
@@ -63,10 +65,11 @@ def _dated(moment: str, body: bytes) -> bytes:
 
 
 MAX_SEEN = 100_000
+"""Maximum number of keys that are remembered."""
 
 
 class SeenOnce:
-    """Remembers at most MAX_SEEN keys for ``seconds``. The oldest are dropped first."""
+    """Remembers keys for ``seconds``, at most :data:`MAX_SEEN`. The oldest keys are dropped first."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
@@ -74,7 +77,7 @@ class SeenOnce:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
     def is_new(self, key: bytes) -> bool:
-        """Remember ``key``; return True if it was not known."""
+        """Remember ``key``; return True if it was not remembered already."""
         self._forget()
         if key in self._seen:
             return False
@@ -90,7 +93,8 @@ class SeenOnce:
         now = self._clock()
         while self._seen:
             until = next(iter(self._seen.values()))
-            # one that ends later than a new one is from a clock that was ahead
+            # A key that is kept longer than a new one was stored while the clock was ahead; it is dropped
+            # too.
             if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
                 break
             self._seen.popitem(last=False)

@@ -1,7 +1,8 @@
-"""Trust in notifiers: how many of their notices are right, and how many changes they report.
+"""Measures the trust in notifiers: which share of their notices is right, and which share of changes they
+report.
 
-Both are shares with exponential decay: a count loses half of its weight in HALF_LIFE. So a good hub that
-starts to flood soon loses trust, and one that improves soon regains it.
+Both shares decay exponentially: a count loses half of its weight in :data:`HALF_LIFE`. A good hub that starts
+to send wrong notices soon loses trust, and a notifier that improves soon regains it.
 """
 
 from __future__ import annotations
@@ -15,30 +16,31 @@ from newsbot.clock import Clock, utc
 from newsbot.storage.notes import Notes
 
 TRUST = "trust"
-"""The kind of the notes with trust, by name of the notifier (protocol and host)."""
+"""Kind of the notes with trust; the key is the name of the notifier, ``protocol:host``."""
 HALF_LIFE = 7 * 86400.0
+"""Seconds in which a count loses half of its weight."""
 _PRIOR_HITS, _PRIOR_NOTICES = 3.0, 4.0
-"""A new notifier starts as if three of its four notices were right."""
+"""A new notifier starts as if it had sent four notices, of which three were right."""
 LEAST = 0.05
-"""The lowest share. It is above 0, so that a notifier can regain trust."""
+"""The lowest share of the budget. It is above 0, so that a notifier can regain trust."""
 
 
 @dataclass(slots=True)
 class Trust:
-    """Weights at the moment ``at`` (POSIX seconds)."""
+    """The decayed counts of a notifier at the time ``at`` (POSIX seconds)."""
 
     at: float
     hits: float = 0.0
-    """Notices whose fetch found something new."""
+    """Notices after which the fetch found something new."""
     misses: float = 0.0
-    """Notices whose fetch found nothing."""
+    """Notices after which the fetch found nothing new."""
     told: float = 0.0
-    """Changes that were found in fetches caused by notices."""
+    """Changes that were found by fetches after notices."""
     untold: float = 0.0
-    """Changes that were found by our own polls of URLs that it reports on."""
+    """Changes that our own polls found at URLs for which the notifier sends notices."""
 
     def tell(self, now: float, *, new: bool) -> None:
-        """Count a notice that led to a fetch; ``new``: the fetch found something new."""
+        """Count a notice that caused a fetch; ``new`` is True if the fetch found something new."""
         self.fade(now)
         if new:
             self.hits += 1
@@ -52,33 +54,39 @@ class Trust:
         self.untold += 1
 
     def precision(self) -> float:
-        """The share of notices that were right, 0 to 1, shrunk towards the prior."""
+        """Return the share of notices that were right (0 to 1), shrunk towards the prior.
+
+        The prior is that of a new notifier: with few notices, single ones have little effect.
+        """
         return (self.hits + _PRIOR_HITS) / (self.hits + self.misses + _PRIOR_NOTICES)
 
     def recall(self) -> float | None:
-        """The share of changes that it told of; None while there was none."""
+        """Return the share of changes that it reported (0 to 1); None if there were no changes."""
         changes = self.told + self.untold
         return self.told / changes if changes else None
 
     def share(self) -> float:
-        """The share of the budget that it may use, LEAST to 1. It is 1 from a precision of one half on."""
+        """Return the share of the budget that it may use, from :data:`LEAST` to 1.
+
+        It is 1 if at least half of the notices are right.
+        """
         return max(LEAST, min(1.0, 2 * self.precision()))
 
     def faded(self, now: float) -> Trust:
-        """Return the trust with weights decayed to ``now``."""
+        """Return a copy, with the counts decayed to ``now`` (POSIX seconds)."""
         later = replace(self)
         later.fade(now)
         return later
 
     def fade(self, now: float) -> None:
-        """Decay all weights to ``now``."""
+        """Decay all counts to ``now`` (POSIX seconds)."""
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
         self.hits, self.misses = self.hits * keep, self.misses * keep
         self.told, self.untold = self.told * keep, self.untold * keep
         self.at = max(self.at, now)
 
     def as_note(self) -> dict[str, Any]:
-        """Return a note for :meth:`of_note`."""
+        """Return the trust as a note; :meth:`of_note` reads it."""
         return asdict(self)
 
     @classmethod
@@ -89,27 +97,27 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """One notifier. Counts are weights that halve in a week (:data:`newsbot.push.trust.HALF_LIFE`)."""
+    """A notifier, as shown to users. Counts lose half of their weight in :data:`HALF_LIFE`."""
 
     protocol: str
     """``websub``, ``indexnow``, ``sensor``, ``rsscloud``, ``ping``, …"""
     host: str
     notices: float
-    """Notices that were followed."""
+    """Number of notices that caused a fetch."""
     changes: float
-    """Changes at the URLs it reports on, found by its notices or without them."""
+    """Number of changes at the URLs for which it sends notices, reported by it or not."""
     precision: float | None
-    """The share of its notices that led to something new; None without notices."""
+    """Share of its notices after which something new was found (0 to 1); None without notices."""
     recall: float | None
-    """The share of changes that it told of; None while there was none."""
+    """Share of the changes that it reported (0 to 1); None without changes."""
     believed: float
-    """The share of a host's budget that it may use, 0 to 1. It falls with the precision."""
+    """Share of a host's budget that it may use (0 to 1); it depends on the precision."""
     last: datetime
-    """When a notice was last judged."""
+    """When its trust last changed."""
 
 
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
-    """Return all notifiers, those with the most notices first; ``now`` is in POSIX seconds.
+    """Return all notifiers, those with the most notices first. ``now`` is in POSIX seconds.
 
     Raises :class:`newsbot.errors.DataError`.
     """
@@ -135,8 +143,9 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
 
 
 PATIENCE = 3600.0
-"""Seconds after which a notice that did not lead to a fetch is dropped."""
+"""Seconds after which a notice that caused no fetch is forgotten."""
 MAX_PLACES = 50_000
+"""Maximum number of URLs that are observed."""
 
 
 @dataclass(slots=True)
@@ -148,26 +157,32 @@ class _Place:
 
 
 class Ledger:
-    """Updates and stores the trust in each notifier."""
+    """Keeps the trust in each notifier, and updates it by comparing counts of URLs.
+
+    The caller reports for each observed URL how often it was fetched and how many changes were found.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._places: dict[str, _Place] = {}
         self.trust: dict[str, Trust] = {}
         self.changed: set[str] = set()
-        """Notifiers with unsaved changes."""
+        """Names of the notifiers whose trust changed and must be stored."""
 
     def share(self, notifier: str) -> float:
-        """Return the share of the budget that the notifier may use, 0 to 1."""
+        """Return the share of the budget that the notifier may use (0 to 1)."""
         return self._of(notifier).share()
 
     def expect(self, notifier: str, url: str, fetches: int, found: int) -> None:
-        """Expect notices of ``url`` from ``notifier``. ``fetches`` and ``found`` are its present counts."""
+        """Observe ``url``, for which ``notifier`` is expected to send notices.
+
+        ``fetches`` and ``found`` are the current numbers of fetches and of changes found.
+        """
         if url not in self._places and len(self._places) < MAX_PLACES:
             self._places[url] = _Place(notifier, fetches, found)
 
     def noticed(self, notifier: str, url: str, fetches: int, found: int) -> None:
-        """Record an accepted notice."""
+        """Record an accepted notice of ``url``, with the current counts as in :meth:`expect`."""
         self.expect(notifier, url, fetches, found)
         place = self._places.get(url)
         if place is not None:
@@ -175,15 +190,16 @@ class Ledger:
 
     @property
     def watched(self) -> list[str]:
-        """Return the URLs to observe."""
+        """The URLs that are observed."""
         return list(self._places)
 
     def observe(self, url: str, fetches: int, found: int) -> None:
-        """Compare the counts of a URL with the earlier ones and judge its notices."""
+        """Compare the current counts of a URL with the earlier ones, and update the trust in its notifier."""
         place, now = self._places.get(url), self._clock()
         if place is None:
             return
         if fetches > place.fetches:
+            # One notice at most is judged for each fetch: repeated notices in between count once.
             new = found > place.found
             if place.noticed is not None:
                 self._of(place.notifier).tell(now, new=new)

@@ -1,8 +1,9 @@
-"""A WebSub subscriber's side of one subscription (W3C Recommendation, 23 January 2018), without network.
+"""The subscriber's side of a WebSub subscription, as pure functions without network.
 
-The states: ``wanted`` (nothing sent yet), ``pending`` (requested, not verified by the hub yet), ``verified``,
-``denied``, ``leaving`` (end requested). Each subscription has its own unguessable callback URL, from which
-nobody can derive another one.
+Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub/). A subscription has one of
+these states: ``wanted`` (nothing sent yet), ``pending`` (requested, but not verified by the hub yet),
+``verified``, ``denied``, ``leaving`` (its end is requested). Each subscription has a random callback URL of
+its own, which cannot be guessed from others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lxml.html import HtmlElement
 from newsbot.push.signatures import STRENGTHS, hub_method
 
 MAX_LINKS = 50
+"""Maximum number of links that are read from a header or a page."""
 _LINK = re.compile(
     r"<([^<>]{1,2000})>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:\"[^\"]{0,500}\"|[^\s\",;]{1,500}))*)"
 )
@@ -28,7 +30,7 @@ _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORE
 
 
 def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
-    """Return the targets of Link headers (RFC 8288) by relation, in order, made absolute against ``base``."""
+    """Return the targets of ``Link`` headers (RFC 8288) by relation, in order, as absolute URLs."""
     found: dict[str, list[str]] = {}
     for header in headers:
         for target, parameters in _LINK.findall(header[:20_000])[:MAX_LINKS]:
@@ -39,7 +41,7 @@ def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
 
 
 def hubs_in(tree: HtmlElement, base: str) -> tuple[list[str], str | None]:
-    """Return the hubs and the ``self`` URL in the head of a page, made absolute against ``base``."""
+    """Return the hubs and the first ``self`` link in the head of a page, as absolute URLs."""
     found: dict[str, list[str]] = {"hub": [], "self": []}
     for link in cast("list[HtmlElement]", _HEAD_LINKS(tree))[:MAX_LINKS]:
         for relation in link.get("rel", "").lower().split():
@@ -51,9 +53,10 @@ def hubs_in(tree: HtmlElement, base: str) -> tuple[list[str], str | None]:
 def topic_and_hubs(
     headers: Iterable[str], url: str, in_document: Iterable[str], self_in_document: str | None
 ) -> tuple[str, list[str]] | None:
-    """Return a feed's topic and its hubs, best first, or None if it has no hub.
+    """Return the topic and the hubs of a feed, in order of preference; None if it has no hub (section 4).
 
-    ``url`` is the URL of the feed. It is the topic unless a ``self`` link names another.
+    ``url`` is the URL of the feed. It is the topic, unless a ``self`` link names another URL. Headers take
+    precedence over links in the document.
     """
     links = links_of(headers, url)
     hubs = list(dict.fromkeys([*links.get("hub", []), *in_document]))
@@ -63,49 +66,51 @@ def topic_and_hubs(
 
 
 LEASE = 10 * 86400
-"""Seconds that we request. The hub decides."""
+"""Length of the lease that is requested, in seconds. The hub may grant another one."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
-"""Bounds of a lease; others are clamped."""
+"""Bounds in seconds to which the lease of a hub is clamped."""
 PATIENCE = 3600.0
-"""Seconds in which a hub may verify a request."""
+"""Seconds within which a hub must verify a request."""
 AFTER_DENIAL = 7 * 86400.0
+"""Seconds after a denial until the next request."""
 MAX_PAUSE = 86400.0
+"""Maximum number of seconds between attempts."""
 
 State = Literal["wanted", "pending", "verified", "denied", "leaving"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """One topic at one hub. Times are POSIX seconds."""
+    """The subscription of one topic at one hub. Times are POSIX seconds."""
 
     token: str
-    """The unguessable part of the callback URL."""
+    """The random part of the callback URL."""
     topic: str
     hub: str
     secret: str
     page: str
-    """The source to fetch when the hub reports a change: the feed's URL in the rules."""
+    """The source that is fetched when the hub reports a change: the URL of the feed in the rules."""
     state: State = "wanted"
     asked: float = 0.0
     """When the last request was sent to the hub."""
     tries: int = 0
-    """Attempts since it last verified."""
+    """Number of attempts since the hub last verified it."""
     until: float = 0.0
-    """When the lease ends."""
+    """When the lease ends; 0 without a lease."""
     renew_at: float = 0.0
     """When the next request to the hub is due."""
     method: str = STRENGTHS[0]
-    """The strongest signature method that the hub has used. Weaker ones are not accepted any more."""
+    """The strongest signature method that the hub has used. Weaker methods are no longer accepted."""
     reason: str = ""
-    """The hub's reason for a denial, or why a request failed."""
+    """The reason that the hub gave for a denial, or why a request failed."""
 
     @property
     def is_live(self) -> bool:
-        """True while the hub may send content, also during a renewal."""
+        """True if the hub may send content, also while a renewal is pending."""
         return self.state == "verified" or (self.state == "pending" and self.until > 0)
 
     def as_note(self) -> dict[str, Any]:
-        """Return what :meth:`of_note` reads."""
+        """Return the subscription as a note; :meth:`of_note` reads it."""
         return asdict(self)
 
     @classmethod
@@ -115,14 +120,14 @@ class Subscription:
 
 
 def subscribe(topic: str, hub: str, page: str) -> Subscription:
-    """Return a new subscription, with a token and a secret of 32 random bytes."""
+    """Return a new subscription with a random token and a random secret, 32 bytes each."""
     return Subscription(
         token=secrets.token_urlsafe(32), topic=topic, hub=hub, secret=secrets.token_urlsafe(32), page=page
     )
 
 
 def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
-    """Return the form to POST to the hub (section 5.1)."""
+    """Return the form that is sent to the hub by POST, to subscribe or to unsubscribe (section 5.1)."""
     leaving = subscription.state == "leaving"
     form = {
         "hub.callback": callback,
@@ -135,9 +140,11 @@ def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
 
 
 def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscription:
-    """Return the subscription after a request; ``fault``: why the hub did not accept it.
+    """Return the subscription after a request to the hub. ``fault`` is the reason if the hub did not accept
+    it.
 
-    Requests are repeated after 1, 2, 4 … minutes, at most a day.
+    A failed request is repeated after 1, 2, 4 … minutes, at most after a day. An accepted one is repeated if
+    the hub does not verify it within :data:`PATIENCE`.
     """
     tries = subscription.tries + 1
     pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
@@ -150,10 +157,11 @@ def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscr
 def verify_intent(
     subscription: Subscription, query: Mapping[str, str], now: float, spread: float
 ) -> tuple[Subscription, str | None]:
-    """Return the subscription after a verification request, and the challenge to echo; None: answer 404.
+    """Handle the verification request of a hub (section 5.3).
 
-    Only our own requests are confirmed (section 5.3): the topic must be the same and the request pending.
-    ``spread`` (0 to 1) is a random number that spreads renewals over time.
+    Return the subscription afterwards, and the challenge to send back; None: respond with 404. Only our own
+    requests are confirmed: the topic must be the same, and the request must be pending. ``spread`` (0 to 1)
+    is a random number that spreads renewals over time.
     """
     mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
     if query.get("hub.topic") != subscription.topic or not challenge:
@@ -170,7 +178,7 @@ def verify_intent(
         state="verified",
         tries=0,
         until=now + lease,
-        renew_at=now + lease * (0.8 + 0.1 * spread),
+        renew_at=now + lease * (0.8 + 0.1 * spread),  # early enough for some attempts
         reason="",
     )
     return confirmed, challenge
@@ -183,9 +191,9 @@ def _lease_of(text: str) -> float | None:
 
 
 def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Subscription:
-    """Return the subscription after the hub denied or ended it (section 5.2).
+    """Return the subscription after the hub has denied or ended it (section 5.2).
 
-    A request with another topic is ignored.
+    A request with another topic is ignored: the subscription is returned unchanged.
     """
     if query.get("hub.topic") != subscription.topic:
         return subscription
@@ -196,7 +204,11 @@ def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Su
 def is_genuine(
     subscription: Subscription, header: str | None, body: bytes, now: float
 ) -> tuple[Subscription, bool]:
-    """Return the subscription with the strongest method seen, and whether ``body`` is genuine (section 8)."""
+    """Check the signature of content from a hub (section 8).
+
+    Return the subscription with the strongest method so far, and True if the content is genuine. Content
+    without a live subscription is never genuine.
+    """
     if not subscription.is_live or subscription.until < now or header is None:
         return subscription, False
     method = hub_method(header, subscription.secret, body, at_least=subscription.method)
@@ -206,7 +218,7 @@ def is_genuine(
 
 
 def end_of_lease(subscription: Subscription, now: float) -> Subscription:
-    """Return the subscription without its lease, if that has ended."""
+    """Return the subscription; if its lease has ended, it is wanted again and due now."""
     if 0 < subscription.until < now:
         return replace(subscription, state="wanted", until=0.0, renew_at=now)
     return subscription
