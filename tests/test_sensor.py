@@ -233,7 +233,7 @@ def test_nobody_waits_for_a_newsbot_that_is_not_there() -> None:
     ],
 )
 def test_wrong_words_are_refused_at_the_start(url: str, secret: str, site: str) -> None:
-    with pytest.raises(ValueError, match=r"not an address|secret is empty"):
+    with pytest.raises(ValueError, match=r"not a URL|secret is empty"):
         Notifier(url, secret, site)
 
 

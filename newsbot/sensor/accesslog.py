@@ -1,9 +1,10 @@
-"""Finds the changes of a site in its access log (nginx and Apache, common and combined format).
+"""Finds new and changed pages of a site in its access log (nginx and Apache, common and combined format).
 
-A log has no texts. A URL that looks like an article and was answered with 200 is reported if it was not in
-the log before. It is also reported if its size clearly differs from all known sizes twice in a row, which
-excludes counters on the page. Anybody may write a URL in another way: with a query, parameters, further
-slashes, escapes or segments. So one with a known size is not new.
+A log contains no texts. A URL that looks like an article and was answered with 200 is reported if it was not
+in the log before. It is reported again if its size clearly differs from all known sizes twice in a row; this
+excludes the effect of counters on the page. Visitors may write a URL in other ways: with a query, parameters,
+further slashes, escapes or segments. A URL that differs only in these from a known one, and has a known size,
+is therefore not new.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from newsbot.sensor.fingerprints import MAX_PAGES
 from newsbot.sensor.watching import is_article, without_tracking
 
 MAX_LINE = 8192
+"""Number of characters of a line that are read."""
 MAX_SIZES = 64
-"""Sizes of a page, or of all pages that differ in their query, that are remembered."""
+"""Maximum number of sizes remembered for a page, or for all URLs that differ only in their query."""
 ROTATED = 2
-"""Number of rotated files that are read at the start."""
+"""Maximum number of rotated files that are read at the start."""
 TOLERANCE = 0.02
-"""Share by which the size of a page may change without an edit."""
+"""Relative difference of size up to which a page counts as unchanged."""
 _LINE = re.compile(
     r'\S+ \S+ .{0,200}? \[(?P<time>[^\]]{1,60})\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
     r"(?P<status>\d{3}) (?P<size>\d+|-)"
@@ -47,28 +49,28 @@ _IGNORED = re.compile(r";[^/]*")
 @dataclass(slots=True)
 class _Page:
     sizes: list[int]
-    """The known sizes. A server may send a page compressed to some clients and plain to others."""
+    """The known sizes. A server may send a page compressed to some clients and uncompressed to others."""
     other: int | None = None
-    """A size that differs from all known ones and was seen once."""
+    """A size that differs from all known sizes and was seen only once."""
 
 
 class LogReader:
-    """Reads the lines of one log in order.
+    """Reads the lines of one log, in order.
 
-    Requests before ``since`` (POSIX seconds) are remembered and never reported.
+    Requests before ``since`` (POSIX seconds) are remembered, but never reported.
     """
 
     def __init__(self, since: float = 0.0) -> None:
         self._since = utc(since)
         self._pages: OrderedDict[str, _Page] = OrderedDict()
-        """Pages by path with query. A path that ends in ``?`` stands for all its URLs in another form."""
+        """Pages by path with query. A path that ends in ``?`` stands for all other forms of its URL."""
         self.bad_lines = 0
         """Number of lines that are not access log lines."""
 
     def news(self, line: str, *, learning: bool = False) -> str | None:
         """Return the path of an article that is new or has changed, or None.
 
-        With ``learning`` the line is older than the sensor's start: it is remembered, and nothing is
+        ``learning`` means that the line was written before the sensor started: it is remembered, but not
         reported.
         """
         found = _LINE.match(line[:MAX_LINE])
@@ -85,13 +87,13 @@ class LogReader:
         else:
             self._pages.move_to_end(path)
             is_news = _has_changed(known, size)
-        # The page was remembered above in any case.
+        # In any case the page was remembered above.
         return path if is_news and not learning and not self._is_old(found["time"]) else None
 
     def _is_new(self, path: str, size: int) -> bool:
-        """Return False if the path differs from a known one only in parts that do not change the page."""
+        """Return False if the path seems to be another form of a known one: with a similar size."""
         base = _plain(path)
-        above = self._pages.get(base.rpartition("/")[0])  # the end of the path may say nothing
+        above = self._pages.get(base.rpartition("/")[0])  # some servers ignore a further segment
         if base == path:
             return above is None or not any(_is_near(size, one) for one in above.sizes)
         others = self._page(f"{base}?").sizes
@@ -118,7 +120,8 @@ class LogReader:
 
 
 def _plain(path: str) -> str:
-    """Return a path without what servers ignore: query, parameters, escapes, cases, dots and slashes."""
+    """Return a path without the differences that servers ignore: query, parameters, escapes, case, dots,
+    slashes."""
     plain = unquote(path.partition("?")[0].partition("#")[0])
     return normpath("/" + _IGNORED.sub("", plain).lower().lstrip("/"))
 
@@ -131,7 +134,8 @@ def _has_changed(page: _Page, size: int) -> bool:
     if any(_is_near(size, one) for one in page.sizes):
         page.other = None
         return False
-    # A new size is reported when it is seen twice in a row: some pages differ once, for one visitor.
+    # A new size is reported only when it was seen twice in a row: some responses differ once, for one
+    # visitor.
     if page.other is None or not _is_near(size, page.other):
         page.other = size
         return False
@@ -142,15 +146,18 @@ def _has_changed(page: _Page, size: int) -> bool:
 
 
 PAUSE = 0.5
+"""Seconds between two looks at a file that has no new lines."""
 MAX_READ = 65_536
+"""Maximum number of bytes of a line in memory."""
 
 
 def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it was in the file at the start. With ``follow`` this never ends.
+    """Yield each line, and True if it was in the file at the start.
 
-    With ``follow`` the lines of the last rotated files come first (``access.log.1``,
-    ``access.log-20241121.gz``). A file that is replaced or truncated is read from its beginning. Raises
-    :class:`newsbot.errors.UserError` if the file cannot be opened at the start.
+    With ``follow`` this never ends, and the lines of the last rotated files come first (``access.log.1``,
+    ``access.log-20241121.gz``). A file that is replaced or truncated is read from its beginning. ``pause`` is
+    called to wait for new lines. Raises :class:`newsbot.errors.UserError` if the file cannot be opened at the
+    start.
     """
     wait = pause or (lambda: time.sleep(PAUSE))
     try:
@@ -169,7 +176,7 @@ def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) 
             while not _was_replaced(file, path):
                 yield from _lines_of(file, at_start=False)
                 wait()
-            yield from _lines_of(file, at_start=False)  # the lines that were written before the replacement
+            yield from _lines_of(file, at_start=False)  # lines written just before the replacement
         file = _opened_again(path, wait)
 
 
@@ -191,9 +198,9 @@ def _lines_of(file: IO[bytes], *, at_start: bool) -> Iterator[tuple[str, bool]]:
         line = file.readline(MAX_READ)
         if not line:
             return
-        # A line as long as MAX_READ is returned in pieces, so that the memory is bounded.
+        # A line that is longer than MAX_READ is yielded in pieces, so that the memory is bounded.
         if not line.endswith(b"\n") and len(line) < MAX_READ:
-            file.seek(begin)  # the rest of the line is not written yet
+            file.seek(begin)  # the server has not written the rest of the line yet
             return
         yield line.decode("utf-8", "replace").rstrip("\r\n"), at_start
 

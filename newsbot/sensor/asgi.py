@@ -16,27 +16,32 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Sensor:
-    """Wraps ``app``. :class:`newsbot.sensor.notices.Notifier` explains ``url``, ``secret`` and ``site``."""
+    """Wraps the ASGI application ``app``.
+
+    :class:`newsbot.sensor.notices.Notifier` describes ``url``, ``secret`` and ``site``.
+    """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
         self._app = app
         self.watch = Watch(Notifier(url, secret, site))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass the request to the application, and its answer to the server unchanged."""
+        """Pass the request to the application, and its response unchanged to the server."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         answer = _Answer(self.watch, scope)
 
         async def pass_on(message: Message) -> None:
-            await send(message)
+            await send(message)  # first, so that the visitor does not wait for the sensor
             answer.see(message)
 
         await self._app(scope, receive, pass_on)
 
 
 class _Answer:
+    """Copies the response to one request, and queues the copy once the response is complete."""
+
     def __init__(self, watch: Watch, scope: Message) -> None:
         self._watch = watch
         self._scope = scope
@@ -45,6 +50,7 @@ class _Answer:
         self._size = 0
 
     def see(self, message: Message) -> None:
+        """Take one message of the response."""
         if message["type"] == "http.response.start":
             pairs = message.get("headers", ())
             self._headers = {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in pairs}
@@ -61,6 +67,8 @@ class _Answer:
                 self._pieces = None
 
     def _path(self) -> str:
+        # raw_path is optional in ASGI; unlike path it is not decoded, as in the URL that the visitor
+        # requested.
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
         query = self._scope.get("query_string", b"")
         text = bytes(raw).decode("latin-1").partition("?")[0]

@@ -1,6 +1,6 @@
-"""The hash of a page's text, which stays the same when only the frame of the page changes.
+"""Computes a hash of a page's main text, which does not change if only other parts of the page change.
 
-Counters, advertisements and dates in menus change with every answer; the text of an article does not.
+Counters, advertisements and dates in menus change with each response; the text of an article does not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _WORD = re.compile(r"\w+")
 
 
 class _Text(HTMLParser):
+    """Collects the words of each block of text in ``lines``, without menus, headers, footers and forms."""
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.lines: list[str] = []
@@ -37,7 +39,7 @@ class _Text(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag in _SKIPPED and tag not in _VOID:
-            self._skipped = max(0, self._skipped - 1)
+            self._skipped = max(0, self._skipped - 1)  # a page may close elements that it did not open
         elif tag in _BLOCKS or tag == "div":
             self.end_line()
 
@@ -53,9 +55,9 @@ class _Text(HTMLParser):
 
 
 def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
-    """Return the hash of a page's running text, or None if it has none.
+    """Return the hash of a page's main text, or None if it has none.
 
-    Lines of fewer than four words (menus, counters, buttons) are ignored.
+    Lines with fewer than four words (menus, counters, buttons) are ignored, and so are case and punctuation.
     """
     parser = _Text()
     try:
@@ -71,14 +73,15 @@ def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
 
 
 MAX_PAGES = 100_000
-"""Maximum number of pages that are remembered. The page unseen for longest is forgotten, and reported as new
-when it comes again."""
+"""Maximum number of pages that are remembered. The page that was not requested for the longest time is
+forgotten; it is reported as new at its next request."""
 
 
 class Changes:
-    """Remembers the text hash of each page. Thread-safe.
+    """Remembers the hash of the text of each page. Thread-safe.
 
-    Anybody can write a URL in another form, for example with a query. So each text is reported once.
+    Visitors can request a page by other URLs, for example with an added query. A text that is already known
+    from another URL is therefore not news.
     """
 
     def __init__(self) -> None:
@@ -87,11 +90,14 @@ class Changes:
         self._lock = threading.Lock()
 
     def is_news(self, url: str, page: bytes, charset: str = "utf-8") -> bool:
-        """Return True if the text was not seen before, or the page had another one."""
+        """Return True if the page is new and its text is not known from another URL, or if its text has
+        changed."""
         found = main_text_hash(page, charset)
         if found is None:
             return False
         with self._lock:
+            # Removed and inserted again, so that the first item is the one that was not seen for the longest
+            # time.
             before, is_known = self._hashes.pop(url, None), found in self._texts
             self._hashes[url], self._texts[found] = found, None
             for memory in (self._hashes, self._texts):
@@ -106,7 +112,7 @@ def is_page(method: str, status: int, content_type: str, *, private: bool) -> bo
 
 
 def charset_of(content_type: str) -> str:
-    """Return the charset that a Content-Type names, else utf-8."""
+    """Return the charset that a Content-Type names, or ``utf-8``."""
     for part in content_type.lower().split(";")[1:]:
         name, _, value = part.strip().partition("=")
         if name == "charset" and value:

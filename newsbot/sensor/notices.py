@@ -1,7 +1,8 @@
 """Sends notices in the background, so that visitors of the site never wait for them.
 
-URLs are collected for a second and sent together, signed (see :mod:`newsbot.push.signatures`). While newsbot
-is unreachable, the latest MAX_WAITING are kept and sent later. No exception reaches the site.
+URLs are collected for a second and sent together in a signed notice (see :mod:`newsbot.push.signatures`). If
+newsbot is unreachable, the latest :data:`MAX_WAITING` URLs are kept and sent later. No exception reaches the
+site.
 """
 
 from __future__ import annotations
@@ -21,26 +22,31 @@ from newsbot.push.signatures import notice_header
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
+"""Maximum number of URLs in the queue."""
 MAX_AT_ONCE = 1000
+"""Maximum number of URLs in a notice."""
 GATHER = 1.0
 """Seconds for which URLs are collected before they are sent."""
 PATIENCE = 10.0
+"""Seconds to wait for a response of newsbot."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Bounds in seconds of the pause after a failure. Each pause is twice as long as the one before."""
 
 
 class Notifier:
     """Reports changed URLs of ``site`` (``https://my.site``) to the newsbot at ``url``.
 
-    Raises ``ValueError`` for an invalid address or an empty secret.
+    ``secret`` is NEWSBOT_SENSOR_SECRET of that newsbot; ``gather`` is in seconds. Raises ``ValueError`` for
+    an invalid URL or an empty secret.
     """
 
     def __init__(self, url: str, secret: str, site: str, *, gather: float = GATHER) -> None:
         for address in (url, site):
             parts = urlsplit(address)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"{address!r} is not an address; write https://…")
+                raise ValueError(f"{address!r} is not a URL; write https://…")
         if not secret:
-            raise ValueError("the secret is empty; it is NEWSBOT_SENSOR_SECRET of newsbot")
+            raise ValueError("the secret is empty; set it to NEWSBOT_SENSOR_SECRET of newsbot")
         self._url, self._secret, self._gather = url, secret, gather
         self.site = site.rstrip("/")
         self._host = urlsplit(site).netloc
@@ -51,20 +57,22 @@ class Notifier:
         self._thread: threading.Thread | None = None
 
     def changed(self, url: str) -> None:
-        """Queue ``url`` to be sent soon. Returns at once. If the queue is full, the oldest URL is dropped."""
+        """Queue ``url`` for the next notice; return immediately. If the queue is full, the oldest URL is
+        dropped."""
         with self._lock:
             self._waiting[url] = None
             self._waiting.move_to_end(url)
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popitem(last=False)
-            # start the thread here, because servers fork after they have loaded the site
+            # Not in __init__: servers such as gunicorn load the site and fork, and threads do not survive a
+            # fork.
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="newsbot-sensor", daemon=True)
                 self._thread.start()
         self._wake.set()
 
     def close(self, timeout: float = PATIENCE) -> None:
-        """Try once to send what is queued, for at most ``timeout`` seconds."""
+        """Try once to send the URLs in the queue, and end the thread; wait at most ``timeout`` seconds."""
         self._closed = True
         self._wake.set()
         if self._thread is not None:
@@ -81,7 +89,8 @@ class Notifier:
             if self._closed:
                 return
             if not sent:
-                # close() and a new URL end the pause early.
+                # A new URL or close() ends the pause early. The event is set again, since the queue is not
+                # empty.
                 self._wake.wait(pause)
                 self._wake.set()
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -91,7 +100,8 @@ class Notifier:
     def _send_all(self) -> bool:
         while True:
             with self._lock:
-                # URLs stay in the queue until they were sent; the lock is not held during the request.
+                # URLs stay in the queue until they are sent. The lock is not held during the request:
+                # changed() is called by the threads of the site.
                 some = list(self._waiting)[:MAX_AT_ONCE]
             if not some:
                 return True
@@ -118,7 +128,7 @@ class Notifier:
                 return False
             logger.warning(
                 "newsbot refused a notice status=%d", error.code
-            )  # sending it again would not help
+            )  # the notice is dropped: sending it again would not help
         except (OSError, ValueError) as error:
             logger.warning("cannot send notices to newsbot fault=%s", error)
             return False
@@ -126,5 +136,5 @@ class Notifier:
 
     @property
     def _key(self) -> str:
-        """Return the key that IndexNow's format requires. Only the signature proves the sender."""
+        """The key that the format of IndexNow requires. It is not secret: the signature proves the sender."""
         return hashlib.blake2b(self._host.encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""The common part of both middlewares: which responses are read, and what happens to them afterwards."""
+"""The common part of both middlewares: decides which responses are read, and reports news in them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from newsbot.sensor.notices import Notifier
 logger = logging.getLogger(__name__)
 
 MAX_BEHIND = 100
-"""Maximum number of responses that wait to be read. Further ones are not read."""
+"""Maximum number of responses in the queue. Further responses are not read."""
 _TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid|yclid|_openstat|from|ref)=[^&]*", re.IGNORECASE)
 _NO_PAGE = re.compile(
     r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp[34]|webm|pdf|zip|xml|json|txt)(?:\?|$)",
     re.IGNORECASE,
 )
 _GZIP = 31
+"""The ``wbits`` of zlib for the gzip format."""
 
 
 class Watch:
-    """Reads responses in its own thread and reports the pages that are new or have changed."""
+    """Reads responses in a thread of its own, and reports pages that are new or have changed."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
@@ -34,8 +35,11 @@ class Watch:
         self._behind = 0
 
     def wants(self, method: str, status: int, headers: Mapping[str, str], *, signed_in: bool) -> bool:
-        """Return True if the body must be kept. ``headers`` are those of the response, with names in lower
-        case."""
+        """Return True if the body of a response must be copied.
+
+        ``headers`` are those of the response, with names in lower case. ``signed_in`` is True for a request
+        with credentials: what the site shows to one person must not be read.
+        """
         cache = headers.get("cache-control", "").lower()
         private = signed_in or "private" in cache or "no-store" in cache
         known_coding = headers.get("content-encoding", "identity").lower() in ("identity", "gzip", "")
@@ -43,7 +47,7 @@ class Watch:
         return page and known_coding and self._behind < MAX_BEHIND
 
     def look(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Queue a complete response. ``path`` includes the query. Never raises."""
+        """Queue a complete response. ``path`` includes the query. It never raises."""
         self._behind += 1
         try:
             self._executor.submit(self._look, path, dict(headers), body)
@@ -53,32 +57,34 @@ class Watch:
     def _look(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
         try:
             if headers.get("content-encoding", "").lower() == "gzip":
+                # Limited: a small compressed body could expand to gigabytes.
                 body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE)
             url = self._notifier.site + without_tracking(path)
             charset = charset_of(headers.get("content-type", ""))
             if is_article(path) and self._changes.is_news(url, body, charset):
                 self._notifier.changed(url)
         except Exception:  # any error: the site must not be affected
-            logger.exception("the sensor could not look at path=%s", path[:200])
+            logger.exception("the sensor could not read the response path=%s", path[:200])
         finally:
             self._behind -= 1
 
     def close(self) -> None:
-        """Read the queued responses and send the last notices."""
+        """Read the responses in the queue, and send the last notices."""
         self._executor.shutdown(wait=True)
         self._notifier.close()
 
 
 def without_tracking(path: str) -> str:
-    """Return a path without query parameters that only record where a reader came from."""
+    """Return a path without the query parameters that only record where a visitor came from."""
     path, mark, query = path.partition("?")
     if not mark:
         return path
-    # The pattern includes the separator before a parameter; only a leading one can remain.
+    # The pattern includes the `&` before a parameter, so only one at the start can remain.
     query = _TRACKING.sub("", query).lstrip("&")
     return f"{path}?{query}" if query else path
 
 
 def is_article(path: str) -> bool:
-    """Return False for paths that are not articles on any site: searches, lists, log-ins, files."""
+    """Return False for paths that are not articles on any site, such as searches, lists, log-ins and
+    files."""
     return _NO_PAGE.search(path) is None and log_odds(f"https://site.invalid{path}") > CLEARLY_NONE

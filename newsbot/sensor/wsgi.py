@@ -15,14 +15,17 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
 class Sensor:
-    """Wraps ``app``. :class:`newsbot.sensor.notices.Notifier` explains ``url``, ``secret`` and ``site``."""
+    """Wraps the WSGI application ``app``.
+
+    :class:`newsbot.sensor.notices.Notifier` describes ``url``, ``secret`` and ``site``.
+    """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
         self._app = app
         self.watch = Watch(Notifier(url, secret, site))
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Pass the request to the application, and its answer to the server unchanged."""
+        """Pass the request to the application, and its response unchanged to the server."""
         seen: dict[str, Any] = {}
 
         def start(status: str, headers: list[tuple[str, str]], *fault: Any) -> Any:
@@ -30,6 +33,8 @@ class Sensor:
             seen.update(status=int(status[:3]), headers=named)
             return start_response(status, headers, *fault)
 
+        # `seen` may still be empty after this call: an application may call start_response at its first
+        # piece.
         answer = self._app(environ, start)
         if environ.get("REQUEST_METHOD") != "GET":
             return answer
@@ -37,8 +42,10 @@ class Sensor:
 
 
 class _Seen:
-    """The application's response, which is copied piece by piece. It is read when the server closes it, if
-    complete."""
+    """The response of the application, which is copied while the server reads it.
+
+    When the server closes the response, the copy is queued if it is complete.
+    """
 
     def __init__(self, watch: Watch, environ: Environ, seen: dict[str, Any], answer: Iterable[bytes]) -> None:
         self._watch = watch
@@ -55,11 +62,12 @@ class _Seen:
                 self._pieces.append(piece)
                 self._size += len(piece)
             yield piece
-        # Not reached if the client disconnects: the server then closes the generator.
+        # Not reached if the visitor disconnects: the server then closes the generator.
         self._whole = True
 
     def close(self) -> None:
-        """Close the application's response, as PEP 3333 requires, and queue the copy."""
+        """Close the response of the application, as PEP 3333 requires, and queue the copy if it is
+        complete."""
         close = getattr(self._answer, "close", None)
         if close is not None:
             close()
@@ -69,11 +77,11 @@ class _Seen:
         signed_in = "HTTP_AUTHORIZATION" in environ
         if self._watch.wants("GET", self._seen["status"], headers, signed_in=signed_in):
             self._watch.look(_path(environ), headers, b"".join(self._pieces))
-        self._whole = False
+        self._whole = False  # close() may be called twice
 
 
 def _path(environ: Environ) -> str:
-    # WSGI gives the bytes of the path as latin-1 characters (PEP 3333).
+    # PEP 3333: each character of the path stands for one byte.
     path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1")
     query = environ.get("QUERY_STRING", "")
     quoted = quote(path, safe="/:@!$&'()*+,;=~-._") or "/"
