@@ -100,7 +100,7 @@ def test_stopped_and_continued(demo_world: World, demo: DemoServer, server: Mong
     check_fetched_once(demo)
 
 
-@pytest.mark.parametrize("fault", [(14031, "disk is full; make room"), (10107, "does not answer")])
+@pytest.mark.parametrize("fault", [(14031, "disk is full; free some space"), (10107, "does not answer")])
 def test_not_writable_for_a_while(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str, fault: tuple[int, str]
 ) -> None:

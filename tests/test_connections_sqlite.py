@@ -209,7 +209,7 @@ def test_a_file_locked_by_another_program(path: Path, monkeypatch: pytest.Monkey
     holder, other = opened(path, ONE), opened(path, ONE)
     with transaction(holder):
         with (
-            pytest.raises(DataUnavailable, match=r"newsbot\.db: locked by another program"),
+            pytest.raises(DataUnavailable, match=r"newsbot\.db: is locked by another program"),
             readable_errors(path),
             transaction(other),
         ):
@@ -235,7 +235,7 @@ def test_no_room_left(path: Path) -> None:
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     with (
-        pytest.raises(DataFull, match="the disk is full; make room"),
+        pytest.raises(DataFull, match="the disk is full; free some space"),
         readable_errors(path),
         transaction(connection),
     ):

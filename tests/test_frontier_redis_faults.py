@@ -120,7 +120,9 @@ def test_wrong_credentials_and_wrong_urls_are_one_line(durable_redis: redisserve
     with redis.Redis(port=durable_redis.port) as client:
         client.config_set("requirepass", "right")
     for credentials in ("", ":wrong@"):
-        with pytest.raises(DataUnavailable, match=r"refuses user name or password$") as caught:
+        with pytest.raises(
+            DataUnavailable, match=r"refuses user name or password; correct REDIS_URL$"
+        ) as caught:
             RedisFrontier(f"redis://{credentials}127.0.0.1:{durable_redis.port}/0")
         assert "wrong@" not in str(caught.value)
     for url in ("127.0.0.1:6379", "http://x:secret@127.0.0.1/", "redis://x:secret@host:port/"):

@@ -239,7 +239,7 @@ def test_an_election_is_said_and_then_over(server: MongoServer, storage: MongoSt
 @pytest.mark.parametrize(
     ("code", "kind", "text"),
     [
-        (14031, DataFull, "disk is full; make room"),
+        (14031, DataFull, "disk is full; free some space"),
         (50, DataUnavailable, "too slowly"),
         (13, DataUnavailable, "readWrite"),
         (1, DataError, "127.0.0.1"),

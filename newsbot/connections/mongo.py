@@ -1,7 +1,7 @@
-"""Connects to MongoDB, with the options of the URI and newsbot's defaults for options that are missing.
+"""Connects to MongoDB, with the options in the URI and with newsbot's defaults for the others.
 
-A write is acknowledged when a majority of the replica set has it in its journal. With MongoDB's own default
-for a single node, kill -9 lost up to 162 acknowledged inserts; with the journal it lost none.
+A write is acknowledged once a majority of the replica set has it in the journal. In a test with MongoDB's own
+default for a single node, kill -9 lost up to 162 acknowledged inserts; with the journal it lost none.
 Timeouts are short, because the crawl is blocked while it waits; the caller retries.
 """
 
@@ -36,7 +36,7 @@ Collections = Database[Document]
 Session = ClientSession
 
 DATABASE = "newsbot"
-"""The database that is used when neither the URI nor the caller names one."""
+"""The database that is used if neither the URI nor the caller names one."""
 _DEFAULTS: dict[str, Any] = {
     "serverSelectionTimeoutMS": 3_000,
     "connectTimeoutMS": 3_000,
@@ -44,38 +44,43 @@ _DEFAULTS: dict[str, Any] = {
     "appname": "newsbot",
 }
 _MAJORITY_MS = 20_000
+"""Maximum time for a majority to acknowledge a write, in milliseconds."""
 _ANSWER_MS = 30_000
 _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
-"""Shorter timeouts for a crawl, whose reactor is blocked while it waits. The caller retries."""
+"""Shorter timeouts for a crawl, whose reactor is blocked while it waits; the crawl retries."""
 _HURRIED_MAJORITY_MS = 4_000
 FORM = (
-    "mongodb://host:27017/newsbot, a log-in as user:password@ before the host (signs like : / ? # @ % in a "
-    "password are written as %3A …)"
+    "mongodb://host:27017/newsbot, with a log-in as user:password@ before the host (in a password, write "
+    ": / ? # @ % as %3A …)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An open client, its database, and a name for messages (hosts and database, no credentials)."""
+    """A client, its database, and a name for messages (hosts and database, without credentials)."""
 
     client: Client
     database: Collections
     write_concern: WriteConcern
     name: str
     patience: int = _ANSWER_MS
-    """Maximum time of a long read in the server, in milliseconds."""
+    """Maximum time that the server may spend on a long read, in milliseconds."""
 
 
 def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
-    """Create a client without connecting. Raises :class:`DataUnavailable` for an invalid URI."""
+    """Create a client without connecting. ``hurried`` sets the short timeouts of a crawl.
+
+    Raises :class:`DataUnavailable` for an invalid URI.
+    """
     hosts, query = _hosts_and_query(uri)
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     wanted = _DEFAULTS | _HURRIED if hurried else _DEFAULTS
+    # Options in the URI win; their names are not case-sensitive.
     more = {name: value for name, value in wanted.items() if name.lower() not in given}
     try:
         client: Client = MongoClient(uri, connect=False, **more)
     except (PyMongoError, ValueError, TypeError) as error:
-        # the driver's message may quote parts of a password that is not escaped
+        # The message of the driver is left out: it may quote parts of a password that is not escaped.
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
     try:
         timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
@@ -94,39 +99,46 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
 
 
 def _hosts_and_query(uri: str) -> tuple[str, str]:
+    """Return the hosts without credentials, and the options. Raises :class:`DataUnavailable`."""
     scheme, mark, rest = uri.strip().partition("://")
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
+    # An @ in the path means that a / in the password was not escaped: the rest of the password would be
+    # shown.
     if not mark or scheme not in ("mongodb", "mongodb+srv") or "@" in path:
-        raise DataUnavailable(f"MONGO_URI: is not an address of MongoDB; write {FORM}")
+        raise DataUnavailable(f"MONGO_URI: is not the address of a MongoDB; write {FORM}")
     return authority.rpartition("@")[2], query
 
 
 DUPLICATE_KEY = 11000
 _AWAY = "does not answer; start it, or correct MONGO_URI"
-_SLOW = "answers too slowly; it is overloaded or a part of it is away: nothing acknowledged is lost"
+_SLOW = "answers too slowly; it is overloaded, or a member is unreachable; acknowledged data are safe"
 _MAX_CAUSE = 160
 _FAULTS: dict[int, tuple[type[DataError], str]] = {
     18: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     8000: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
-    13: (DataUnavailable, "does not let this user do that; grant it the role readWrite on the database"),
-    14031: (DataFull, "the server's disk is full; make room there: nothing stored is lost"),
-    12501: (DataFull, "the quota is used up; raise it: nothing stored is lost"),
+    13: (DataUnavailable, "the user has too few rights; grant it the role readWrite on the database"),
+    14031: (DataFull, "the server's disk is full; free some space there; stored data are safe"),
+    12501: (DataFull, "the quota is used up; raise it; stored data are safe"),
     50: (DataUnavailable, _SLOW),
     64: (DataUnavailable, _SLOW),
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
-    112: (RecordBusy, "another worker writes the same, or died while it did; try again in a minute"),
+    112: (RecordBusy, "another worker is writing the same data, or died meanwhile; try again in a minute"),
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})
-"""Error codes of a server that shuts down, holds an election or has lost its connection."""
+"""Error codes of a server that shuts down, holds an election, or has lost its connection. The codes are
+listed at https://www.mongodb.com/docs/manual/reference/error-codes/."""
 _REFUSED = frozenset({2, 9, 14, 52, 57, 66, 121, 10334, 17280, 17419})
 """Error codes caused by a single record: its values, names or size."""
 
 
 @contextmanager
 def readable_errors(name: str) -> Iterator[None]:
-    """Convert errors of the driver to subclasses of :class:`DataError` that name the place and the remedy."""
+    """Convert errors of the driver to subclasses of :class:`DataError` with the place and the remedy.
+
+    ``name`` is the name of the place in messages.
+    """
     try:
         yield
     except (PyMongoError, BSONError, OverflowError) as error:
@@ -134,7 +146,7 @@ def readable_errors(name: str) -> Iterator[None]:
 
 
 def translate(name: str, error: Exception) -> DataError:
-    """Return the fault as :class:`DataError`; ``name`` is how people call the place."""
+    """Return an error of the driver as :class:`DataError`; ``name`` is the name of the place in messages."""
     if isinstance(error, BSONError | DocumentTooLarge | OverflowError):
         return RecordRefused(f"{name}: a record cannot be stored ({_cause(error)})")
     if isinstance(error, WTimeoutError | ExecutionTimeout):
@@ -147,7 +159,7 @@ def translate(name: str, error: Exception) -> DataError:
 
 
 def all_duplicates(error: BulkWriteError) -> bool:
-    """Return True if all failures are duplicate keys, because another worker was faster."""
+    """Return True if a bulk write failed only for duplicate keys, because another worker was faster."""
     found = error.details["writeErrors"]
     return (
         bool(found)
@@ -169,6 +181,7 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
 
 
 def _codes(error: OperationFailure) -> list[int]:
+    """Return the error codes: of the command, and for a bulk write also of its single writes."""
     codes = [error.code] if error.code is not None else []
     if isinstance(error, BulkWriteError):
         for part in ("writeErrors", "writeConcernErrors"):
@@ -177,7 +190,7 @@ def _codes(error: OperationFailure) -> list[int]:
 
 
 def _cause(error: Exception) -> str:
-    """Return the beginning of the driver's message. The rest describes every server that it knows."""
+    """Return the beginning of the driver's message. The rest describes all servers that the driver knows."""
     text = str(error).partition(" (configured timeouts")[0].partition(", full error")[0]
     text = text.partition(", Timeout:")[0]
     return " ".join(text.split())[:_MAX_CAUSE]

@@ -1,8 +1,9 @@
-"""Connects to Redis like scrapy-redis, runs scripts, and reports errors in plain words without credentials.
+"""Connects to Redis like scrapy-redis, runs scripts, and converts errors to readable ones without
+credentials.
 
-All connections to Redis are made here; the frontier and the near-duplicate index use this module. The
-settings are those of scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS (with
-``redis_cls``, for example ``redis.cluster.RedisCluster``).
+All connections to Redis are opened here; the frontier and the near-duplicate index use this module. The
+settings are those of scrapy-redis (https://github.com/rmax/scrapy-redis): REDIS_URL, REDIS_HOST, REDIS_PORT,
+REDIS_DB and REDIS_PARAMS (with ``redis_cls``, for example ``redis.cluster.RedisCluster``).
 """
 
 from __future__ import annotations
@@ -30,22 +31,24 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""Pools with at most this many connections get each one back after use, since others may wait for it."""
+"""A pool with at most this many connections gets each one back after use, as other threads may wait for
+it."""
 
 _ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
-"""Idle connections by pool, as weak references: a connection refers to its pool and would keep it alive."""
+"""Idle connections by pool. The references are weak, because a connection refers to its pool and would keep
+it alive."""
 
 
 def take(pool: ConnectionPool) -> Any:
-    """Return a ``redis.Connection`` for one command. Thread-safe. Raises the client's errors.
+    """Return a ``redis.Connection`` for one command. Thread-safe. Raises the errors of redis-py.
 
-    A connection that the server has closed, or that holds an unread answer, reconnects with the next command.
-    A forked process opens its own connections.
+    A connection that the server has closed, or that has an unread response, is closed here and reconnects
+    with the next command. A forked process opens its own connections.
     """
     ready = _ready.get(pool)
     try:
         connection = ready.pop()() if ready else None
-    except IndexError:  # another thread took it
+    except IndexError:  # another thread took the last one
         connection = None
     if connection is None or connection.pid != os.getpid():
         return pool.get_connection()
@@ -59,7 +62,7 @@ def take(pool: ConnectionPool) -> Any:
 
 
 def give_back(pool: ConnectionPool, connection: Any) -> None:
-    """Keep a connection for the next command."""
+    """Keep a connection for the next command, after its response was read."""
     if pool.max_connections <= FEW:
         pool.release(connection)
     else:
@@ -67,31 +70,34 @@ def give_back(pool: ConnectionPool, connection: Any) -> None:
 
 
 def give_up(pool: ConnectionPool, connection: Any) -> None:
-    """Close a connection after an error, since an answer may still arrive. The pool reconnects it later."""
+    """Close a connection after an error, as a late response may still arrive. The pool reconnects it
+    later."""
     connection.disconnect()
     pool.release(connection)
 
 
 TIMEOUT = 5.0
-"""Default timeout in seconds for connecting and for an answer; REDIS_PARAMS overrides it."""
+"""Default timeout in seconds, for connecting and for a response. REDIS_PARAMS overrides it."""
 
 
 FORM = (
-    "redis://host:6379/0, a log-in as user:password@ before the host (signs like : / ? # @ % in a password "
-    "are written as %3A …)"
+    "redis://host:6379/0, with a log-in as user:password@ before the host (in a password, write : / ? # @ % "
+    "as %3A …)"
 )
 
 Argument = bytes | str | int | float
 """Type of the arguments of a script."""
 
 _NO_ADDRESS = "REDIS_URL"
+"""Name of the server in messages if its URL is invalid: the URL may contain parts of a password."""
 _SCHEMES = ("redis", "rediss", "unix")
 _NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
+"""Beginnings of error messages after which the same command may succeed later."""
 _TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 
 
 class _Settings:
-    """Settings as scrapy-redis's connection function reads them."""
+    """The settings in the form that the connection function of scrapy-redis reads."""
 
     def __init__(self, settings: SettingsLike, params: Mapping[str, Any]) -> None:
         self._settings = settings
@@ -99,7 +105,7 @@ class _Settings:
 
     def get(self, name: str, default: Any = None) -> Any:
         if name in ("REDIS_ENCODING", "REDIS_DECODE_RESPONSES"):
-            return default  # records are bytes, so this setting must not apply
+            return default  # records are bytes: these settings of scrapy-redis must not apply
         return self._settings.get(name, default)
 
     def getdict(self, name: str) -> dict[str, Any]:
@@ -109,9 +115,9 @@ class _Settings:
 def connect(settings: SettingsLike) -> redis.Redis:
     """Return a client. Nothing is sent yet, except by a cluster client, which requests the list of nodes.
 
-    Raises :class:`DataError` for invalid settings.
-
-    The client never retries a command: the leases of a first, unanswered call would be lost.
+    The client never retries a command: if the response to a call that leases entries is lost, a second call
+    would lease other entries, and the first ones would wait until their leases expire. Raises
+    :class:`DataError` for invalid settings.
     """
     given = settings.get("REDIS_PARAMS") or {}
     try:
@@ -126,11 +132,13 @@ def connect(settings: SettingsLike) -> redis.Redis:
     try:
         for name in _TIMEOUTS:
             params[name] = params[name] and float(params[name])
-        with readable_errors(place):  # a cluster is asked for its nodes at once
+        with readable_errors(place):  # a cluster client connects at once
             client: redis.Redis = get_redis_from_settings(_Settings(settings, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
-            pool.connection_class(**pool.connection_kwargs)  # names of REDIS_PARAMS that it does not know
+            # Created and thrown away: it raises for names in REDIS_PARAMS that it does not know. Otherwise
+            # that would happen only at the first command.
+            pool.connection_class(**pool.connection_kwargs)
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
         # the client's message may quote parts of a password that is not escaped
         raise DataError(f"{place}: cannot be used ({_one_line(error)})") from error
@@ -138,26 +146,30 @@ def connect(settings: SettingsLike) -> redis.Redis:
 
 
 def server_name(settings: SettingsLike) -> str:
-    """Return the address of the server for messages, without user name and password."""
+    """Return the address of the server for messages, without user name and password.
+
+    For an invalid URL it is ``REDIS_URL``, because parts of a password could be anywhere in it.
+    """
     url = settings.get("REDIS_URL")
     if not url:
         return f"redis://{settings.get('REDIS_HOST') or 'localhost'}:{settings.get('REDIS_PORT') or 6379}"
     try:
         parts = urlsplit(str(url))
-        _ = parts.port  # raises ValueError if it is not a number: then it may be part of a password
+        _ = parts.port  # ValueError if it is not a number: it may be part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return _NO_ADDRESS
     if parts.scheme != "unix" and not re.fullmatch(r"/?\d*", parts.path):
-        return _NO_ADDRESS  # redis-py would take database 0
+        return _NO_ADDRESS  # redis-py would ignore the path and use database 0
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 class Script:
     """A Lua script, which Redis runs atomically.
 
-    It is called by its hash. If the server does not know it (SCRIPT FLUSH, restart), the text is sent.
+    It is called by its hash. If the server does not know the script (after SCRIPT FLUSH or a restart), the
+    text is sent.
     """
 
     def __init__(self, text: str) -> None:
@@ -172,10 +184,10 @@ class Script:
         *,
         forgotten: Callable[[], None] | None = None,
     ) -> Any:
-        """Run the script in one round trip. Raises the client's errors (see :func:`readable_errors`).
+        """Run the script in one round trip and return its raw result.
 
-        ``forgotten`` is called before the text is sent to a server that does not know the script, because
-        that server may have lost its data.
+        ``forgotten`` is called before the text is sent to a server that does not know the script: that server
+        may have restarted without its data. Raises the errors of redis-py (see :func:`readable_errors`).
         """
         try:
             return _send(client, "EVALSHA", self._digest, len(keys), *keys, *arguments)
@@ -186,10 +198,10 @@ class Script:
 
 
 def _send(client: redis.Redis, *command: Argument) -> Any:
-    """Send a command and return the raw answer.
+    """Send a command and return the raw response.
 
-    This bypasses the client's ``execute_command``, which takes twice the time for metrics and retries. A
-    cluster client has no pool; it finds the node of the keys.
+    This bypasses ``execute_command`` of the client, which needs twice the time because of metrics and
+    retries. A cluster client has no pool: it finds the node of the keys itself.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
@@ -198,7 +210,7 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     try:
         connection.send_command(*command)
         answer = connection.read_response()
-    except redis.exceptions.ResponseError:  # a refusal is an answer
+    except redis.exceptions.ResponseError:  # a complete response: the connection stays usable
         give_back(pool, connection)
         raise
     except BaseException:
@@ -212,23 +224,26 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
     execute: Callable[..., Any] = client.execute_command
     try:
         return execute(*command)
-    except AttributeError as error:  # sent on to a node that has no slot yet: the client knows none such
+    except AttributeError as error:  # redirected to a new node without slots, unknown to the client
         raise redis.exceptions.TryAgainError(str(error)) from error
 
 
 @cache
 def lua_script(folder: str, name: str) -> Script:
-    """Return the script ``name`` from a folder of the package, preceded by the folder's ``lib``."""
+    """Return the script ``name.lua`` in a folder of the package, with ``lib.lua`` of that folder in front."""
     place = files("newsbot").joinpath(*folder.split("/"))
     return Script("\n".join((place / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name)))
 
 
 def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
-    """Raise :class:`DataError` if the server would evict keys (``what``) when its memory is full."""
+    """Raise :class:`DataError` if the server would evict keys when its memory is full.
+
+    ``what`` names the data in the keys, for the message.
+    """
     memory = client.info("memory")
     if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
         raise DataError(
-            f"{place}: would throw {what} away when its memory is full; set maxmemory-policy noeviction"
+            f"{place}: would delete {what} when its memory is full; set maxmemory-policy noeviction"
         )
 
 
@@ -239,23 +254,30 @@ def thrown_away(client: redis.Redis) -> int:
 
 @contextmanager
 def readable_errors(place: str) -> Iterator[None]:
-    """Convert errors of the client to one-line :class:`DataError` subclasses that begin with ``place``."""
+    """Convert errors of the client to subclasses of :class:`DataError`: one line that begins with
+    ``place``."""
     try:
         yield
     except redis.exceptions.AuthenticationError as error:
-        raise DataUnavailable(f"{place}: the server refuses user name or password") from error
+        raise DataUnavailable(
+            f"{place}: the server refuses user name or password; correct REDIS_URL"
+        ) from error
     except redis.exceptions.BusyLoadingError as error:
-        raise DataUnavailable(f"{place}: the server is loading its data") from error
+        raise DataUnavailable(f"{place}: the server is loading its data; wait until it is ready") from error
     except redis.exceptions.TimeoutError as error:
-        raise DataUnavailable(f"{place}: no answer in time") from error
+        raise DataUnavailable(f"{place}: no answer in time; it is overloaded or unreachable") from error
     except (redis.exceptions.ConnectionError, OSError) as error:
-        raise DataUnavailable(f"{place}: cannot be reached ({_cause(error)})") from error
-    except redis.exceptions.RedisClusterException as error:  # no RedisError: none of its nodes answers
+        raise DataUnavailable(
+            f"{place}: cannot be reached ({_cause(error)}); start it, or correct REDIS_URL"
+        ) from error
+    except redis.exceptions.RedisClusterException as error:  # not a RedisError
         raise DataUnavailable(f"{place}: the cluster cannot be reached ({_one_line(error)})") from error
     except redis.exceptions.OutOfMemoryError as error:
-        raise DataFull(f"{place}: the server's memory is full (maxmemory)") from error
+        raise DataFull(f"{place}: the server's memory is full; raise its maxmemory") from error
     except redis.exceptions.ReadOnlyError as error:
-        raise DataUnavailable(f"{place}: the server is a read-only replica") from error
+        raise DataUnavailable(
+            f"{place}: the server is a read-only replica; set REDIS_URL to its primary"
+        ) from error
     except redis.exceptions.RedisError as error:
         raise _of_server(place, error) from error
 
@@ -263,11 +285,11 @@ def readable_errors(place: str) -> Iterator[None]:
 def _of_server(place: str, error: Exception) -> DataError:
     text = _one_line(error)
     if "No space left" in text:
-        return DataFull(f"{place}: the server's disk is full")
+        return DataFull(f"{place}: the server's disk is full; free some space there")
     if "OOM" in text:
-        return DataFull(f"{place}: the server's memory is full (maxmemory)")
+        return DataFull(f"{place}: the server's memory is full; raise its maxmemory")
     if "NOAUTH" in text or "NOPERM" in text:
-        return DataUnavailable(f"{place}: the server refuses user name or password")
+        return DataUnavailable(f"{place}: the server refuses user name or password; correct REDIS_URL")
     if isinstance(error, redis.exceptions.ClusterError) or text.startswith(_NOT_NOW):
         return DataUnavailable(f"{place}: the server cannot write now ({text})")
     return _of_rights_or_cluster(place, error, text)
@@ -276,7 +298,7 @@ def _of_server(place: str, error: Exception) -> DataError:
 def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
     if isinstance(error, redis.exceptions.NoPermissionError) or "executing the script can't" in text:
         return DataError(
-            f"{place}: the user may not do all that is needed ({text}); deploy/redis-users.acl has the rights"
+            f"{place}: the user lacks rights ({text}); deploy/redis-users.acl lists the rights that it needs"
         )
     if isinstance(error, redis.exceptions.MovedError):
         return DataError(
@@ -284,12 +306,13 @@ def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
             ' {"redis_cls": "redis.cluster.RedisCluster"}'
         )
     moving = redis.exceptions.AskError, redis.exceptions.TryAgainError
-    if isinstance(error, moving) or "non local key" in text:  # of a script that makes names
-        return DataUnavailable(f"{place}: the cluster is moving the keys")
+    if isinstance(error, moving) or "non local key" in text:  # from a script that computes key names
+        return DataUnavailable(f"{place}: the cluster is moving the keys; try again")
     return DataError(f"{place}: {text}")
 
 
 def _cause(error: BaseException) -> str:
+    """Return the reason of the operating system, such as ``Connection refused``, or the client's message."""
     cause = error.__cause__ or error.__context__ or error
     reason = getattr(cause, "strerror", None)
     return str(reason) if reason else _one_line(error)

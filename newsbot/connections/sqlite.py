@@ -1,6 +1,6 @@
-"""Opens the embedded data file; provides schema versions, transactions and readable errors.
+"""Opens the embedded data file, and provides schema versions, transactions and readable errors.
 
-Frontier, storage and near-duplicate index keep their tables in one SQLite file, each with its own
+The frontier, the storage and the near-duplicate index keep their tables in one SQLite file. Each has its own
 schema version, so that each can be moved to a server alone.
 """
 
@@ -15,17 +15,18 @@ from pathlib import Path
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 
 BUSY_SECONDS = 30.0
-"""Timeout for opening the file while other processes open or migrate it."""
+"""Timeout in seconds for opening the file while other processes open or migrate it."""
 LOCK_SECONDS = 5.0
-"""Timeout for the lock of a transaction. It is short, because the crawl is blocked while it waits."""
-OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
+"""Timeout in seconds for the lock of a transaction. It is short, because the crawl is blocked while it
+waits."""
+OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 
 def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> sqlite3.Connection:
-    """Open or create the file and migrate the tables of ``component`` to the newest version.
+    """Open or create the file, and migrate the tables of ``component`` to the newest version.
 
-    ``migrations[n]`` is the SQL script from version n to n + 1. The connection is in autocommit
-    mode: write inside :func:`transaction`. Raises subclasses of :class:`DataError`.
+    ``migrations[n]`` is the SQL script from version n to n + 1. The connection is in autocommit mode: use
+    :func:`transaction` to write. Raises subclasses of :class:`DataError`.
     """
     with readable_errors(path):
         _check_library()
@@ -39,11 +40,13 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
         try:
             connection.row_factory = sqlite3.Row
             _use_wal(connection)
+            # In WAL mode NORMAL cannot corrupt the file; a power failure may undo the last transactions.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA temp_store=MEMORY")
-            connection.execute("PRAGMA cache_size=-65536")
+            connection.execute("PRAGMA cache_size=-65536")  # KiB
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
+            # Only now: opening may wait longer for a migration than the crawl may wait for a lock.
             connection.execute(f"PRAGMA busy_timeout={min(LOCK_SECONDS, BUSY_SECONDS) * 1000:.0f}")
         except BaseException:
             connection.close()
@@ -52,10 +55,10 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging.
+    """Switch to write-ahead logging (https://sqlite.org/wal.html).
 
     SQLite does not wait for a lock here. If several processes open a new file at the same time, the call
-    fails immediately, so it is repeated.
+    fails immediately, so it is repeated for up to :data:`BUSY_SECONDS`.
     """
     give_up = time.monotonic() + BUSY_SECONDS
     while True:
@@ -71,11 +74,13 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Run the block as one atomic write transaction."""
+    """Run the block as one atomic write transaction. If it raises, nothing is written."""
+    # IMMEDIATE takes the write lock now. A read transaction that wants to write later fails without waiting
+    # if another process has written in the meantime.
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
-        connection.execute("COMMIT")  # may fail too: the disk is full
+        connection.execute("COMMIT")  # may fail too, for example if the disk is full
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -84,7 +89,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Let all reads of the block see one consistent snapshot, while other processes write."""
+    """Let all reads in the block see one consistent snapshot, while other processes write."""
     connection.execute("BEGIN")
     try:
         yield connection
@@ -95,7 +100,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def readable_errors(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite to subclasses of :class:`DataError` that name the file and the remedy."""
+    """Convert errors of SQLite to subclasses of :class:`DataError` with the file and the remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -103,11 +108,11 @@ def readable_errors(path: Path) -> Iterator[None]:
 
 
 _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
-    (("SQLITE_FULL",), DataFull, "the disk is full; make room and start again: nothing stored is lost"),
+    (("SQLITE_FULL",), DataFull, "the disk is full; free some space and start again; stored data are safe"),
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
         DataUnavailable,
-        "locked by another program; close it (a shell? a backup?)",
+        "is locked by another program; close it (such as a sqlite3 shell or a backup)",
     ),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
@@ -142,11 +147,13 @@ def _check_library() -> None:
     probe.close()
     if "ENABLE_FTS5" not in options:
         raise DataError(
-            "this Python's SQLite lacks FTS5 (full-text search); use a Python from python.org or Debian"
+            "the SQLite of this Python has no FTS5 (full-text search); use a Python from python.org or Debian"
         )
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrations: Sequence[str]) -> None:
+    """Run the missing migrations in one transaction. Raises :class:`SchemaError` if the file is newer."""
+    # Checked first without a lock: usually there is nothing to migrate, and a crawl may be writing.
     if _version(connection, component) == len(migrations):
         return
     with transaction(connection):
@@ -178,9 +185,10 @@ def _version(connection: sqlite3.Connection, component: str) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Split a script, because ``executescript`` would commit the migration's transaction."""
+    """Yield the statements of a script. ``executescript`` would commit the transaction of the migration."""
     statement = ""
     for part in script.split(";"):
+        # A semicolon in a trigger or a text does not end a statement.
         statement += part + ";"
         if sqlite3.complete_statement(statement):
             if statement.strip() != ";":
