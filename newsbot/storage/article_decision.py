@@ -111,7 +111,7 @@ def of_one_page(one: str, other: str) -> bool:
 def _is_same(own: Record, given: Record) -> bool:
     if own["title"] != given["title"]:
         return False
-    if given["content_hash"] and own["content_hash"]:  # empty for an article without text
+    if given["content_hash"] and own["content_hash"]:  # empty if the pipeline for exact copies is not used
         return bool(own["content_hash"] == given["content_hash"])
     return bool(own["text"] == given["text"])
 

@@ -1,6 +1,6 @@
-"""Storage in the embedded data file (SQLite, WAL), which several processes may share.
+"""Stores data in the embedded data file (SQLite with write-ahead log), which several processes can share.
 
-Each write is one transaction. It is complete or has no effect, also when the disk is full or the process is
+Each write is one transaction. It is complete or has no effect, even if the disk is full or the process is
 killed.
 """
 
@@ -23,8 +23,10 @@ __all__ = ["SqliteStorage"]
 
 
 class SqliteStorage(Storage):
-    """Opens the file at ``path`` and creates it if it is missing. Raises subclasses of
-    :class:`newsbot.errors.DataError`."""
+    """A storage in the file at ``path``, which is created if it is missing.
+
+    Raises subclasses of :class:`newsbot.errors.DataError` if the file cannot be used.
+    """
 
     place = "data file"
     is_local = True

@@ -1,4 +1,4 @@
-"""Articles: one row each. Earlier versions, texts and other URLs have their own tables."""
+"""Stores articles: one row each. Earlier versions, texts and other URLs have their own tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INSERT = (
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
 _OWN = "SELECT * FROM article WHERE fingerprint = ?"
-# Lists and mappings go through json(): json_extract() gives them as text, which json_object() would quote.
+# Lists and mappings go through json(): json_extract() returns them as text, which json_object() would quote.
 _SAVE_ORIGIN = (
     "UPDATE article SET published_at = :published_at, moment = :moment, data = json_patch(data, json_object("
     + ", ".join(f"'{name}', json(json_extract(:data, '$.{name}'))" for name in ("authors", "extraction"))
@@ -65,7 +65,8 @@ DERIVED = (
     " WHERE ?2 IS NOT NULL OR value NOT IN (SELECT value FROM json_each(?1)))))"
     " WHERE id IN (SELECT article FROM article_basis WHERE url IN (SELECT value FROM json_each(?1)))"
 )
-"""Replaces URLs of a JSON list in ``derived_from`` of all articles by another one, or removes them (NULL)."""
+"""Replaces URLs (?1, a JSON list) in ``derived_from`` of all articles by another URL (?2), or removes them if
+that is NULL."""
 _SEQUENCE = "SELECT id, (SELECT ifnull(max(number), 0) FROM article_change) FROM article_sequence"
 _CHANGES = (
     f"SELECT c.number, c.fingerprint AS changed, {READ} FROM article_change c"
@@ -96,6 +97,7 @@ class SqliteArticles(Articles):
             if row is None or database.execute(_OWN, (after,)).fetchone() is not None:
                 return False
             number = row["id"]
+            # A URL that has an article is never an alias.
             database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (after,))
             database.execute(
                 "UPDATE article SET fingerprint = ?, canonical_url = ? WHERE id = ?", (after, new, number)
@@ -139,7 +141,7 @@ class SqliteArticles(Articles):
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
         with self._file.writing() as database:
             if database.execute(_SAVE_ORIGIN, row).rowcount:
-                # the trigger article_updated ignores these fields: number the change here
+                # the trigger article_updated does not watch these fields, so the change is numbered here
                 database.execute("DELETE FROM article_change WHERE fingerprint = :fingerprint", row)
                 database.execute("INSERT INTO article_change (fingerprint) VALUES (:fingerprint)", row)
 
@@ -189,8 +191,11 @@ class SqliteArticles(Articles):
         return numbering.cursor(numbering.last)
 
     def _batches(self, query: str, values: list[Any]) -> Iterator[list[Article]]:
-        """Yield articles in batches. The rows and their order are fixed at the start, at 8 bytes an
-        article."""
+        """Yield the articles of a query for row numbers, in batches.
+
+        All row numbers are read at the start (8 bytes for each article), so that writes during the stream do
+        not change its order. Articles that are deleted during the stream are left out.
+        """
         database = self._file.database
         chosen = array("q")
         chosen.extend(row[0] for row in database.execute(query, values))
@@ -199,7 +204,7 @@ class SqliteArticles(Articles):
 
 
 def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article]:
-    """Return articles by their row numbers, in that order."""
+    """Return the articles with these row numbers, in the given order. Deleted ones are left out."""
     rows = database.execute(
         f"SELECT a.id, {READ} FROM article a WHERE a.id IN {THESE}", [json.dumps(numbers)]
     )
@@ -234,7 +239,10 @@ class SqliteTexts(Texts):
 
 
 def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int:
-    """Write the row of an article (:func:`to_row`) under the fingerprint of its URL; return its number."""
+    """Insert the row of an article (:func:`to_row`); return its row number.
+
+    ``key`` is the fingerprint of the canonical URL.
+    """
     number = database.execute(_INSERT, _row_of(row, key)).lastrowid
     assert number is not None
     return number
@@ -246,16 +254,16 @@ def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
 
 
 def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Decision, int]:
-    """Look up what :func:`decide` needs, and write the article or its text.
+    """Read the records that :func:`decide` needs, and carry out its decision, except for the aliases.
 
-    Returns the decision and the row number of the article that it refers to. Must run inside a write
-    transaction, which makes it safe when several workers store the same article.
+    Return the decision and the row number of the article to which it refers. This must run within a write
+    transaction. So the records cannot change before the decision is written, even if several workers store
+    the same article.
     """
     own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
     owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
     if own is not None and owner is not None and owner["id"] == own["id"]:
-        # the text belongs to this article, not to another one
-        owner = None
+        owner = None  # the text belongs to this article itself
     led_to = None
     if own is None and owner is None and names_another_page(row):
         led_to = database.execute(_LED_TO, (row["fingerprint"],)).fetchone()
@@ -269,7 +277,7 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
         _update(database, row, own)
     else:
         return decision, decision.of["id"]
-    if row["content_hash"]:
+    if row["content_hash"]:  # IGNORE: the article had this text before
         database.execute(
             "INSERT OR IGNORE INTO article_text (source, content_hash, article) VALUES (?, ?, ?)",
             (row["source"], row["content_hash"], number),
@@ -278,6 +286,7 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
 
 
 def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row) -> None:
+    """Write a new version of the article ``own``, and keep the previous one in the table of versions."""
     earlier = {name: own[name] for name in (*COLUMNS, "data")}
     database.execute(
         "INSERT INTO article_version VALUES (?, ?, ?)",
@@ -295,7 +304,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
 
 
 def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
-    """Rename the story that was named after the old URL, because another article may get that URL."""
+    """Rename the story whose id comes from the old URL: another article can get that URL and its story id."""
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (new,)).fetchone()
     target = readdressed_story(old, new, row and row["into_story"])
     database.execute("DELETE FROM story_joined WHERE story = ? OR story = ?", (old, target))

@@ -1,4 +1,4 @@
-"""The open data file: transactions, and errors with readable messages."""
+"""Holds the open data file, with transactions, streams, and errors with readable messages."""
 
 from __future__ import annotations
 
@@ -23,19 +23,24 @@ class DataFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Run the block as one write transaction, which is complete or has no effect."""
+        """Run the block as one write transaction, which is complete or has no effect.
+
+        It has the write lock from its beginning, so that what the block reads cannot change before it writes.
+        """
         with readable_errors(self.path), transaction(self.database) as database:
             yield database
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in one read transaction: all statements see the same state of the data."""
+        """Run the block as one read transaction, in which all statements see the same state of the data."""
         with readable_errors(self.path), snapshot(self.database) as database:
             yield database
 
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
-        """Yield the records of batches. No batch may leave a cursor open, because the caller may write
-        between two records."""
+        """Yield the records of ``batches`` one by one.
+
+        A batch must not leave a cursor open, because the caller can write between two records.
+        """
         while True:
             with readable_errors(self.path):
                 batch = next(batches, None)
@@ -44,8 +49,11 @@ class DataFile:
             yield from batch
 
     def numbered(self, query: str, values: Sequence[object]) -> Iterator[list[sqlite3.Row]]:
-        """Yield the rows of ``query`` in batches. Its first parameter must be ``id > ?``; it must order by
-        ``id`` and have a LIMIT."""
+        """Yield the rows of ``query`` in batches.
+
+        The query must begin its conditions with ``id > ?``, order by ``id`` and have a LIMIT. ``values`` are
+        its other parameters. Each batch is a separate query that starts after the last row of the one before.
+        """
         after = 0
         while rows := self.database.execute(query, [after, *values]).fetchall():
             yield rows

@@ -1,4 +1,4 @@
-"""Copies all data out of the tables, and into them."""
+"""Reads copies of all data from the tables, and writes copies to them, for ``scrapy move``."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ _ARTICLES = (
     " WHERE a.fingerprint > ? {sites} ORDER BY a.fingerprint LIMIT ?"
 )
 _VERSIONS = "SELECT document FROM article_version WHERE article = ? ORDER BY version"
+# The inner query selects the texts of one batch. Only these are joined with their articles.
 _TEXTS = (
     "SELECT source, content_hash, a.fingerprint AS key"
     " FROM (SELECT * FROM article_text WHERE (source, content_hash) > (?, ?) {sites}"
@@ -72,7 +73,7 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         lambda source, hour, *counts: SiteHour(source, hour, counts),
     ),
 )
-"""For each kind of book: the query, the key to start after, and the function that makes a book from a row."""
+"""For each kind of book: the query, the key before the first row, and the function that converts a row."""
 _TAKE_TEXT = (
     "INSERT OR IGNORE INTO article_text (source, content_hash, article)"
     " SELECT ?, ?, id FROM article WHERE fingerprint = ?"
@@ -134,7 +135,7 @@ class SqliteDump(Dump):
     def _batches(
         self, query: str, place: tuple[Any, ...], values: Sequence[str], keys: Sequence[str] | Sequence[int]
     ) -> Iterator[list[sqlite3.Row]]:
-        """Yield rows in the order of ``keys``, starting after ``place``."""
+        """Yield the rows of ``query`` in batches, sorted by ``keys``, from after the keys ``place`` on."""
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
@@ -202,12 +203,12 @@ class SqliteLoad(Load):
 
 
 def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
-    """Return the table and the values of a book's row."""
+    """Return the table of a book, and the values of its row."""
     if isinstance(book, JoinedStory):
         return "story_joined", (book.story, book.into)
     if isinstance(book, KeptNote):
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
-    # The stored text of a day begins with ``;`` and ends with it.
+    # The stored text of a day begins with ``;``, so that a search for ``;poll`` finds whole polls only.
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

@@ -1,4 +1,4 @@
-"""The crawl database: one row for each URL."""
+"""Stores the crawl database: one row for each URL."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from newsbot.text.words import clean
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _READ = ", ".join(_COLUMNS)
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
-_LARGEST = (1 << 63) - 1  # the largest SQLite integer; a header may state any Content-Length
-_AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
+_LARGEST = (1 << 63) - 1  # the largest integer of SQLite; a header may state any Content-Length
+_AT_ONCE = 500  # maximum number of parameters of a statement, and of rows in a batch of a stream
 
 _OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
 _WRITTEN = (*_OWN, "depth", "referrers", "referrer_count", "referrer_bitmap", "history")
 INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
+"""Inserts a row with the values of :func:`row_of`."""
 _values_of = attrgetter(*_OWN)
 _SAVE = f"{INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _COLUMNS if name not in _KEPT
@@ -51,9 +52,10 @@ class SqlitePages(Pages):
                 key = page.fingerprint
                 if key in known:
                     referrers, depth = known[key]
+                    # most links of a crawl change nothing and cost no write
                     if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
                         changed[key] = known[key] = (referrers, min(depth, page.depth))
-                elif key in new:
+                elif key in new:  # a second link to a new page in the same batch
                     first, referrers, depth = new[key]
                     referrers.add(map(clean, page.referrers))
                     new[key] = (first, referrers, min(depth, page.depth))
@@ -79,8 +81,9 @@ class SqlitePages(Pages):
             histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
             rows = []
             for page in pages:
+                # to JSON and back: the given events must compare equal to stored ones
                 history = merged(histories.get(page.fingerprint, []), json.loads(to_json(page.history)))
-                histories[page.fingerprint] = history
+                histories[page.fingerprint] = history  # the batch can have the page again
                 rows.append(row_of(page, referrers_of(page), page.depth, history))
             database.executemany(_SAVE, rows)
 
@@ -102,6 +105,7 @@ class SqlitePages(Pages):
             yield [record_of(row) for row in rows]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
+        # Pages can have the same time, so the place in the stream is a pair of time and row number.
         place: tuple[float, int] = (after, _LARGEST)  # after everything due at ``after``
         query = (
             f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
@@ -125,7 +129,7 @@ def row_of(page: PageRecord, referrers: Referrers, depth: int, history: list[Eve
 
 
 def record_of(row: sqlite3.Row) -> PageRecord:
-    """Return the record of a row that has all columns."""
+    """Return the page record of a row with all columns of the table."""
     values = {name: row[name] for name in _COLUMNS}
     values["kind"] = Kind(row["kind"])
     values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
@@ -136,7 +140,7 @@ def record_of(row: sqlite3.Row) -> PageRecord:
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
-    """Return referrers and depth of the known pages."""
+    """Return referrers and depth of those pages that are known, by fingerprint."""
     rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
     return {
         row["fingerprint"]: (
@@ -150,6 +154,7 @@ def _links_to(
 def _select(
     database: sqlite3.Connection, columns: str, fingerprints: Iterable[bytes]
 ) -> Iterator[sqlite3.Row]:
+    """Yield the rows of the known pages among these URLs, each once."""
     asked = iter(dict.fromkeys(fingerprints))
     while some := list(islice(asked, _AT_ONCE)):
         marks = ", ".join("?" * len(some))

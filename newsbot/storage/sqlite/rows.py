@@ -1,4 +1,4 @@
-"""Articles as rows: the fields that queries use are columns, the others one JSON text."""
+"""Converts articles to rows and back. Fields that queries use are columns; the others are one JSON text."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ COLUMNS = (
 )  # fmt: skip
 """Fields of an article that have a column."""
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
-"""The columns of an article; the table has the alias ``a``."""
+"""The columns to read for :func:`from_row`. The table of articles must have the alias ``a``."""
 IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
 )
-"""The condition that an article is in a story, or in the one that this story was joined with."""
+"""The condition that an article is in a story, or in the story with which this one was joined."""
 THESE = "(SELECT value FROM json_each(?))"
-"""The values of a list that is given as JSON."""
+"""A list of values that is given as one JSON parameter: SQLite limits the number of parameters."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
 
 
 def to_row(article: Article) -> dict[str, Any]:
-    """Return the columns of an article. ``data`` has the other fields."""
+    """Return the columns of an article by name. The column ``data`` has the other fields as JSON."""
     row = {name: _plain(name, getattr(article, name)) for name in COLUMNS}
     row["data"] = to_json({name: _plain(name, getattr(article, name)) for name in _REST})
     return row
 
 
 def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
-    """Return the article of a row. Other columns are ignored."""
+    """Return the article of a row with the columns of :data:`READ`. Other columns are ignored."""
     values = {name: row[name] for name in COLUMNS} | json.loads(row["data"])
     for name in _TIMES:
         values[name] = from_stamp(values[name])
@@ -48,9 +48,9 @@ def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
 
 
 def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
-    """Return the SQL conditions of a filter, and their values. The table has the alias ``a``.
+    """Return the SQL conditions of a filter, and their values. The table must have the alias ``a``.
 
-    If both site and language are given, the unary plus keeps SQLite from using the index of languages: a site
+    If both site and language are given, the unary plus keeps SQLite from using the index on languages: a site
     has fewer articles than a language.
     """
     if where is None:

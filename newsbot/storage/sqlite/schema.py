@@ -1,4 +1,4 @@
-"""The tables of the storage in the data file, with the reason for each index."""
+"""Defines the tables of the storage in the data file, with the reason for each index."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIGRATIONS = (
         links_count     INTEGER,
         referrer_count  INTEGER NOT NULL,
         referrers       TEXT NOT NULL,         -- JSON list of URLs
-        referrer_bitmap BLOB NOT NULL,         -- those beyond the list, see newsbot/storage/pages.py
+        referrer_bitmap BLOB NOT NULL,         -- further referrers, see newsbot/storage/pages.py
         history         TEXT NOT NULL          -- JSON list of events
     );
     -- Streaming the pages of one site.
@@ -39,31 +39,31 @@ MIGRATIONS = (
 
     CREATE TABLE article (
         id            INTEGER PRIMARY KEY,
-        fingerprint   BLOB NOT NULL UNIQUE,  -- of the canonical URL: one article a URL, whatever races
+        fingerprint   BLOB NOT NULL UNIQUE,  -- of the canonical URL: at most one article for each URL
         canonical_url TEXT NOT NULL,
         url           TEXT NOT NULL,
         source        TEXT NOT NULL,
         language      TEXT,
         story         TEXT,
         duplicate_of  TEXT,
-        published_at  TEXT,                  -- times of articles are text in UTC, which sorts as time does
+        published_at  TEXT,                  -- times of articles are text in UTC, which sorts by time
         fetched_at    TEXT,
-        moment        TEXT,                  -- published, or fetched where that is unknown
+        moment        TEXT,                  -- time of publication, or of the fetch if that is unknown
         content_hash  TEXT NOT NULL,
         version       INTEGER NOT NULL,
         title         TEXT NOT NULL,
         data          TEXT NOT NULL,         -- JSON of the other fields
-        text          TEXT NOT NULL          -- last: what is asked of other columns does not read it
+        text          TEXT NOT NULL          -- last, so that queries for other columns do not read it
     );
-    -- Streaming and counting articles: all, and of one site.
+    -- Streaming and counting articles: all, or those of one site.
     CREATE INDEX article_by_fetch ON article (fetched_at);
     CREATE INDEX article_by_source ON article (source, fetched_at);
-    -- News of a time.
+    -- Articles of a period.
     CREATE INDEX article_by_moment ON article (moment);
-    -- The members of a story; the newest stories and their sizes without reading articles.
+    -- The members of a story; the newest stories and their sizes, without reading articles.
     CREATE INDEX article_by_story ON article (story, moment) WHERE story IS NOT NULL;
 
-    -- Every text that an article ever had. The key holds that no two articles of a source share one.
+    -- Every text that an article ever had. The key ensures that two articles of a source never share a text.
     CREATE TABLE article_text (
         source       TEXT NOT NULL,
         content_hash TEXT NOT NULL,
@@ -71,14 +71,14 @@ MIGRATIONS = (
         PRIMARY KEY (source, content_hash)
     ) WITHOUT ROWID;
 
-    -- Other URLs that brought the text of an article.
+    -- Aliases: other URLs that returned the text of an article.
     CREATE TABLE article_alias (
         fingerprint BLOB PRIMARY KEY,
         article     INTEGER NOT NULL,
         url         TEXT NOT NULL
     ) WITHOUT ROWID;
 
-    -- Earlier versions, whole.
+    -- Earlier versions in full.
     CREATE TABLE article_version (
         article  INTEGER NOT NULL,
         version  INTEGER NOT NULL,
@@ -86,7 +86,7 @@ MIGRATIONS = (
         PRIMARY KEY (article, version)
     );
 
-    -- Feeds, sitemaps and section fronts.
+    -- Feeds, sitemaps and section pages.
     CREATE TABLE source (
         url           TEXT PRIMARY KEY,
         source        TEXT NOT NULL,
@@ -118,12 +118,12 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     """
-    -- What is due next, for a frontier that keeps only what is due soon.
+    -- Pages by due time, for a frontier that holds only pages that are due soon.
     CREATE INDEX page_by_due ON page (next_due) WHERE next_due IS NOT NULL;
     """,
     """
-    -- What searches over pages found. The index holds that no text of a search has a page twice, and streams
-    -- a search.
+    -- Results of searches over pages. The index ensures that there is one result for each search, text and
+    -- page, and is used to stream the results of a search.
     CREATE TABLE search_result (
         id          INTEGER PRIMARY KEY,
         search      TEXT NOT NULL,
@@ -139,7 +139,7 @@ MIGRATIONS = (
     CREATE UNIQUE INDEX search_result_by_page ON search_result (search, text, fingerprint);
     """,
     """
-    -- What parts of newsbot keep for themselves, see newsbot/storage/notes.py.
+    -- Notes of parts of newsbot, see newsbot/storage/notes.py.
     CREATE TABLE note (
         kind TEXT NOT NULL,
         key  TEXT NOT NULL,
@@ -148,8 +148,8 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     """
-    -- Stories that were joined with another one, and where they are now: themselves, if they only have
-    -- members before their first article is stored.
+    -- Stories that were joined with another one, and the story to which they belong now. That is the story
+    -- itself if it has members, but its first article is not stored yet.
     CREATE TABLE story_joined (
         story TEXT PRIMARY KEY,
         into_story TEXT NOT NULL  -- never another key of this table
@@ -157,7 +157,7 @@ MIGRATIONS = (
     CREATE INDEX story_joined_into ON story_joined (into_story);
     """,
     """
-    -- What the polling policy has learned of a source, JSON.
+    -- The state of the polling policy for a source, JSON.
     ALTER TABLE source ADD COLUMN rhythm TEXT NOT NULL DEFAULT '{}';
     -- Polls of a source on a day, see newsbot/storage/sources.py.
     CREATE TABLE poll_day (
@@ -168,7 +168,7 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     """
-    -- What looks at pages found, see newsbot/storage/spider_results.py.
+    -- Checks of pages, see newsbot/storage/spider_results.py.
     CREATE TABLE page_check (
         id          INTEGER PRIMARY KEY,
         fingerprint BLOB NOT NULL UNIQUE,
@@ -181,7 +181,7 @@ MIGRATIONS = (
     CREATE INDEX page_check_by_source ON page_check (source, id);
     """,
     """
-    -- What a site did in an hour, see newsbot/storage/sources.py; '' is all sites together.
+    -- Counters of a site by hour, see newsbot/storage/sources.py; '' is all sites together.
     CREATE TABLE site_hour (
         source        TEXT NOT NULL,
         hour          INTEGER NOT NULL,  -- hours since 1970, UTC
@@ -202,33 +202,33 @@ MIGRATIONS = (
     CREATE INDEX article_by_language ON article (language, moment) WHERE language IS NOT NULL;
     """,
     """
-    -- When the present version was stored, POSIX seconds: exports of what is new. Older ones: 0.
+    -- When the current version was stored (POSIX seconds), for exports of new articles. Older articles: 0.
     ALTER TABLE article ADD COLUMN stored REAL NOT NULL DEFAULT 0;
     CREATE INDEX article_by_stored ON article (stored);
     """,
     """
-    -- Words of articles, as they were kept first.
+    -- The first search index.
     DROP TABLE IF EXISTS article_search;
     """,
     """
-    -- For taking out: what was found on a page, other addresses of an article, what names it as original.
+    -- For removal: results of a page, aliases of an article, articles that name it as their original.
     CREATE INDEX search_result_of_page ON search_result (fingerprint);
     CREATE INDEX article_alias_of ON article_alias (article);
     CREATE INDEX article_by_original ON article (duplicate_of) WHERE duplicate_of IS NOT NULL;
     """,
     """
-    -- The newest articles of a site in one language, without reading those in others.
+    -- The newest articles of a site in one language, without reading those in other languages.
     DROP INDEX article_by_source_moment;
     CREATE INDEX article_by_source_moment ON article (source, moment, language);
     """,
     """
-    -- For taking out: what names an article as the one from which it is derived.
+    -- For removal: articles that are derived from an article.
     CREATE INDEX article_by_basis ON article (json_extract(data, '$.derived_from'))
         WHERE json_extract(data, '$.derived_from') IS NOT NULL;
     """,
     """
-    -- Changes of articles in the order of their commits (there is one writer at a time): the last change of
-    -- each fingerprint; one without an article was removed. The id is that of this sequence of numbers.
+    -- The last change of each fingerprint, in the order of commits (there is one writer at a time). If it has
+    -- no article, that was removed. The id identifies this sequence of numbers.
     CREATE TABLE article_sequence AS SELECT lower(hex(randomblob(8))) AS id;
     CREATE TABLE article_change (
         number      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -252,8 +252,8 @@ MIGRATIONS = (
             SELECT old.fingerprint WHERE old.fingerprint <> new.fingerprint;
         INSERT INTO article_change (fingerprint) VALUES (new.fingerprint);
     END;
-    -- Exports that went by the time of storing go on by number; one that is in the future began with a wrong
-    -- clock and starts again. The column stored stays, unused: taking it out would write the table anew.
+    -- Exports continue by number, no longer by time. One whose time is in the future had a wrong clock and
+    -- starts again. The column "stored" is not used anymore, but removing it would rewrite the table.
     UPDATE note SET body = json_set(body, '$.cursor', (SELECT id FROM article_sequence) || '-' || (
         SELECT count(*) FROM article WHERE stored <= json_extract(body, '$.until')
         AND json_extract(body, '$.until') < CAST(strftime('%s', 'now') AS REAL)
@@ -265,14 +265,14 @@ MIGRATIONS = (
     DROP INDEX article_by_stored;
     """,
     """
-    -- Search has an index of its own outside of the storage (newsbot/search).
+    -- The search index is now a separate file (newsbot/search).
     DROP TABLE IF EXISTS search_waiting;
     DROP TABLE IF EXISTS search_block;
     DROP TABLE IF EXISTS search_state;
     DROP TABLE IF EXISTS search_removed;
     """,
     """
-    -- What articles name as those from which they are derived, which are several now: for taking out.
+    -- derived_from becomes a list. The table has its URLs, for removal.
     UPDATE article
         SET data = json_set(data, '$.derived_from', json_array(json_extract(data, '$.derived_from')))
         WHERE json_extract(data, '$.derived_from') IS NOT NULL;
@@ -301,4 +301,4 @@ MIGRATIONS = (
     END;
     """,
 )
-"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released one; add the next one."""
+"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released statement; add another version."""

@@ -1,4 +1,4 @@
-"""Sources with their polls, counters of sites, and hourly counters of sites."""
+"""Stores sources with their polls, counters of sites, and hourly counters of sites."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _SAVE = (
     f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
-# Idempotent: a poll that the text already has is not added. The limit counts characters, not polls.
+# Idempotent: a poll that the text has already is not added. The limit counts characters, not polls.
 _ADD_POLL = """
     INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)
     ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
     WHERE instr(polls, ';' || :poll) = 0 AND length(polls) < :most
 """
 _SHORT_POLL = 12
-"""Length of a typical poll in characters; the size limit of a day is computed with it."""
+"""Length of a typical poll in characters. The limit of a day's text is computed from it."""
 # max() of SQLite is NULL if one value is NULL; coalesce() then takes the other value.
 ADD_SITE = """
     INSERT INTO site (source, last_article, last_error, last_error_at)
@@ -65,6 +65,7 @@ _ADD_HOUR = (
     f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
     f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
 )
+# '' is all sites together.
 _TRENDS = """
     SELECT source, hour / 24, sum(articles) FROM site_hour
     WHERE hour >= ? AND source <> '' AND articles > 0 GROUP BY 1, 2
@@ -130,7 +131,7 @@ class SqliteSites(Sites):
 
     def all(self) -> dict[str, SiteRecord]:
         with self._file.reading() as database:
-            rows = database.execute("SELECT * FROM site ORDER BY source")
+            rows = database.execute("SELECT * FROM site ORDER BY source")  # add() writes one for each counter
             found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
             for row in database.execute("SELECT source, name, value FROM site_counter"):
                 found[row["source"]].counters[row["name"]] = row["value"]

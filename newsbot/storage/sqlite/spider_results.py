@@ -1,5 +1,7 @@
-"""Results of the spiders ``monitor`` (one row for each page) and ``search`` (one for each search, text and
-page)."""
+"""Stores the results of the spiders ``monitor`` and ``search``.
+
+``monitor`` has one row for each page, and ``search`` one for each search, text and page.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +46,7 @@ _SAVE_RESULT = """
         positions = excluded.positions
     WHERE excluded.looked_at >= looked_at
 """
+# The conditions on ``looked_at`` keep the result of the latest visit, in whatever order workers write.
 _NOT_FOUND = """
     DELETE FROM search_result
     WHERE search = :search AND text = :text AND fingerprint = :fingerprint AND looked_at <= :looked_at
@@ -69,6 +72,7 @@ class SqliteChecks(Checks):
                 key = fingerprint(url)
                 row = database.execute(asked, (key,)).fetchone()
                 kept = [] if row is None else json.loads(row["checks"])
+                # to JSON and back: a repeated check must compare equal to the stored one
                 events = merged(kept, [json.loads(to_json(packed_check(check)))], MAX_CHECKS)
                 values = (key, url, clean(check.source), events[-1]["at"], to_json(events))
                 database.execute(_SAVE_CHECKS, values)

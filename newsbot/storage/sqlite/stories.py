@@ -1,4 +1,4 @@
-"""Stories: the column ``story`` of articles, and the stories that were joined."""
+"""Stores stories: the column ``story`` of articles, and a table of joined stories."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from newsbot.storage.stories import (
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
-"""The columns of an article without its text: a story that sites publish anew each day has thousands of
-members."""
+"""The columns of an article with an empty text. A text that sites publish every day can have thousands of
+articles in its story."""
 _FIRST_FETCHED = (
     f"SELECT story FROM article WHERE story IN {THESE}"
     " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
 )
+# Moves the articles, changes the redirects to the old stories, and adds redirects for the old stories.
 _UNITE = (
     f"UPDATE article SET story = ? WHERE story IN {THESE}",
     f"UPDATE story_joined SET into_story = ? WHERE into_story IN {THESE}",
@@ -41,7 +42,7 @@ class SqliteStories(Stories):
         self._file = file
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        if len(canonical_urls) == 1:
+        if len(canonical_urls) == 1:  # if nothing would change, do not wait for the write lock
             with self._file.reading() as database:
                 if settled := _settled(database, canonical_urls[0]):
                     return settled
@@ -64,7 +65,7 @@ class SqliteStories(Stories):
         limit: int = 50,
     ) -> list[Story]:
         recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
-        # Added only if needed: without this condition the index alone answers the query.
+        # Only if needed: without this condition, SQLite reads only the index.
         several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""
         values: list[str | int | None] = [stamp(since)] if since else []
         values += [min_members, *([min_sources] if several else []), max(0, limit)]
@@ -85,7 +86,7 @@ class SqliteStories(Stories):
 
 
 def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
-    """Return the story of an article if joining this article alone would change nothing, else None."""
+    """Return the story of an article if joining this article alone would change nothing; otherwise None."""
     _, story = _kept(database, url)
     own = story_id(url)
     if story is None or not is_settled(story, own, _noted(database, (own, story))):
@@ -94,6 +95,7 @@ def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
 
 
 def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
+    """Merge the stories of these articles within a write transaction."""
     kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
     stories = [
@@ -124,8 +126,10 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
 
 
 def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
-    """Return the current story of each of these stories that was joined, or has members before its first
-    article."""
+    """Return the current story of each of these stories that was joined.
+
+    A story whose first article is not stored yet, but which has members already, is its own current story.
+    """
     query = f"SELECT story, into_story FROM story_joined WHERE story IN {THESE}"
     return dict(database.execute(query, (json.dumps(list(stories)),)).fetchall())
 
