@@ -1,4 +1,4 @@
-"""Storage in MongoDB (a replica set or a sharded cluster), which any number of workers share.
+"""Stores data in MongoDB (a replica set or a sharded cluster), which any number of workers can share.
 
 A write is acknowledged when a majority of the members has it in its journal. Writes are idempotent and can be
 repeated after an error. Only this package and ``newsbot.connections.mongo`` import pymongo.
@@ -23,10 +23,11 @@ __all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):
-    """Opens the database named by ``database``, else by the URI, else ``newsbot``.
+    """A storage in the database ``database``, or if that is None, in the one of the URI, or in ``newsbot``.
 
-    With ``hurried`` an answer that takes longer than a few seconds is an error, and the caller tries again.
-    Raises subclasses of :class:`newsbot.errors.DataError`, with one line and without credentials.
+    With ``hurried``, a response that takes longer than a few seconds is an error, and the caller should try
+    again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and no
+    credentials.
     """
 
     place = "MongoDB"

@@ -1,9 +1,9 @@
-"""Changes of articles, numbered in commit order.
+"""Numbers the changes of articles in the order of their commits, and reads them by number.
 
-Transactions run concurrently. If writers took the numbers, a lower number could be committed after a higher
-one, and a reader that continues after the higher one would miss it. Writers therefore leave the number of a
-changed article, or of a removal, empty. A reader first numbers all committed changes, in a transaction that
-increments one counter, so that two readers cannot number the same change.
+Transactions run at the same time. If writers chose the numbers, a lower number could be committed after a
+higher one, and a reader that continues after the higher one would miss it. So writers leave the number of a
+changed article or of a removal empty. A reader first numbers all committed changes. It does so in a
+transaction that increments one counter, so that two readers cannot number the same change.
 """
 
 from __future__ import annotations
@@ -25,27 +25,33 @@ from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import from_document
 
 NUMBER = "change"
-"""The field with the number. If it is missing or None, the change is not numbered yet."""
+"""The field with the number of the last change. If it is missing or None, the change has no number yet."""
 UNNUMBERED: Document = {NUMBER: ""}
-"""The fields that an update of an article removes, so that the change gets a new number."""
+"""The fields that an update of an article removes (``$unset``), so that the change gets a new number."""
 _COUNTER = "changes"
 _AT_ONCE = 500
+"""Maximum number of changes that one transaction numbers."""
 _COLLECTIONS = ("removals", "articles")
-"""Removals come first: an article that was removed and stored again must be numbered as removed before."""
+"""The numbered collections. Removals come first: if an article was removed and stored again, its removal must
+have the lower number."""
 
 
 def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
-    """Record that the articles with these keys were removed. Must run in a transaction."""
+    """Record the removal of the articles with these keys. Must run in the transaction that removes them."""
     for key in keys:
         database["removals"].replace_one({"_id": key}, {}, upsert=True, session=session)
 
 
 def since(server: Server, cursor: str, limit: int) -> Changes:
-    """Return the changes after a cursor, as :meth:`newsbot.storage.articles.Articles.changes_since`
-    describes."""
+    """Return at most ``limit`` changes after a cursor.
+
+    See :meth:`newsbot.storage.articles.Articles.changes_since`.
+    """
     database = server.at.database
     present = _all_numbered(server)
     after, restarted = present.read(cursor)
+    # Another reader can number changes between the two queries. Without the upper bound, a removal could be
+    # missed that has a lower number than an article which is found.
     within = {NUMBER: {"$gt": after, "$lte": present.last}}
     kinds = [
         [
@@ -66,23 +72,26 @@ def end(server: Server) -> str:
 
 
 def _all_numbered(server: Server) -> Numbering:
-    """Number all changes, and return the numbering. Every change up to its last number is committed."""
+    """Number all committed changes, and return the numbering.
+
+    All changes up to its last number are committed.
+    """
     database = server.at.database
-    with suppress(DataUnavailable):  # users with read access only get the changes that others have numbered
+    with suppress(DataUnavailable):  # a user with read access only gets the changes that others have numbered
         while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
             server.transact(partial(number_some, database))
     return numbering(database)
 
 
 def numbering(database: Collections) -> Numbering:
-    """Return the numbers given so far. A majority has them, so that a failover cannot take them back."""
+    """Return the numbering so far, as a majority of the members has it: a failover cannot undo it."""
     counters = database["counters"].with_options(read_concern=ReadConcern("majority"))
     counter = counters.find_one({"_id": _COUNTER}) or {"id": "", "last": 0}
     return Numbering(counter["id"], counter["last"])
 
 
 def number_some(database: Collections, session: Session) -> int:
-    """Number some of the changes without a number, and return how many. Must run in a transaction."""
+    """Number at most _AT_ONCE changes without a number, and return how many. Must run in a transaction."""
     chosen: list[tuple[str, bytes]] = []
     for name in _COLLECTIONS:
         some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
@@ -96,7 +105,7 @@ def number_some(database: Collections, session: Session) -> int:
         session=session,
     )
     assert counter is not None
-    # The counter was increased by the number of changes at once: these are the last numbers up to it.
+    # The counter was increased once, by the number of changes: they get the last numbers up to its new value.
     first = int(counter["last"]) - len(chosen) + 1
     for name, numbered in groupby(enumerate(chosen, first), lambda one: one[1][0]):
         given = [UpdateOne({"_id": key}, {"$set": {NUMBER: number}}) for number, (_, key) in numbered]

@@ -1,4 +1,4 @@
-"""The open database: transactions, and errors with readable messages."""
+"""Holds the open database, with transactions, streams, and errors with readable messages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from newsbot.connections.mongo import Collections, Document, Place, Session, all
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")
 _PATIENCE = 5.0
-"""Seconds for which a conflicting transaction is tried again.
+"""Seconds for which a transaction that conflicts with another one is tried again.
 
-A worker that is killed during a transaction holds its keys until the server aborts the transaction
-(``transactionLifetimeLimitSeconds``, 60 by default). Another worker that stores the same text gets
+If a worker is killed during a transaction, its documents stay locked until the server aborts the transaction
+(``transactionLifetimeLimitSeconds``, 60 by default). Another worker that stores the same text meanwhile gets
 :class:`newsbot.errors.RecordBusy` and tries again later.
 """
 _LONGEST_PAUSE = 0.25
+"""Maximum pause in seconds between two attempts at a transaction."""
 _CONNECTIONS = 2
-"""Maximum number of connection failures in a transaction. Each one waits for the driver's timeout."""
+"""Maximum number of connection failures in a transaction. Each one takes as long as the driver's timeout."""
 _TURNS = 5
-"""Attempts at a bulk write. If two workers create the same document at once, one of them needs a second
-attempt."""
+"""Maximum number of attempts at a bulk write. If two workers create the same document at the same time, one
+needs a second attempt."""
 
 
 class Server:
@@ -42,14 +43,19 @@ class Server:
 
     @contextmanager
     def readable(self) -> Iterator[Collections]:
-        """Return the collections. Errors inside the block are raised as subclasses of
-        :class:`newsbot.errors.DataError`."""
+        """Yield the collections.
+
+        Errors of the driver inside the block are raised as subclasses of :class:`newsbot.errors.DataError`.
+        """
         with readable_errors(self.at.name):
             yield self.at.database
 
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
-        """Yield the records of batches. No batch may leave a cursor open, because the caller may take a long
-        time."""
+        """Yield the records of ``batches`` one by one.
+
+        A batch must not leave a cursor open: the caller can take a long time between two records, and the
+        server closes idle cursors.
+        """
         while True:
             with readable_errors(self.at.name):
                 batch = next(batches, None)
@@ -60,8 +66,11 @@ class Server:
     def batches(
         self, name: str, query: Document, size: int, after: object = None
     ) -> Iterator[list[Document]]:
-        """Yield the matching documents of a collection in batches, sorted by ``_id``, starting after
-        ``after``."""
+        """Yield the matching documents of a collection in batches of ``size``, sorted by ``_id``.
+
+        The first batch starts after the ``_id`` ``after`` (None: with the first document). Each batch is a
+        query of its own.
+        """
         while True:
             behind = {} if after is None else {"_id": {"$gt": after}}
             found = list(self.at.database[name].find(query | behind).sort("_id", 1).limit(size))
@@ -71,11 +80,12 @@ class Server:
             after = found[-1]["_id"]
 
     def transact(self, work: Callable[[Session], _Answer]) -> _Answer:
-        """Run ``work`` in a transaction and return its result. ``work`` may run several times.
+        """Run ``work`` in a transaction and return its result. ``work`` can run several times.
 
-        It works like the driver's ``with_transaction``, which however tries for two minutes: too long for a
-        crawl. When the server is away, or conflicts do not end, the driver's exception is raised. The
-        transaction may be committed even then, so ``work`` must be idempotent.
+        This is the driver's ``with_transaction`` with a shorter time limit: the driver tries for two minutes,
+        which is too long for a crawl. If the server does not respond, or if conflicts do not end, the
+        driver's exception is raised. Even then the transaction can be committed, so ``work`` must be
+        idempotent.
         """
         give_up = time.monotonic() + _PATIENCE
         lost = 0
@@ -88,16 +98,20 @@ class Server:
                         return work(session)
                 except PyMongoError as error:
                     lost += isinstance(error, ConnectionFailure)
+                    # If the result of a commit is unknown, the error has another label and is raised.
                     again = error.has_error_label("TransientTransactionError")
                     if not again or lost >= _CONNECTIONS or time.monotonic() > give_up:
                         raise
-                # Growing random pauses separate transactions that conflict.
+                # Random pauses that grow keep transactions from conflicting again.
                 time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.002 * 1.5**turn)))  # noqa: S311
         raise AssertionError("count() does not end")
 
 
 def write_in_turns(write: Callable[[], object]) -> None:
-    """Call ``write``, an ordered bulk write, again if another worker created one of the documents first."""
+    """Call ``write``, an idempotent bulk write, and repeat it if another worker created a document first.
+
+    MongoDB reports such a race as a duplicate key, although the operation is an upsert.
+    """
     for turn in range(1, _TURNS + 1):
         try:
             write()

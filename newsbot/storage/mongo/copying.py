@@ -1,4 +1,4 @@
-"""Copies all data out of the collections, and into them."""
+"""Reads copies of all data from the collections, and writes copies to them, for ``scrapy move``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MongoDump(Dump):
         self._server = server
 
     def count(self) -> dict[str, int]:
-        """Return the server's estimates."""
+        """Return the estimates of the server, which do not read the documents."""
         with self._server.readable() as database:
             return {kind: database[kind].estimated_document_count() for kind in _KINDS}
 
@@ -66,6 +66,7 @@ class MongoDump(Dump):
     def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
         def batches() -> Iterator[list[ArticleCopy]]:
             for found in self._batches("articles", bytes.fromhex(after), sites):
+                # The versions of all articles of the batch lie between those of its first and last article.
                 bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
                 earlier: dict[bytes, tuple[Article, ...]] = {}
                 versions = self._server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
@@ -79,7 +80,7 @@ class MongoDump(Dump):
 
     def texts(self, after: str = "", sites: Domains = None) -> Iterator[TextCopy]:
         def batches() -> Iterator[list[TextCopy]]:
-            for found in self._batches("texts", after, None):
+            for found in self._batches("texts", after, None):  # texts have no field with the site
                 named = [(*str(one["_id"]).split(" ", 1), one["article"]) for one in found]
                 yield [TextCopy(*one) for one in named if sites is None or one[0] in sites]
 
@@ -104,7 +105,7 @@ class MongoDump(Dump):
         def batches() -> Iterator[list[Book]]:
             for name, make in _BOOKS.items():
                 with self._server.at.database[name].find({}).sort("_id", 1) as found:
-                    # a story that kept its id points to itself; the entry has no information
+                    # A story that kept its id points to itself. This entry has no information.
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
                     while some := list(islice(books, AT_ONCE)):
                         yield some
@@ -133,7 +134,10 @@ class MongoLoad(Load):
             _write(database, "pages", operations)
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
-        """Write the articles last, so that an article that exists is complete."""
+        """Store articles that do not exist yet, with their earlier versions.
+
+        The articles are written after the versions, so that a stored article is always complete.
+        """
         documents = [to_document(copy.article) for copy in copies]
         earlier = []
         for copy in copies:
@@ -181,7 +185,7 @@ class MongoLoad(Load):
 
 
 def _document(book: Book) -> tuple[str, bytes | str, Document]:
-    """Return collection, ``_id`` and fields of a book."""
+    """Return the collection, the ``_id`` and the other fields of a book."""
     if isinstance(book, JoinedStory):
         return "joined", book.story, {"into": book.into, "times": 1}
     if isinstance(book, KeptNote):
@@ -199,7 +203,7 @@ def _unless_there(key: bytes | str, document: Document) -> UpdateOne:
 
 
 def _there(database: Collections, keys: Iterable[bytes], more: Document | None = None) -> set[bytes]:
-    """Return the keys that have an article."""
+    """Return those keys that have an article which matches ``more``."""
     wanted = {"_id": {"$in": list(set(keys))}, **(more or {})}
     return {one["_id"] for one in database["articles"].find(wanted, {"_id": 1})}
 

@@ -1,8 +1,8 @@
-"""Articles as documents, and the keys of documents that belong to them.
+"""Converts articles to documents and back, and makes the keys of documents that belong to articles.
 
-Times of articles are BSON dates, which have milliseconds; ``finer`` has the microseconds of each time. Fields
-for sorting are integers of microseconds since 1970: ``fetched``, and ``moment`` (publication, else the
-fetch).
+Times of articles are BSON dates, which have milliseconds; the field ``finer`` has the further microseconds.
+The fields for sorting are numbers of microseconds since 1970: ``fetched``, and ``moment`` (the time of
+publication, or of the fetch if that is unknown).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 KEY = 16
-"""Length of a fingerprint in bytes; it is the ``_id`` of an article."""
+"""Length in bytes of a fingerprint, which is the ``_id`` of an article."""
 _FIELDS = tuple(field.name for field in fields(Article))
 _TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,19 +29,21 @@ _LARGEST = (1 << 63) - 1  # BSON integers have 64 bits; a header may state any C
 
 
 def micros(moment: datetime | None) -> int | None:
-    """Return a time in microseconds since 1970."""
+    """Return a time in microseconds since 1970 (UTC); None for None."""
     normal = from_stamp(stamp(moment))
     return None if normal is None else (normal - _EPOCH) // _MICROSECOND
 
 
 def from_micros(value: int) -> datetime:
-    """Return the time of a value made by :func:`micros`."""
+    """Return the time of a number made by :func:`micros`."""
     return _EPOCH + value * _MICROSECOND
 
 
 def harmless(value: Any) -> Any:
-    """Return ``value`` in a form that BSON accepts: valid characters, integers of 64 bits, keys without
-    NUL."""
+    """Return ``value`` in a form that BSON accepts.
+
+    Invalid characters are removed or replaced, integers are limited to 64 bits, and keys have no NUL.
+    """
     if isinstance(value, str):
         return clean(str(value))
     if isinstance(value, dict):
@@ -54,7 +56,7 @@ def harmless(value: Any) -> Any:
 
 
 def to_document(article: Article) -> Document:
-    """Return the document of an article."""
+    """Return the document of an article, with its ``_id``."""
     document: Document = {"_id": fingerprint(article.canonical_url)}
     document |= {name: harmless(getattr(article, name)) for name in _FIELDS}
     finer: dict[str, int] = {}
@@ -70,7 +72,7 @@ def to_document(article: Article) -> Document:
 
 
 def from_document(document: Document) -> Article:
-    """Return the article of a document."""
+    """Return the article of a document. Missing fields get the default of :class:`Article`."""
     values = {name: document[name] for name in _FIELDS if name in document}
     for name, more in document.get("finer", {}).items():
         values[name] += more * _MICROSECOND
@@ -78,13 +80,13 @@ def from_document(document: Document) -> Article:
 
 
 def articles_by_key(database: Collections, keys: Sequence[bytes]) -> dict[bytes, Article]:
-    """Return the stored articles among these keys."""
+    """Return the articles with these keys. Keys without an article are left out."""
     documents = database["articles"].find({"_id": {"$in": list(keys)}})
     return {document["_id"]: from_document(document) for document in documents}
 
 
 def conditions(where: ArticleFilter | None) -> Document:
-    """Return the query of a filter."""
+    """Return the query for the articles that match a filter."""
     if where is None:
         return {}
     asked = {"source": where.source, "language": where.language, "story": where.story}
@@ -95,7 +97,7 @@ def conditions(where: ArticleFilter | None) -> Document:
 
 
 def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
-    """Return the filter with its story replaced by the one that it was joined with."""
+    """Return the filter with its story replaced by the story with which it was joined, if it was."""
     if where is None or where.story is None:
         return where
     joined = database["joined"].find_one({"_id": clean(where.story)})
@@ -103,17 +105,18 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
 
 
 def text_key(source: str, content_hash: str) -> str:
-    """Return the ``_id`` of a text. Domains and hashes have no spaces."""
+    """Return the ``_id`` of a text: site and hash, separated by a space, which neither of them contains."""
     return clean(f"{source} {content_hash}")
 
 
 def texts_of_site(source: str) -> Document:
     """Return the condition on ``_id`` for all texts of a site."""
+    # "!" is the character after the space
     return {"$gte": f"{source} ", "$lt": f"{source}!"}
 
 
 def version_key(article: bytes, number: int) -> bytes:
-    """Return the ``_id`` of a version. Those of one article sort together, by number."""
+    """Return the ``_id`` of a version, so that the versions of an article are sorted by number."""
     return article + number.to_bytes(4, "big")
 
 

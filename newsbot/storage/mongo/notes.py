@@ -1,4 +1,4 @@
-"""Notes: one document for each kind and key, which form its ``_id``."""
+"""Stores notes: one document for each kind and key. Its ``_id`` is a hash of both."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class MongoNotes(Notes):
         name, body = note_key(kept_kind, kept_key), packed_note(key, new)
         with self._server.readable() as database:
             notes = database["notes"]
+            # The old body is part of the query, so that nothing is replaced if another worker has written it.
             if old is not None:
                 known = {"_id": name, "body": packed_note(key, old)}
                 return notes.update_one(known, {"$set": {"body": body}}).matched_count > 0

@@ -1,8 +1,8 @@
-"""The crawl database: one document for each URL.
+"""Stores the crawl database: one document for each URL.
 
-Transactions are not needed. Each change of a document is one idempotent operation; reading first only saves
-operations without effect. Times are POSIX seconds as in :class:`newsbot.items.PageRecord`; ``added`` is the
-server's time of the first write.
+Transactions are not needed. Each change of a document is one idempotent operation. Documents are read before
+only to save operations that would change nothing. Times are POSIX seconds as in
+:class:`newsbot.items.PageRecord`; ``added`` is the server's time of the first write.
 
 The first referrers are in a list. The others are bits of a bitmap (:class:`newsbot.storage.pages.Referrers`),
 stored as 32 numbers of 32 bits, because MongoDB can set a bit of a number in one operation.
@@ -42,12 +42,14 @@ _LINKS = ("referrers", "referrer_count")
 _KEPT = frozenset({"fingerprint", "first_seen", "history", *_LINKS})
 _WRITTEN = tuple(name for name in _FIELDS if name not in _KEPT)
 _AT_ONCE = 500
+"""Maximum number of documents in a batch, and of operations in a bulk write."""
 _BITS = 32
+"""Number of numbers of the bitmap, and of bits in each."""
 
 
 @dataclass(slots=True)
 class _Met:
-    """A page within one batch: its first record, all its referrers, and the smallest depth."""
+    """A page within one batch: its first record, all its referrers, and its smallest depth."""
 
     page: PageRecord
     depth: int
@@ -62,7 +64,7 @@ class MongoPages(Pages):
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
         met: dict[bytes, _Met] = {}
-        for page in pages:
+        for page in pages:  # a batch often has several links to one page
             one = met.setdefault(page.fingerprint, _Met(page, page.depth))
             one.depth = min(one.depth, page.depth)
             one.referrers |= dict.fromkeys(map(clean, page.referrers))
@@ -99,23 +101,26 @@ class MongoPages(Pages):
     def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""
         query["added"] = {"$lte": self._server.at.client.admin.command("hello")["localTime"]}
-        time.sleep(0.002)  # what the caller writes from now on gets a later millisecond
+        time.sleep(0.002)  # the caller's next writes must have a later millisecond than the limit
         for found in self._server.batches("pages", query, _AT_ONCE):
             yield [record_of(document) for document in found]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
+        asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}  # the index has times above 0
         order = [("next_due", 1), ("_id", 1)]
         while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
             yield [record_of(document) for document in found]
-            due, key = found[-1]["next_due"], found[-1]["_id"]
+            due, key = found[-1]["next_due"], found[-1]["_id"]  # several pages can have the same time
             later = {"next_due": {"$gt": due, "$lte": until}}
             asked = {"$or": [{"next_due": due, "_id": {"$gt": key}}, later]}
 
 
 def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event] = ()) -> UpdateOne:
-    """Return the operation that writes ``once`` if the page is new, ``always`` in any case, and adds events
-    to its history."""
+    """Return the operation that writes a page.
+
+    The fields of ``once`` are written if the page is new, those of ``always`` in any case. ``events`` are
+    added to the history.
+    """
     # Later objects win: fields of an existing page replace ``once``, and ``always`` replaces both.
     known = [{"$literal": once}, {"added": "$$NOW"}, "$$ROOT", {"$literal": always}]
     steps: list[Document] = [{"$replaceWith": {"$mergeObjects": known}}]
@@ -125,11 +130,10 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return an expression that merges events into the list ``kept`` as :func:`newsbot.storage.pages.merged`
-    does.
+    """Return a MongoDB expression that does what :func:`newsbot.storage.pages.merged` does.
 
-    MongoDB 5.0 cannot sort an array in an update. Each event is therefore inserted between the events that
-    are not later and the others.
+    ``kept`` names the list of stored events, and ``most`` is the maximum number of events. MongoDB 5.0 cannot
+    sort an array in an update. So each event is inserted after the events that are not later than it.
     """
     earlier = {"$lte": [_time_of("$$kept"), _time_of("$$this")]}
     added = {
@@ -154,7 +158,7 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
 
 
 def record_of(document: Document) -> PageRecord:
-    """Return the record of a document."""
+    """Return the page record of a document with all fields."""
     values: dict[str, Any] = {name: document[name] for name in _FIELDS if name in document}
     referrers = from_links(document)
     values |= {"fingerprint": document["_id"], "kind": Kind(document["kind"])}
@@ -162,17 +166,17 @@ def record_of(document: Document) -> PageRecord:
 
 
 def written_each_time(page: PageRecord) -> Document:
-    """Return the fields that each write sets."""
+    """Return the fields that each write of the page sets."""
     return {name: harmless(getattr(page, name)) for name in _WRITTEN}
 
 
 def written_once(page: PageRecord, referrers: Referrers, history: Sequence[Event] = ()) -> Document:
-    """Return the fields that are set when the page is new."""
+    """Return the fields that are set only when the page is new."""
     return {"first_seen": page.first_seen, "history": harmless(list(history)), **_to_links(referrers)}
 
 
 def from_links(document: Document) -> Referrers:
-    """Return the stored referrers of a page."""
+    """Return the referrers of a page from its document."""
     kept: list[str] = document["referrers"][:MAX_REFERRERS]
     bitmap = sum(
         int(bits) << (int(place) * _BITS) for place, bits in document.get("referrer_bits", {}).items()
@@ -196,7 +200,7 @@ def _to_links(referrers: Referrers) -> Document:
 
 
 def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Add new referrers and smaller depths to known pages. Returns the fingerprints of the known pages."""
+    """Add new referrers and smaller depths to those pages that are known; return their fingerprints."""
     known: set[bytes] = set()
     operations: list[UpdateOne] = []
     for found in _select(database, met, ["depth", "referrers", "referrer_count", "referrer_bits"]):
@@ -204,6 +208,7 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
         known.add(key)
         referrers = from_links(found)
         new = [url for url in met[key].referrers if referrers.add([url])]
+        # most links of a crawl change nothing and cost no write
         if new or met[key].depth < found["depth"]:
             operations += _add_referrers(key, new, met[key].depth)
     if operations:
@@ -212,7 +217,10 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
 
 
 def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
-    """Return idempotent operations that add referrers and the smaller depth."""
+    """Return idempotent operations that add referrers and lower the depth.
+
+    The server decides which URLs still have a place in the list: other workers can add referrers too.
+    """
     new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
     first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}
     steps: list[Document] = [
@@ -220,7 +228,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
         {"$set": {"referrer_count": {"$max": ["$referrer_count", {"$size": "$referrers"}]}}},
     ]
     operations = [UpdateOne({"_id": key}, steps)]
-    for url in urls:  # set the bit of each referrer that had no place in the list
+    for url in urls:  # sets the bit of each referrer that had no place in the list
         place, bit = divmod(bit_of(url), _BITS)
         mark = {"$bit": {f"referrer_bits.{place}": {"or": Int64(1 << bit)}}}
         operations.append(UpdateOne({"_id": key, "referrers": {"$ne": url}}, mark))
@@ -228,7 +236,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
 
 
 def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Insert new pages. Returns those that another worker had inserted before."""
+    """Insert new pages. Return the fingerprints of those that another worker has inserted before."""
     if not met:
         return set()
     keys = list(met)
@@ -238,6 +246,7 @@ def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
     except BulkWriteError as error:
         if not all_duplicates(error):
             raise
+        # Two upserts of the same page at the same time: one of them fails with a duplicate key.
         inserted = {each["index"] for each in error.details["upserted"]}
     return {key for number, key in enumerate(keys) if number not in inserted}
 

@@ -1,7 +1,7 @@
-"""Deletes documents, and old data from documents.
+"""Deletes documents on request, and old data from documents.
 
-Articles are deleted in transactions. A concurrent write of another worker is deleted as well, or comes after
-the removal as a new article. No article is half deleted.
+Articles are deleted in transactions. If another worker writes an article at the same time, its write is
+deleted too, or it stores a new article after the removal. No article is deleted in part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50
-"""Number of articles in one transaction. Other writers of these articles wait, so it must be short."""
+"""Maximum number of articles in one transaction. It must be short, because other writers of these articles
+wait for it."""
 _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
@@ -35,7 +36,7 @@ class MongoRemoval(Removal):
         with self._server.readable() as database:
             urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
             for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-                del urls[one["_id"]]  # it was an alias, and has become an article
+                del urls[one["_id"]]  # the alias has become an article; then it is ignored
         return list(urls.values())
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
@@ -54,7 +55,7 @@ class MongoRemoval(Removal):
         keys = {"$in": list(dict.fromkeys(fingerprints))}
         with self._server.readable() as database:
             database["page_checks"].delete_many({"_id": keys})
-            # the URL of a record has the site's spelling
+            # by the key of the page: the URL of a page record can be spelled differently
             database["search_results"].delete_many({"page": keys})
             return database["pages"].delete_many({"_id": keys}).deleted_count
 
@@ -87,12 +88,13 @@ class MongoRemoval(Removal):
         less = {"$set": {"history": [], "referrers": []}, "$unset": {"referrer_bits": ""}}
         with self._server.readable() as database:
             pages = database["pages"]
-            # The condition is checked again in the update: the page may have been fetched in the meantime.
+            # The update checks the condition again: the page can have been fetched in the meantime.
             keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
             return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
 
 
 def _remove_articles(database: Collections, given: Sequence[bytes], session: Session) -> int:
+    """Delete the articles with these keys in a transaction, and return how many there were."""
     asked = {"_id": {"$in": list(given)}}
     found = list(database["articles"].find(asked, _OF_AN_ARTICLE, session=session))
     keys = [one["_id"] for one in found]
@@ -116,6 +118,7 @@ def _fetched_before(before: datetime) -> Document:
 
 
 def _slimmable(before: float) -> Document:
+    """Return the query for old page records that still have history or referrers."""
     old = {"$lt": [{"$ifNull": ["$last_fetched", "$first_seen"]}, before]}
     large = [{"history.0": {"$exists": True}}, {"referrers.0": {"$exists": True}}]
     return {"next_due": None, "$expr": old, "$or": large}

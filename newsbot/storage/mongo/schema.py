@@ -1,29 +1,28 @@
-"""The collections, and why each index is there.
+"""Creates and upgrades the collections, with the reason for each index.
 
-All that must be unique is an ``_id``: of pages, articles and aliases the fingerprint of the
-URL, of texts the source with the text's key. So the same keys serve sharding, where a unique index
-is only possible on the shard key: shard each collection by its ``_id`` (hashed; ``versions`` by
-ranges of it, so that the versions of an article lie together). docs/scaling.md has the commands.
+Whatever must be unique is an ``_id``: for pages, articles and aliases the fingerprint of the URL, for texts
+the source and the key of the text. So the collections can be sharded: a sharded collection can have a unique
+index only on the shard key. Shard each collection by its ``_id`` (hashed; ``versions`` by ranges of it, so
+that the versions of an article are together). docs/scaling.md has the commands.
 
-| collection | ``_id`` | one document is |
+| collection | ``_id`` | content of a document |
 |---|---|---|
 | schema | component | the version of the collections |
-| pages | fingerprint | every URL ever seen: the crawl database |
-| articles | fingerprint of the canonical URL | the present version of an article |
-| versions | fingerprint and number | an earlier version, whole |
+| pages | fingerprint | a URL that was seen: the crawl database |
+| articles | fingerprint of the canonical URL | the current version of an article |
+| versions | fingerprint and number | an earlier version of an article in full |
 | texts | source and text key | a text that an article of the source has or once had |
-| aliases | fingerprint | another URL that brought the text of an article |
-| sources | URL | a feed, sitemap or section front |
-| sites | domain | counters of a site |
-| search_results | search, text, fingerprint | what a search found of a text on a page (see spider_results.py)
-|
-| notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
-| joined | story | where a story is that was joined with another one (see stories.py) |
+| aliases | fingerprint | another URL that returned the text of an article |
+| sources | URL | a feed, sitemap or section page |
+| sites | domain | the counters of a site |
+| search_results | search, text, fingerprint | a result of a search on a page (see spider_results.py) |
+| notes | kind and key | a note of a part of newsbot (see newsbot/storage/notes.py) |
+| joined | story | the current story of a story that was joined (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see spider_results.py) |
-| site_hours | site and hour | what a site did in an hour (see newsbot/storage/sources.py) |
-| removals | fingerprint | an article that was removed, and the number of that change (see changes.py) |
+| site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/sources.py) |
+| removals | fingerprint | the removal of an article, and the number of that change (see changes.py) |
 | counters | name | the last number of a sequence |
-| polls | URL and day | the polls of a source on a day (see newsbot/storage/sources.py) |
+| polls | URL and day | the polls of a source on one day (see newsbot/storage/sources.py) |
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0
 _NAMESPACE_EXISTS = 48
 _PACKED = {"wiredTiger": {"configString": "block_compressor=zstd"}}
-"""Compressor of documents. They take a third less space than with MongoDB's default (snappy)."""
+"""Compression of documents with zstd. They take a third less space than with MongoDB's default, snappy."""
 
 _FIRST: dict[str, tuple[IndexModel, ...]] = {
     "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # to stream the pages of a site
     "articles": (
-        # To stream and count articles, all and of one site, without reading them.
+        # To stream and count articles, all or those of one site, without reading them.
         IndexModel([("fetched", ASCENDING), ("_id", ASCENDING)]),
         IndexModel([("source", ASCENDING), ("fetched", ASCENDING), ("_id", ASCENDING)]),
-        # For the news of a period.
+        # For the articles of a period.
         IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
         # For the members of a story, and the newest stories, without reading articles.
         IndexModel(
@@ -78,7 +77,8 @@ def _make_first(database: Collections) -> None:
 
 
 def _make(database: Collections, name: str) -> None:
-    attempts: list[Document] = [{"storageEngine": _PACKED}, {}]  # some hosted servers refuse such options
+    """Create a collection if it does not exist."""
+    attempts: list[Document] = [{"storageEngine": _PACKED}, {}]  # some hosted servers refuse the option
     for options in attempts:
         try:
             database.command("create", name, **options)
@@ -92,7 +92,7 @@ def _make(database: Collections, name: str) -> None:
 
 
 def _index_due_pages(database: Collections) -> None:
-    """Add the index of due pages, for a frontier that keeps only pages that are due soon."""
+    """Add the index on due times, for a frontier that holds only pages that are due soon."""
     due = IndexModel(
         [("next_due", ASCENDING), ("_id", ASCENDING)], partialFilterExpression={"next_due": {"$gt": 0}}
     )
@@ -100,40 +100,42 @@ def _index_due_pages(database: Collections) -> None:
 
 
 def _make_search_results(database: Collections) -> None:
-    """Add the index to stream the results of a search, of one text or of one site."""
+    """Create the collection of search results, with an index to stream the results of a search."""
     _make(database, "search_results")
     of_search = IndexModel([("search", ASCENDING), ("_id", ASCENDING)])
     database["search_results"].create_indexes([of_search])
 
 
 def _make_notes(database: Collections) -> None:
-    """Add the index of the notes of a kind."""
+    """Create the collection of notes, with an index on the kind."""
     _make(database, "notes")
     database["notes"].create_indexes([IndexModel([("kind", ASCENDING), ("_id", ASCENDING)])])
 
 
 def _make_joined(database: Collections) -> None:
-    """Add the index of the stories that were joined with a story."""
+    """Create the collection of joined stories, with an index on the current story."""
     _make(database, "joined")
     database["joined"].create_indexes([IndexModel([("into", ASCENDING)])])
 
 
 def _make_polls(database: Collections) -> None:
-    """Add the index of the polls of a source, by day."""
+    """Create the collection of polls, with an index on source and day."""
     _make(database, "polls")
     database["polls"].create_indexes([IndexModel([("url", ASCENDING), ("day", ASCENDING)])])
 
 
 def _make_page_checks(database: Collections) -> None:
-    """Add the index to stream the checked pages of a site."""
+    """Create the collection of page checks, with an index to stream the pages of a site."""
     _make(database, "page_checks")
     of_site = IndexModel([("source", ASCENDING), ("_id", ASCENDING)])
     database["page_checks"].create_indexes([of_site])
 
 
 def _make_hours(database: Collections) -> None:
-    """Add indexes for the hours of a site and of all sites, and the newest articles of a site and in a
-    language."""
+    """Create the collection of hourly counters, and add indexes for overviews.
+
+    They are for the hours of a site, the trends of all sites, and the newest articles of a site or language.
+    """
     _make(database, "site_hours")
     database["site_hours"].create_indexes(
         [
@@ -150,24 +152,24 @@ def _make_hours(database: Collections) -> None:
 
 
 def _index_stored(database: Collections) -> None:
-    """Add the index of the time of storing. Articles of older versions get the earliest time."""
+    """Add the index on the time of storing. Articles of earlier versions of newsbot get the earliest time."""
     database["articles"].update_many({"stored": {"$exists": False}}, {"$set": {"stored": 0.0}})
     database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
 
 
 def _drop_words(database: Collections) -> None:
-    """Drop the words of articles: the search has its own index outside the storage (newsbot/search)."""
+    """Drop the former search index: it is now a separate file (newsbot/search)."""
     for name in ("words", "words_waiting", "words_blocks", "words_state", "words_removed"):
         database[name].drop()
 
 
 def _index_results(database: Collections) -> None:
-    """Add the index of search results by page, for the removal of a page."""
+    """Add the index of search results on the page, for the removal of a page."""
     database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
 
 
 def _index_for_removal(database: Collections) -> None:
-    """Add the indexes of aliases and of ``duplicate_of``, for the removal of an article."""
+    """Add the indexes on the article of aliases and on ``duplicate_of``, for the removal of an article."""
     database["aliases"].create_indexes([IndexModel([("article", ASCENDING)])])
     original = IndexModel(
         [("duplicate_of", ASCENDING)], partialFilterExpression={"duplicate_of": {"$type": "string"}}
@@ -176,7 +178,7 @@ def _index_for_removal(database: Collections) -> None:
 
 
 def _index_derived(database: Collections) -> None:
-    """Add the index of ``derived_from``, for the removal of an article."""
+    """Add the index on ``derived_from``, for the removal of an article."""
     basis = IndexModel(
         [("derived_from", ASCENDING)], partialFilterExpression={"derived_from": {"$type": "string"}}
     )
@@ -184,7 +186,8 @@ def _index_derived(database: Collections) -> None:
 
 
 def _name_several(database: Collections) -> None:
-    """Make ``derived_from`` a list; stored articles have a single value."""
+    """Convert ``derived_from`` of stored articles from a single value to a list."""
+    # $type in a query also matches lists that have a string; the expression matches single strings only
     one: Document = {
         "derived_from": {"$type": "string"},
         "$expr": {"$eq": [{"$type": "$derived_from"}, "string"]},
@@ -195,8 +198,9 @@ def _name_several(database: Collections) -> None:
 def _number_changes(database: Collections) -> None:
     """Number the changes of articles (see changes.py).
 
-    Stored articles are numbered by the time of storing, so that exports that went by time continue after the
-    right number. An export whose time is in the future had a wrong clock, and starts again.
+    Stored articles are numbered by the time of storing. So exports, which continued by time before, can
+    continue after the right number. If the time of an export is in the future, its clock was wrong, and it
+    starts again.
     """
     for name in ("removals", "counters"):
         _make(database, name)
@@ -211,13 +215,18 @@ def _number_changes(database: Collections) -> None:
         for state in (body, body.get("pending")):
             if state is not None and "cursor" not in state:
                 state["cursor"] = _cursor_at(database, state.get("until", 0.0))
+        # only if no other worker has changed the note in the meantime
         changed = {"_id": note["_id"], "body": note["body"]}
         database["notes"].update_one(changed, {"$set": {"body": to_json(body)}})
-    with suppress(OperationFailure):  # there is none, or another worker was faster
+    with suppress(OperationFailure):  # the index does not exist, or another worker was faster
         articles.drop_index("stored_1__id_1")
 
 
 def _cursor_at(database: Collections, until: float) -> str:
+    """Return the cursor before the first article that was stored after this time (POSIX seconds).
+
+    For a time in the future it is empty: the beginning.
+    """
     if until >= time.time():
         return ""
     later = database["articles"].find({"stored": {"$gt": until}, changes.NUMBER: {"$gt": 0}})
@@ -246,15 +255,15 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
 )
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released one; add the next one.
 
-Each may run twice, and in several workers that start at the same time.
+Each one must be idempotent: several workers that start at the same time can run it.
 """
 
 
 def prepare(place: Place) -> None:
     """Create the collections, or upgrade them to the newest version.
 
-    Raises :class:`SchemaError` for collections of a newer newsbot and for a database with other data, and
-    :class:`DataError` for servers that are not suitable.
+    Raises :class:`SchemaError` if the collections are of a newer newsbot or of another program, and
+    :class:`DataError` if the server is not a replica set or too old.
     """
     _check_server(place)
     database = place.database
@@ -295,7 +304,7 @@ def _refuse_foreign(place: Place) -> None:
     later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours")
     names = (*_FIRST, *later)
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
-    if taken and _version(database) is None:  # else another worker created them in the meantime
+    if taken and _version(database) is None:  # otherwise another worker has just created them
         raise SchemaError(
             f"{place.name}: has data of another program ({', '.join(taken)}); name another database in "
             "MONGO_URI"
@@ -309,5 +318,5 @@ def _note(database: Collections, version: int) -> None:
             {"$set": {"version": version}},
             upsert=True,
         )
-    except DuplicateKeyError:  # another worker was as far, or further
+    except DuplicateKeyError:  # another worker has stored this version or a later one
         return

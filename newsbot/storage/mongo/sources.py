@@ -1,4 +1,4 @@
-"""Sources with their polls, counters of sites, and hourly counters of sites."""
+"""Stores sources with their polls, counters of sites, and hourly counters of sites."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from newsbot.storage.sources import (
 from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
-"""Characters that have a meaning in field names."""
+"""Characters that have a meaning in MongoDB's field names, and what is written instead. The first one is the
+sign of the others, so it is replaced first and restored last."""
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
@@ -93,7 +94,7 @@ class MongoSites(Sites):
             first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
         if record.last_article is not None:
             first["$max"] = {"last_article": record.last_article}
-        # Two operations: the second has a condition, and must find the document that the first creates.
+        # Two operations: the second one has a condition and needs the document that the first one creates.
         operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
         at = record.last_error_at
         given = {"last_error": harmless(record.last_error), "last_error_at": at}
@@ -126,7 +127,7 @@ class MongoActivity(Activity):
         self._server = server
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Add the counters of each site with an operation of its own."""
+        """Add counters. If the server fails, those of some sites can be added and others not."""
         hour = int(at // HOUR)
         operations: list[UpdateOne | DeleteMany] = []
         for source, counters in counted(sites).items():
@@ -147,6 +148,7 @@ class MongoActivity(Activity):
             ]
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
+        # "" is all sites together
         wanted = {"hour": {"$gte": int(since // HOUR)}, "source": {"$gt": ""}, "articles": {"$gt": 0}}
         key = {"source": "$source", "day": _DAY}
         steps: list[Document] = [
@@ -171,6 +173,7 @@ class MongoActivity(Activity):
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
         if limit <= 0:
             return []
+        # Later versions have the time of a later fetch.
         query: Document = {"version": 1} if source is None else {"version": 1, "source": clean(source)}
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
         with self._server.readable() as database:
@@ -192,7 +195,7 @@ def poll_key(url: str, day: int) -> bytes:
 
 
 def site_document(record: SiteRecord) -> Document:
-    """Return the complete document of a site's record."""
+    """Return the whole document of a site's record. Fields without a value are left out."""
     document: Document = harmless(asdict(record))
     document["_id"] = document.pop("source")
     document["counters"] = {_escaped(name): value for name, value in record.counters.items()}

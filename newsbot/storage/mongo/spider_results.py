@@ -1,8 +1,8 @@
-"""Results of the spiders ``monitor`` (one document for each page) and ``search`` (for each search, text and
-page).
+"""Stores the results of the spiders ``monitor`` and ``search``.
 
-Transactions are not needed: each document is written by one idempotent operation. The ``_id`` of a result is
-made of search, text and page, so that there is never a second one (see schema.py).
+``monitor`` has one document for each page, and ``search`` one for each search, text and page. Transactions
+are not needed: each document is written by one idempotent operation. The ``_id`` of a result is made of
+search, text and page, so there cannot be two (see schema.py).
 """
 
 from __future__ import annotations
@@ -90,8 +90,10 @@ class MongoChecks(Checks):
             yield [_page(document) for document in documents]
 
     def _unlisted(self, query: Document) -> Iterator[list[CheckedPage]]:
-        """Yield checked pages that have no page record. Keys are compared first, and only the documents
-        needed are read."""
+        """Yield checked pages that have no page record, in batches.
+
+        Keys are compared first, so that only the needed documents are read.
+        """
         checks, pages, only_key = (
             self._server.at.database["page_checks"],
             self._server.at.database["pages"],
@@ -137,8 +139,8 @@ class MongoSearches(Searches):
                     database["search_results"].bulk_write(operations, ordered=False)
                     return
                 except BulkWriteError as error:
-                    # the first time another worker was faster; the second time the stored result is of a
-                    # later look
+                    # A duplicate key at the first attempt: another worker was faster, or has a later result.
+                    # At the second attempt, the stored result is of a later visit and stays.
                     if not all_duplicates(error):
                         raise
 
@@ -166,6 +168,7 @@ class MongoSearches(Searches):
 
 
 def _saving(check: PageCheck) -> UpdateOne:
+    """Return the operation that adds a check to its page."""
     url = clean(check.url)
     always = {"$literal": {"url": url, "source": clean(check.source)}}
     checks = with_events([harmless(packed_check(check))], "$checks", MAX_CHECKS)
@@ -182,9 +185,10 @@ def _page(document: Document) -> CheckedPage:
 
 
 def _operation(result: SearchResult) -> UpdateOne | DeleteOne:
+    """Return the operation that stores a result, or deletes it if it has no positions."""
     page = fingerprint(result.url)
     parts = [blake2b(part.encode(), digest_size=16).digest() for part in (result.search, result.text)]
-    # If a later look is stored, the condition fails and the upsert raises a duplicate key error.
+    # If the result of a later visit is stored, nothing matches, and the upsert fails with a duplicate key.
     key = {"_id": b"".join((*parts, page)), "looked_at": {"$not": {"$gt": result.looked_at}}}
     if not result.positions:
         return DeleteOne(key)

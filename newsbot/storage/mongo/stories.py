@@ -1,8 +1,8 @@
-"""Stories: the field ``story`` of articles, and the stories that were joined.
+"""Stores stories: the field ``story`` of articles, and a collection of joined stories.
 
-A document of ``joined`` is a story that was joined with others. ``into`` is the current story, or the story
-itself if it kept its id. Each join writes the documents of all its stories, so that MongoDB restarts one of
-two joins that share a story.
+A document of ``joined`` is a story that was joined with others. ``into`` is the current story; it is the
+story itself if that kept its id. Each join writes the documents of all its stories. So two joins at the same
+time that share a story conflict, and MongoDB aborts one of them, which is tried again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200
+"""Number of stories whose members are counted in one query."""
 _LATE = (1 << 63) - 1
+"""A time that sorts after all others, for articles without a time of fetch."""
 
 
 class MongoStories(Stories):
@@ -63,7 +65,7 @@ class MongoStories(Stories):
             newest = _newest(database, since, self._server.patience)
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
-            wanted = {"text": 0}  # a story that sites publish anew each day has thousands of members
+            wanted = {"text": 0}  # a text that sites publish every day can have thousands of articles
             members = database["articles"].find({"story": {"$in": chosen}}, wanted)
             for member in members.sort({"moment": 1, "_id": 1}):
                 found[member["story"]].members.append(from_document(member | {"text": ""}))
@@ -71,7 +73,7 @@ class MongoStories(Stories):
 
 
 def _newest(database: Collections, since: datetime | None, patience: int) -> Iterator[list[str]]:
-    """Yield stories by their newest member, in batches."""
+    """Yield the ids of stories in batches, the one with the newest member first."""
     recent: Document = {} if since is None else {"moment": {"$gte": micros(since)}}
     steps: list[Document] = [
         {"$match": {"story": {"$type": "string"}, **recent}},
@@ -86,7 +88,7 @@ def _newest(database: Collections, since: datetime | None, patience: int) -> Ite
 def _large(
     database: Collections, batches: Iterator[list[str]], min_members: int, min_sources: int
 ) -> Iterator[str]:
-    """Yield those that have at least this many members and sources in all."""
+    """Yield those of the stories that have enough members from enough sites, in the same order."""
     for some in batches:
         steps: list[Document] = [
             {"$match": {"story": {"$in": some}}},
@@ -101,9 +103,9 @@ def _large(
 
 
 def _settled(database: Collections, url: str) -> Joined | None:
-    """Return the story of an article if joining this article alone would change nothing, else None.
+    """Return the story of an article if joining this article alone would change nothing; otherwise None.
 
-    It takes two round trips.
+    This usually takes two queries, and saves the transaction.
     """
     kept, own = _kept(database, None, url), story_id(clean(url))
     story = kept and kept["story"]
@@ -113,6 +115,7 @@ def _settled(database: Collections, url: str) -> Joined | None:
 
 
 def _join(database: Collections, canonical_urls: Sequence[str], session: Session) -> Joined:
+    """Merge the stories of these articles in a transaction."""
     kept = [_kept(database, session, url) for url in canonical_urls]
     own = [story_id(clean(url)) for url in canonical_urls]
     stories = [(one["story"] or name) if one else None for one, name in zip(kept, own, strict=True)]
@@ -153,7 +156,7 @@ def _unite(database: Collections, session: Session, roots: list[str]) -> str:
     first = database["articles"].aggregate(steps, session=session)
     winner = next((str(row["_id"]) for row in first), roots[0])
     for root in roots:
-        # ``times`` makes every join write the document, so that concurrent joins conflict.
+        # ``times`` changes the document in every join, so that joins at the same time conflict.
         change = {"$set": {"into": winner}, "$inc": {"times": 1}}
         database["joined"].update_one({"_id": root}, change, upsert=True, session=session)
     rest = {"$in": [root for root in roots if root != winner]}
