@@ -141,7 +141,7 @@ class ArticleSearch:
             newest = self._library.newest(where, limit=skip + limit)
             return [Hit(one, snippet(one.title, one.text, frozenset()), 0.0) for one in newest[skip:]]
         self._catch_up(patience)
-        languages = self._index.languages()
+        languages = self._index.languages()  # after the update, which can add a language
         asked = self._asked(parsed, where, languages)
         by_time = by_time or not any(parsed.terms())
         # The index returns batches lazily: another batch is read only if too many rows were filtered out.
@@ -208,6 +208,7 @@ class ArticleSearch:
         whole = (("story", parsed.story), ("event", parsed.event))
         understood += [f"{name}:{value}" for name, value in whole if value]
         languages = self._index.languages()
+        # Each part is searched alone, without dates: a part that matches nothing is probably misspelled.
         alone = [(one, Asked(expression_of(one, languages))) for one in parsed.parts()]
         missing = [describe(one) for one, asked in alone if not self._index.total(asked)]
         lines = [*parsed.notes, f"understood as: {' AND '.join(understood)}"]
@@ -237,7 +238,7 @@ class ArticleSearch:
         keys = self._index.members(event, limit)
         found = self._library.with_keys(keys)
         articles = [found[key] for key in keys if key in found]
-        events = self.events_of(articles)
+        events = self.events_of(articles)  # the event of a story that was joined later can be another one
         return [one for one in articles if events.get(one.canonical_url) == event]
 
     def told(self, since: datetime, until: datetime) -> list[Told]:

@@ -230,7 +230,7 @@ class _Parser:
                 self._note(f"-{name}: cannot be excluded and was ignored")
                 return None
             if self._whole(name, value):
-                return None
+                return None  # otherwise the invalid date is searched as a word, below
         elif name in ("site", "lang"):
             self._terms += 1
             return Mark(name, value.lower())
@@ -243,6 +243,7 @@ class _Parser:
         elif name and name not in FIELDS:
             named = ", ".join(f"{one}:" for one in FIELDS)
             self._note(f"{name}: is not a field and was searched as a word; fields are {named}")
+        # The name and value of an unknown field become a phrase: "note:x" can be a text with a colon.
         text = f"{name} {value}" if name and name not in FIELDS else value
         return self._term(text, name if name in ("title", "author") else "")
 

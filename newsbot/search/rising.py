@@ -128,6 +128,7 @@ def _strongest(
     for one in articles:
         for stem in one.stems & titles.keys():
             sites.setdefault(stem, Counter())[one.site] += 1
+    # of.total() - max(): without the site that has the stem most often
     values = {stem: strength(stem, of.total() - max(of.values())) for stem, of in sites.items()}
     best = max(values, key=lambda stem: (values[stem], titles[stem], stem), default=None)
     return None if best is None or values[best] <= needed else (best, values[best])

@@ -79,6 +79,7 @@ class PageCheck:
             return "broken"
         if self.status in REFUSED:
             return "refused"
+        # a redirect without a target leads nowhere; 304 confirms the known content
         if self.status >= 400 or (300 <= self.status < 400 and self.status != 304 and not self.hops):
             return "broken"
         return "moved" if self.hops else "ok"

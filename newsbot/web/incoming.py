@@ -103,7 +103,7 @@ def _make_room(server: web.Server, most: int) -> None:
     peers = {
         one: one.transport.get_extra_info("peername") or ("",)
         for one in server.connections
-        if one.transport is not None and not one.transport.is_closing()
+        if one.transport is not None and not one.transport.is_closing()  # closing ones are free in a moment
     }
     if len(peers) >= most:
         crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
@@ -126,6 +126,7 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
         if not request.can_read_body:
             return await handler(request)
         most = limit_of(request)
+        # The handler runs inside too, because it holds the body in memory.
         async with large if most > MAX_BODY else nullcontext():
             request = request.clone(client_max_size=most)
             try:

@@ -106,7 +106,7 @@ class Receiver:
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
-            return web.Response(status=410, headers=PLAIN)  # section 7: the hub may end the subscription
+            return web.Response(status=410, headers=PLAIN)  # section 7: the hub may then end the subscription
         body = await request.read()
         signature = request.headers.get("X-Hub-Signature")
         seen, genuine = websub.is_genuine(subscription, signature, body, self.clock())
@@ -156,7 +156,7 @@ class Receiver:
         except OutgoingError:
             return False
         right = answer.status == 200 and indexnow.is_key_file(answer.body, notice.key)
-        (self.keys if right else self.wrong_keys).is_new(key)
+        (self.keys if right else self.wrong_keys).is_new(key)  # remembers the key
         return right
 
     async def notice(self, request: web.Request) -> web.Response:
@@ -172,6 +172,7 @@ class Receiver:
         key = self.sensor_secret and genuine_notice(header, self.sensor_secret, body, self.clock())
         if not key:
             return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
+        # Recorded in the storage, not in memory: a replay must also be refused after a restart.
         if not await self.data.call(self.desk.is_first, key):
             return web.Response(status=409, text="this notice was received before", headers=PLAIN)
         try:

@@ -121,7 +121,7 @@ class _Reader:
     def _run(self, job: _Job) -> object:
         if job.given_up:  # cancelled while it waited in the queue
             return None
-        if self._data is None:
+        if self._data is None:  # opened in the thread: SQLite connections belong to one thread
             self._data = self._open()
         self._data.rules = self._rules.get()  # the files can have changed since the last read
         job.data, self._job = self._data, job

@@ -121,7 +121,7 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
             per_sender=options.per_sender,
         )
         receiver.add_to(app)
-        app.middlewares.append(receiving(receiver.limit_of))
+        app.middlewares.append(receiving(receiver.limit_of))  # the innermost: others make pages of its errors
         address = await stack.enter_async_context(listening(app, options.host, options.port))
         rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
         follower = _SearchFollower(settings)
@@ -167,6 +167,7 @@ class _SearchFollower:
 
     async def round(self) -> None:
         """Index all changes since the last round."""
+        # In steps of FOLLOW_FOR seconds: a thread cannot be stopped, so close() waits for one step at most.
         while not await self._thread.call(self._follow):
             pass
 
@@ -176,7 +177,7 @@ class _SearchFollower:
         self._thread.close()
 
     def _follow(self) -> bool:
-        if self._search is None:
+        if self._search is None:  # opened here: SQLite connections belong to one thread
             self._search = self._open.enter_context(backends.searching(self._settings))
         return self._search.follow(FOLLOW_FOR)
 

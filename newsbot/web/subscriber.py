@@ -61,6 +61,7 @@ class Subscriber:
         # A hub can send its verification before it responds: the state must be "pending" before the request.
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
+        # The hub's verification during the request can have ended the subscription.
         current = self._subscriptions.by_token(subscription.token)
         if fault and current is not None:
             self._subscriptions.put(was_asked(subscription, self._clock(), fault))

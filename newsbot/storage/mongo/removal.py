@@ -43,6 +43,7 @@ class MongoRemoval(Removal):
         urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
         keys = [fingerprint(url) for url in urls]
         with self._server.readable() as database:
+            # Before the removal: if that fails, the call can be repeated with the same URLs.
             these: Document = {"$in": urls}
             database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
             database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})

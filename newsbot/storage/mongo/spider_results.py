@@ -173,6 +173,7 @@ def _saving(check: PageCheck) -> UpdateOne:
     always = {"$literal": {"url": url, "source": clean(check.source)}}
     checks = with_events([harmless(packed_check(check))], "$checks", MAX_CHECKS)
     steps: list[Document] = [
+        # later objects win: a new document has an empty list
         {"$replaceWith": {"$mergeObjects": [{"checks": []}, "$$ROOT", always]}},
         {"$set": {"checks": checks}},
         {"$set": {"last": {"$max": "$checks.at"}}},

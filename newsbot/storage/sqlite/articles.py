@@ -180,6 +180,7 @@ class SqliteArticles(Articles):
             numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
             after, restarted = numbering.read(cursor)
             rows = database.execute(_CHANGES, (after, limit)).fetchall()
+        # LEFT JOIN: the columns are NULL if the article was removed
         found = [
             Change(row["changed"], None if row["canonical_url"] is None else from_row(row)) for row in rows
         ]
@@ -297,6 +298,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         (own["id"], row["version"] - MAX_VERSIONS),
     )
     row |= {name: own[name] for name in KEPT} | {"id": own["id"]}
+    # the time at which the article was found first, not its new version
     first = json.loads(own["data"])["discovered_at"]
     if first is not None:
         row["data"] = to_json(json.loads(row["data"]) | {"discovered_at": first})
@@ -307,6 +309,7 @@ def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
     """Rename the story whose id comes from the old URL: another article can get that URL and its story id."""
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (new,)).fetchone()
     target = readdressed_story(old, new, row and row["into_story"])
+    # ``target`` is a current story, which must not be a redirect itself.
     database.execute("DELETE FROM story_joined WHERE story = ? OR story = ?", (old, target))
     database.execute("UPDATE story_joined SET into_story = ? WHERE into_story = ?", (target, old))
     database.execute("UPDATE article SET story = ? WHERE story = ?", (target, old))

@@ -103,7 +103,7 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
     ]
     roots = roots_of(own, stories, _noted(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
-    missing = [name for name, story in zip(own, stories, strict=True) if story is None]
+    missing = [name for name, story in zip(own, stories, strict=True) if story is None]  # not stored yet
     if winner in missing:  # other articles can join its story before it is stored
         database.execute("INSERT OR IGNORE INTO story_joined VALUES (?, ?)", (winner, winner))
     database.executemany(

@@ -138,6 +138,7 @@ class Access:
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
         """Return the cookie of a new session; None if the token is wrong or the sender must wait."""
+        # While a sender must wait, tokens are not compared at all: otherwise guessing could go on.
         if self._guesses.must_wait(sender_of(request)) or not self._is_token(request, token):
             return None
         cookie = secrets.token_urlsafe(32)

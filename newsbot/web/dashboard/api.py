@@ -97,7 +97,7 @@ def _operation(one: Operation, components: dict[str, Schema]) -> Schema:
         | {status: _error(text) for status, text in _ERRORS.items()},
     }
     form = [parameter for parameter in one.parameters if parameter.place == "form"]
-    if form:
+    if form:  # operations with a form change something and always need the token
         found["security"] = [{"token": []}]
         found["requestBody"] = {
             "required": True,

@@ -78,7 +78,7 @@ async def dashboard(
     board = Dashboard(quick, make_memos(slow, clock), access, clock, folder, proposals, jobs)
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))
-    board.memos.warm()
+    board.memos.warm()  # in the background: the server accepts connections meanwhile
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
     try:
         yield board
@@ -162,7 +162,7 @@ def _doing(
 
 
 def _health(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
-    def look(data: Data) -> None:
+    def look(data: Data) -> None:  # any key: one read of each backend shows that it responds
         data.storage.pages.get([bytes(16)])
         data.frontier.known([bytes(16)])
 

@@ -73,6 +73,7 @@ def top_events(data: Data) -> list[TopEvent]:
         told[one.event].append(one)
     best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
+    # An event has no articles if they were removed, or moved to another event with their story.
     return [_top_event(event, told[event], articles, now) for event, articles in read if articles]
 
 
@@ -90,6 +91,7 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
     sites: dict[datetime, list[str]] = defaultdict(list)
     for one in told:
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
+    # The last 24 hours lie in 25 hours of the clock, the first and the last of them incomplete.
     hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
     first = min(articles, key=out_by)
     return TopEvent(

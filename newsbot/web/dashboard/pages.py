@@ -121,6 +121,7 @@ async def sources(board: Dashboard, request: web.Request) -> web.Response:
     ]
     skip = (asked["page"] - 1) * SITES_PER_PAGE
     shown = in_order(rows, asked["sort"], backwards=asked["backwards"])[skip : skip + SITES_PER_PAGE]
+    # the query of the links to the pages before and after
     same = {name: asked[name] for name in ("sort", "backwards", "site", "health")}
     same |= {"backwards": "1" if asked["backwards"] else ""}
     return board.page(
@@ -216,7 +217,7 @@ async def job(board: Dashboard, request: web.Request) -> web.Response:
 async def articles(board: Dashboard, request: web.Request) -> web.Response:
     """Return the search page: articles by words and filters."""
     asked = given(request, FILTERS, {})
-    raw = {name: request.query.get(name, "") for name in ("since", "until")}
+    raw = {name: request.query.get(name, "") for name in ("since", "until")}  # as typed: "7d", not a date
     found, answer = await asyncio.gather(
         operations.found_articles(board, asked),
         operations.attention(board, asked | {"q": [asked["q"] or ""]}),

@@ -62,6 +62,7 @@ def number(name: str, text: str, default: int, largest: int) -> Parameter:
     """Return a parameter for a whole number from 1 to ``largest``."""
 
     def read(given: str) -> int:
+        # isdigit() alone is true for "²"; the length keeps int() from converting huge numbers
         if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= largest):
             raise ValueError(f"is a whole number from 1 to {largest}")
         return int(given)
@@ -109,7 +110,7 @@ def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[s
             found[one.name] = [one.read(word) for word in texts]
             if len(texts) > one.most or any(len(word) > MAX_LENGTH for word in texts):
                 wrong.append(f"{one.name} may be given {one.most} times, {MAX_LENGTH} characters each")
-        elif not isinstance(text, str) or not text.strip():
+        elif not isinstance(text, str) or not text.strip():  # the field of a form can also be a file
             found[one.name] = one.default
             if one.required:
                 wrong.append(f"{one.name} is missing")

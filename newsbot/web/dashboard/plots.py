@@ -92,7 +92,7 @@ def joined_plot(event: TopEvent) -> Markup:
     parts = []
     for number, one in enumerate(event.hours):
         if one.sites:
-            tall = max(3.0, 24 * len(one.sites) / top)
+            tall = max(3.0, 24 * len(one.sites) / top)  # a single site stays visible beside many
             names = ", ".join(one.sites[:8]) + (" …" if len(one.sites) > 8 else "")
             parts.append(f"<g><title>{one.at:%H:00}: {escape(names)}</title>")
             parts.append(f'<rect class="bar" x="{number * step}" y="{24 - tall:.1f}" width="3" ')
@@ -107,7 +107,7 @@ def joined_plot(event: TopEvent) -> Markup:
 def spark(title: str, values: Sequence[float]) -> Markup:
     """Return a small line chart without axes (a sparkline), for a cell of a table."""
     width, height = 96, 22
-    top = max(values, default=0.0) or 1.0
+    top = max(values, default=0.0) or 1.0  # all values can be 0
     step = width / max(1, len(values) - 1)
     points = " ".join(
         f"{number * step:.0f},{height - 2 - (height - 4) * value / top:.0f}"

@@ -21,6 +21,7 @@ CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
     "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+"""The content security policy of pages: they load only their own files, and run no inline scripts."""
 HEADERS: Final = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
@@ -117,6 +118,7 @@ def span(seconds: float | None) -> str:
     """Return a duration in a few characters: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
     if seconds is None:
         return "-"
+    # The limit of minutes is 99.5: more would be shown as "100 min".
     for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
         if seconds < limit:
             amount = seconds / size

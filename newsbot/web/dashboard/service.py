@@ -165,6 +165,7 @@ class Dashboard:
                 if feed
                 else "the header Authorization: Bearer TOKEN"
             )
+            # With "Basic", feed readers ask the user for a name and a password.
             answer = json_answer({"error": f"send {how}"}, 401)
             answer.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
             return answer

@@ -120,6 +120,7 @@ class SiteSheet:
     aside: list[AsideRow] = field(default_factory=list)
 
 
+# the worst first
 _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health.OK)
 
 
@@ -148,6 +149,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
     fallen, resting = alarms(data.notes).get(domain), paused(data.notes).get(domain)
     _, learned = kept(data.notes, domain)
     ordered = sorted(site.sources, key=lambda one: (one.url not in site.named, one.kind, one.url))
+    # The frontier can only list the set-aside entries of all sites together.
     aside = [one for one in data.frontier.aside(ASIDE_LOOKED_AT) if one.data.get("source") == domain]
     return SiteSheet(
         row=_row(site, now, trend, fallen, resting),
@@ -232,6 +234,7 @@ _HEALTH: Mapping[str, int] = {
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
     "articles": lambda row: -row.articles,
+    # sites without a value come last in these three orders
     "useful": lambda row: 2.0 if row.useful_share is None else row.useful_share,
     "last": lambda row: -row.last_article.timestamp() if row.last_article else 0.0,
     "next": lambda row: row.next_poll.timestamp() if row.next_poll else 1e18,
