@@ -26,7 +26,7 @@ _SKIPPED = frozenset((
 They have titles, links or dates of their own, or a long text of which only the start is needed.
 """
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item. The text of the first one that is present is the lead."""
+"""The skipped elements that describe an item, the shortest first. The first one present is the lead."""
 _PUBLISHED = (
     "pubdate",
     "published",

@@ -69,7 +69,7 @@ def is_pagination(url: str) -> bool:
 
 
 def _page(url: str) -> re.Match[str] | None:
-    if _DIGIT.search(url) is None:  # saves the slower patterns for most URLs of sections
+    if _DIGIT.search(url) is None:  # a fast test before the slower patterns
         return None
     return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
 

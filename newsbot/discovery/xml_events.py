@@ -112,7 +112,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
-    """Read well-formed XML. Return None, or the fault that the document is cut off or followed by other text.
+    """Read well-formed XML. Return a :data:`Flaw` if it is cut off or followed by other text, else None.
 
     Raises :class:`Malformed` for any other fault. The handler has then received only some of the events, and
     the document must be read again with a new one.

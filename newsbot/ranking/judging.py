@@ -179,8 +179,8 @@ def article_odds(link: Link, url: str, learned: LearnedRule | None = None) -> fl
 def odds_of_text(text: str | None) -> float:
     """Return the log-odds that a link with this text leads to an article.
 
-    Headlines have at least five words, names of sections one or two. In Chinese, Japanese and Korean, which
-    have no spaces between words, or long words, three characters count as a word.
+    Headlines have at least five words, names of sections one or two. In Chinese, Japanese and Korean, three
+    characters count as a word.
     """
     if not text:
         return 0.0

@@ -111,7 +111,7 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
     average. Raises ``ValueError`` if there are no rates or no visits.
     """
     if not rates or not 0 < visits_each < math.inf:
-        raise ValueError("rates, and visits above 0, are needed")
+        raise ValueError("at least one rate and a number of visits above 0 are needed")
     budget = visits_each * len(rates)
     sum_rates = sum_roots = number = 0.0
     # Slow pages first. Each page lowers the number towards its own root, but not below, so that the pages

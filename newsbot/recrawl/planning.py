@@ -170,6 +170,7 @@ def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
     Nothing was fetched. The page keeps its state, and its interval still counts from the last fetch.
     """
     seen = now if record is None or record.last_fetched is None else record.last_fetched
+    # a record may also be pending or leased, which is not the result of a visit
     state: Literal["done", "gone", "failed"] = "done"
     if record is not None and record.state in ("gone", "failed"):
         state = record.state
@@ -228,6 +229,7 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
     """Return the plan for a page that is not a source and gave no content."""
     cause, failures = outcome.cause, _failures(record)
+    # The causes that are not failures come first, then those that end the visits, then those that may pass.
     if cause in KNOWN_PAGE:
         return Plan(None, "done", KNOWN_PAGE[cause])
     if outcome.gone:
