@@ -137,7 +137,7 @@ class Follower:
                 continue
             if target.active:
                 return
-            self._index.activate(target.number)  # then look once more: articles were stored meanwhile
+            self._index.activate(target.number)  # then look once more: articles can be stored meanwhile
 
 
 def _over(moment: float | None) -> bool:
