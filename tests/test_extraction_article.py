@@ -10,6 +10,7 @@ import pytest
 
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import extract, parse_html, read_page
+from newsbot.extraction.page.page import Page
 from newsbot.items import Where
 from tests.extraction_pages import NOW, PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
 
@@ -37,6 +38,11 @@ def test_a_page_with_json_ld_gives_every_field_and_says_from_where() -> None:
         "title", "text", "authors", "published_at", "modified_at", "canonical_url", "section", "tags",
         "image", "summary", "language",
     }  # fmt: skip
+
+
+def test_the_own_article_of_a_page_is_known_whatever_is_read_first() -> None:
+    assert Page.read(parse_html(saved("news_jsonld.html")), FENLAND).has_own_article
+    assert not Page.read(parse_html(page()), URL).has_own_article
 
 
 def test_the_text_has_paragraphs_and_subheadings_and_nothing_else() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from newsbot.text import words
 from newsbot.text.stems import stems
 from newsbot.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
+from tests.extraction_pages import is_within_bounds
 
 LETTERS = st.characters(
     whitelist_categories=("Ll", "Lu", "Nd", "Po", "Zs", "Pd"), max_codepoint=0x52F
@@ -26,6 +27,12 @@ def test_words_are_the_words_of_the_folded_text(text: str) -> None:
     """The fast code for common texts and the general code give the same result."""
     assert tokens(text) == tokens(fold(text)) == tokens(" ".join(tokens(text)))
     assert tokens(f"{text} \u0301") == tokens(text)  # a lone mark requires the general code
+
+
+@pytest.mark.parametrize("character", ["é", "ł", "😀", "é中"])
+def test_long_runs_outside_the_code_page_take_linear_time(character: str) -> None:
+    text = character * (words._SHORT // len(character))
+    assert is_within_bounds(lambda: [token_bytes(text) for _ in range(5)])
 
 
 def long_way(text: str) -> list[bytes]:

@@ -80,8 +80,7 @@ def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
     of a home page they count only if most of the text is in one place. Without metadata and date, the URL
     must look like that of an article. ``dated`` is True if a date was found.
     """
-    # ``own`` is set when ``page.article`` is first read, which find_body() has done.
-    if page.nodes.own is not None:
+    if page.has_own_article:
         return False
     if not dated and not _calls_itself(page):
         return _odds(page) < ARTICLE_ADDRESS
@@ -137,7 +136,7 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
     text = join(blocks)
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
-    own = page.nodes.own is not None
+    own = page.has_own_article
     named = own or _calls_itself(page)
     if not text.strip():
         return "no_text"

@@ -228,12 +228,15 @@ def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
     character; the caller then takes the slow path.
     """
     assert isinstance(error, UnicodeEncodeError)
-    # Only a few at a time: a run may be long, and a text in another script fails at its first character.
-    some = error.object[error.start : min(error.end, error.start + _FEW)]
-    folded = [_alone(character) for character in some]
-    if None in folded:
-        raise error
-    return "".join(part for part in folded if part is not None), error.start + len(some)
+    folded = []
+    # The whole run at once: each call looks for the end of the run again. It stops at the first character
+    # that the fast path cannot handle, which in a text of another script is the first one.
+    for character in error.object[error.start : error.end]:
+        alone = _alone(character)
+        if alone is None:
+            raise error
+        folded.append(alone)
+    return "".join(folded), error.end
 
 
 _CODE_PAGE = "cp1251"

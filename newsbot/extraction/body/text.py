@@ -119,7 +119,7 @@ def _carried(page: Page) -> Body | None:
 
 def _is_named(page: Page) -> bool:
     """True for a page whose metadata declare an article."""
-    return page.nodes.own is not None or "article" in page.meta("og:type").lower()
+    return page.has_own_article or "article" in page.meta("og:type").lower()
 
 
 def _teaser(page: Page) -> str:

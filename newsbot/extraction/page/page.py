@@ -169,6 +169,11 @@ class Page:
         """The JSON-LD node of the page's own article, or None."""
         return self.nodes.article(self.url, [self.meta("og:title"), *self.headings, self.title_tag])
 
+    @property
+    def has_own_article(self) -> bool:
+        """True if :attr:`article` has the URL or the headline of this page."""
+        return self.article is not None and self.nodes.own is not None
+
     @cached_property
     def items(self) -> dict[str, list[HtmlElement]]:
         """Microdata of the page's own article: its elements by ``itemprop``.
