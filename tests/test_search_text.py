@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.search.query import MAX_TERMS, All, Any, Mark, Node, Not, Term, describe, parse
+from newsbot.search.query import MAX_DEPTH, MAX_TERMS, All, Any, Mark, Node, Not, Term, describe, parse
 from newsbot.search.snippets import WIDTH, snippet
 from newsbot.text.stems import MAX_VARIANTS, asked_stems, placed_stems, stem, stemming, stems
 from newsbot.text.words import letters
@@ -122,6 +122,21 @@ def test_queries_are_read_as_people_mean_them(query: str, node: Node | None) -> 
 )
 def test_what_cannot_be_read_is_said(query: str, said: str) -> None:
     assert any(note.startswith(said) for note in parse(query).notes), parse(query).notes
+
+
+def test_brackets_that_are_nested_too_deep_leave_the_others_alone() -> None:
+    deep = "(" * MAX_DEPTH + "(x OR y) z" + ")" * MAX_DEPTH
+    found = parse(f"a {deep} OR b")
+    assert found.node == Any((All((t("a"), Any((t("x"), All((t("y"), t("z"))))))), t("b")))
+    assert found.notes == [f"brackets can be nested {MAX_DEPTH} deep; deeper brackets are ignored"]
+
+
+@pytest.mark.parametrize("most", [MAX_TERMS, MAX_TERMS + 1])
+def test_more_words_than_a_search_takes_are_named(most: int) -> None:
+    found = parse(f"(({' OR '.join(f'w{number}' for number in range(most))}))")
+    assert len(list(found.terms())) == MAX_TERMS
+    said = [f"only the first {MAX_TERMS} words and fields are searched"]
+    assert found.notes == (said if most > MAX_TERMS else [])
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,8 @@ class _Parser:
         self._tokens = list(_TOKEN.finditer(text))
         self._at = 0
         self._terms = 0
+        self._ignored = 0
+        """Open brackets that are nested too deep."""
 
     def query(self) -> Query:
         parts = []
@@ -174,8 +176,11 @@ class _Parser:
         """
         groups: list[list[Node]] = [[]]
         operator = ""
-        while (token := self._next()) is not None and token["bracket"] != ")":
+        while (token := self._next()) is not None and (token["bracket"] != ")" or self._ignored):
             self._at += 1
+            if token["bracket"] == ")":
+                self._ignored -= 1
+                continue
             if token["word"] in _OPERATORS and not token["field"] and not token["minus"]:
                 operator = self._operator(token["word"], groups)
                 continue
@@ -196,10 +201,12 @@ class _Parser:
         return word
 
     def _next(self) -> re.Match[str] | None:
-        if self._at < len(self._tokens) and self._terms < MAX_TERMS:
-            return self._tokens[self._at]
-        self._at = len(self._tokens)  # also ends the callers' loops if there are MAX_TERMS terms
-        return None
+        if self._terms >= MAX_TERMS:
+            if any(token["bracket"] != ")" for token in self._tokens[self._at :]):
+                self._note(f"only the first {MAX_TERMS} words and fields are searched")
+            self._at = len(self._tokens)  # ends the loops of all callers
+            return None
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def _part(self, token: re.Match[str], depth: int, *, without: bool) -> Node | None:
         without ^= token["minus"] is not None  # NOT -x is x
@@ -212,11 +219,12 @@ class _Parser:
     def _bracket(self, depth: int) -> Node | None:
         if depth >= MAX_DEPTH:  # _either() calls this method again for each bracket: limit the recursion
             self._note(f"brackets can be nested {MAX_DEPTH} deep; deeper brackets are ignored")
+            self._ignored += 1
             return None
         node = self._either(depth + 1)
         if self._at < len(self._tokens):
             self._at += 1
-        else:
+        elif self._terms < MAX_TERMS:
             self._note("a bracket was not closed: the group goes to the end")
         return node
 
