@@ -133,7 +133,7 @@ def test_a_file_that_is_no_warc_file_is_told_to_be_none(place, tmp_path, content
     file.write_bytes(content)
     answer = place.run("articles", "import", str(file))
     assert answer.err.startswith(f"{file}: {told}"), answer.err
-    assert "continues there" not in answer.err
+    assert "to continue" not in answer.err
 
 
 def test_what_was_taken_out_is_not_imported(place, tmp_path):
