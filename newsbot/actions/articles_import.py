@@ -58,6 +58,7 @@ def import_files(call: Call) -> int:
         elif not progress.counts["pages"]:
             what = _NO_PAGES if progress.counts["records"] else "is empty: it contains no records"
             call.note(f"{progress.name}: {what}")
+    # Parallel imports end in any order; the table has the order of the command line.
     _show(call, sorted(told, key=lambda one: files.index(one.name)))
     return 1 if any(progress.fault for progress in told) else 0
 

@@ -117,7 +117,7 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         )
     if journal.found and not holds:  # someone emptied the target since the move was interrupted
         journal.forget()
-    journal.begin()
+    journal.begin()  # before the first write: a target with data and without a journal is refused
     with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
         compared = compare_all(source, target, choice, report)

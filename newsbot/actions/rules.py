@@ -49,7 +49,7 @@ def show(call: Call) -> int:
     target = call.options.target
     if target is None:
         _show_all(call, loaded)
-    elif "/" in target:
+    elif "/" in target:  # a URL, even without https://
         _show_url(call, loaded, target if "://" in target else f"https://{target}")
     else:
         _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))

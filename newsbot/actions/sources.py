@@ -117,6 +117,7 @@ def sources(call: Call) -> int:
     if call.options.failing:
         shown = [one for one in all_sources if _fails(one)]
     else:
+        # A crawl finds hundreds of sections: without DOMAIN only sources that people maintain are shown.
         named = {url for site in sites for url in site.named}
         shown = [one for one in all_sources if call.options.domain or one.url in named]
         shown.sort(key=lambda one: not _fails(one))

@@ -79,6 +79,6 @@ async def _show(supervisor: Supervisor, display: LiveDisplay | None, began: floa
 
 def _given(settings: Settings) -> dict[str, str]:
     """Return the settings of the command line (``-s NAME=VALUE``), which each worker gets as well."""
-    lowest = SETTINGS_PRIORITIES["cmdline"]
+    lowest = SETTINGS_PRIORITIES["cmdline"]  # the workers read settings.py and the environment themselves
     names = [name for name in settings if (settings.getpriority(name) or 0) >= lowest]
     return {name: str(settings[name]) for name in names}

@@ -227,6 +227,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
+        # The other sources usually bring more than half of the items, so the site is still read well.
         if 2 * lost < sum(rates.values()):
             continue
         last = max(one.last_new or 0.0 for one in quiet)
@@ -247,6 +248,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         since = [one.failing_since for one in polled if one.failing_since is not None]
         if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
             continue
+        # The site as a whole fails only since its last source began to fail.
         if measured.now - max(since) < FAILING_FOR:
             continue
         causes = Counter(one.last_error or "unknown" for one in polled)
@@ -267,6 +269,7 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Yield sites whose pages no longer contain articles that can be extracted."""
     for site, pages in measured.pages.items():
         alarm = pages.alarm()
+        # If a site refuses the crawler, its pages have no articles either; the rule "refused" reports that.
         if alarm is None or _refused_share(measured, site) >= REFUSED_SHARE:
             continue
         what, _, cause = alarm.partition(": ")
@@ -311,6 +314,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     latest = measured.totals[-1] if measured.totals else None
     day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
     first = measured.totals[0] if measured.totals else None
+    # If the first total is less than a day old, there is no earlier period to compare with.
     if latest is None or day_ago is None or first is None or day_ago is first:
         return
     now, before = _share(day_ago, latest), _share(first, day_ago)
@@ -328,6 +332,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
     """Yield an alert if many polls are late: no crawl is running, or there are too few workers."""
+    # Dead sources are polled rarely, so they are not late.
     alive = [
         one for records in measured.sources.values() for one in records
         if one.next_due is not None and one.failures < DEAD_AFTER

@@ -88,6 +88,7 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
                 since = now if alert.since is None else alert.since
                 after[alert.key] = Entry(alert=replace(alert, since=since), first=now, last=now)
             continue
+        # A rule that does not know when the problem began keeps the time of the first round.
         began = known.alert.since if alert.since is None else alert.since
         # An alert that was over and is found again before its end was recorded as sent is open again.
         after[alert.key] = replace(

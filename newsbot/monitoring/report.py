@@ -228,7 +228,7 @@ class _Survey:
         last = checked.last
         if last.run > self._run:
             self._begin_run(last.run)
-        if last.run < self._run:
+        if last.run < self._run:  # not checked in the latest run
             return
         self._in_run += 1
         for kind, (before, now) in changes_of(checked).items():

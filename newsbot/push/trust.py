@@ -208,6 +208,7 @@ class Ledger:
                 self._of(place.notifier).missed(now)
                 self.changed.add(place.notifier)
             place.fetches, place.found, place.noticed = fetches, found, None
+        # No fetch followed, for example because the budget was used up: the notice is not judged.
         elif place.noticed is not None and now - place.noticed > PATIENCE:
             place.noticed = None
 

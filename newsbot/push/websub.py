@@ -33,6 +33,7 @@ def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
     """Return the targets of ``Link`` headers (RFC 8288) by relation, in order, as absolute URLs."""
     found: dict[str, list[str]] = {}
     for header in headers:
+        # Bounded: any server may send the header, and the pattern must not take long.
         for target, parameters in _LINK.findall(header[:20_000])[:MAX_LINKS]:
             relation = _RELATION.search(parameters)
             for name in (relation[1] or relation[2]).lower().split() if relation else ():
@@ -167,6 +168,7 @@ def verify_intent(
     if query.get("hub.topic") != subscription.topic or not challenge:
         return subscription, None
     if mode == "unsubscribe":
+        # Otherwise anybody who learns the callback URL could end the subscription.
         if subscription.state != "leaving":
             return subscription, None
         return replace(subscription, until=0.0, renew_at=0.0), challenge

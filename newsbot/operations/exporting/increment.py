@@ -187,6 +187,7 @@ def _alone(folder: Path, name: str) -> Iterator[None]:
 
 
 def _numbered(path: Path, number: int) -> Path:
+    # At the first dot, as in articles-000001.warc.gz: the ending must stay whole.
     stem, dot, suffix = path.name.partition(".")
     return path.with_name(f"{stem}-{number:06}{dot}{suffix}")
 

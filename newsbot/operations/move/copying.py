@@ -215,7 +215,7 @@ def _copy_hosts(
         if not choice.everything and copy.host not in wanted:
             continue
         target.set_politeness(copy.host, delay=copy.delay, concurrency=copy.concurrency)
-        if copy.next_turn > now:
+        if copy.next_turn > now:  # a pause that the host asked for does not end with the move
             target.back_off(copy.host, copy.next_turn - now)
         number += 1
         report("hosts", number)
