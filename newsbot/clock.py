@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], float]
 """Returns the current time in POSIX seconds. Tests and the simulator pass their own clock."""
@@ -19,6 +19,9 @@ DAY = 86400.0
 """A day in seconds."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.ASCII)
+_YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?", re.ASCII)
+DATES = "2024, 2024-05, 2024-05-31, 2024-05-31T08:00+03:00, 7d (ago), today or yesterday"
+"""What :func:`parse_moment` reads, for messages."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 604800.0}
 
 
@@ -51,6 +54,27 @@ def parse_duration(text: str | float) -> float:
     if match is None:
         raise ValueError(f"{text!r} is not a duration; write for example 30s, 5m, 6h or 1d")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def parse_moment(text: str, now: datetime) -> datetime:
+    """Return the time in UTC that people write as a date or an age.
+
+    Allowed are ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months and days
+    (their beginning), and times in ISO 8601. A time without a time zone is in UTC. Raises ``ValueError``.
+    """
+    word = text.strip().lower()
+    try:
+        if word in ("today", "yesterday"):
+            day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+            return day - timedelta(days=word == "yesterday")
+        if _DURATION.fullmatch(word) and not word[-1].isdecimal():
+            return now - timedelta(seconds=parse_duration(word))
+        if _YEAR_OR_MONTH.fullmatch(word):
+            word = f"{word}-01-01"[:10]
+        value = datetime.fromisoformat(word.upper())
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text!r} is not a date; write for example {DATES}") from error
 
 
 def stamp(moment: datetime | None) -> str | None:

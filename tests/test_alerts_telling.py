@@ -18,7 +18,7 @@ from benchmarks.demoweb.messages import Answer, Request
 from newsbot.alerts import outputs
 from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.alerts.rules import Alert, Message
-from newsbot.alerts.state import LOCK
+from newsbot.alerts.state import LOCK, take_lock
 from newsbot.alerts.watch import options_from
 from newsbot.errors import ArgumentError
 from tests.commandline import Place
@@ -258,6 +258,8 @@ def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) 
             time.sleep(0.05)
         time.sleep(1.0)  # three more rounds
     assert [json.loads(one.body)["alerts"][0]["rule"] for one in taken] == ["disk"]
+    with world.storage() as storage:
+        assert storage.notes.all(LOCK[0])[LOCK[1]]["owner"] == "", "the lock is released for the next process"
 
 
 @pytest.fixture
@@ -288,6 +290,9 @@ def test_a_test_message_is_sent_to_all_and_a_round_tells_once(place: Place, site
     assert place.run("alerts", "--send", **chat).code == 0
     assert place.run("alerts", "--send", **chat).code == 0
     assert [json.loads(one.body)["alerts"][0]["event"] for one in taken] == ["test", "began"]
+    with place.storage() as storage:
+        assert take_lock(storage.notes, "a crawl", time.time(), 60.0)
+    assert "scrapy serve sends the alerts now" in place.run("alerts", "--send", **chat).err
     hook(site, status=500)
     failed = place.run("alerts", "--test", **chat)
     assert (failed.code, "returned HTTP 500" in failed.err) == (1, True)

@@ -52,7 +52,8 @@ def test_search_prints_a_row_a_hit_with_whole_urls(place: Place) -> None:
 
 
 SOON = (
-    "since:soon: is not a date and was searched as a word; write 2024, 2024-05, 2024-05-31, 7d, today or "
+    "since:soon: is not a date and was searched as a word; write 2024, 2024-05, 2024-05-31, "
+    "2024-05-31T08:00+03:00, 7d (ago), today or "
     "yesterday"
 )
 

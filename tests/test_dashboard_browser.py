@@ -213,6 +213,9 @@ def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     expect(headlines.first).to_be_focused()
     page.keyboard.press("k")
     expect(headlines.first).to_be_focused()
+    cyrillic = "document.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', code: '%s', bubbles: true}))"
+    page.evaluate(cyrillic % ("п", "KeyG") + ";" + cyrillic % ("ы", "KeyS"))
+    page.wait_for_url("**/sources")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("next and previous headline")
     page.keyboard.press("Escape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from newsbot import backends
 from newsbot.clock import utc
+from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import Told
 from newsbot.text.differences import word_changes
 from newsbot.web.dashboard.articles import blocks
@@ -20,7 +22,7 @@ from newsbot.web.dashboard.news import weight
 from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
 from tests.browser import chromium
 from tests.dashboarddata import fill, make_article, tell
-from tests.dashboards import served, settings_of
+from tests.dashboards import Visitor, served, settings_of, visit
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PROSE = "https://prose.test/long"
@@ -105,6 +107,30 @@ def test_nothing_stored_says_what_to_do(tmp_path: Path) -> None:
         expect(page.locator("ol.newest")).to_contain_text("scrapy crawl news")
 
 
+def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    for number in range(4):
+        url = f"https://site{number}.test/1"
+        fields = {"url": url, "canonical_url": url, "content_hash": url, "source": f"site{number}.test"}
+        storage.articles.store(make_article(0, **fields, story=None if number == 3 else "s1"))
+    storage.close()
+    monkeypatch.setattr(ArticleSearch, "waiting", lambda _self: 7)
+    monkeypatch.setattr(ArticleSearch, "told", lambda *_: [])
+
+    async def look(visitor: Visitor) -> None:
+        found = json.loads((await visitor.get("/api/news"))[1])
+        assert sorted((one["copies"], one["story"]) for one in found["newest"]) == [(0, None), (2, "s1")]
+        assert found["unindexed"] == 7
+        _, text = await visitor.get("/")
+        assert "and 2 more" in text
+        assert "The search index is being built" in text
+
+    visit(settings, look)
+
+
 def test_an_event_that_grows_passes_one_of_yesterday() -> None:
     def told(count: int, hours: float) -> list[Told]:
         return [Told("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
@@ -126,6 +152,8 @@ def test_signs_say_what_is_wrong_and_since_when() -> None:
     assert signs(view(alive), [], {}) == []
     (one,) = signs(view(), [], {})
     assert (one.broken, one.since) == (True, utc(hour - 3600))
+    fresh = Overview([Period(hour, fetched=3)], [], Latency(), Queue(9, 0, 0, 0, 1, 0.0, []), at=now)
+    assert signs(fresh, [], {})[0].since == utc(now)  # and not the end of this hour
     (one,) = signs(view(dead), [], {})
     assert (one.broken, one.since) == (True, dead.deadline)
     (one,) = signs(view(alive, dead), [], {})

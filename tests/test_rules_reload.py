@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.rules.reload import RulesWatch
+from newsbot.rules.reload import PresentRules, RulesWatch
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer
 
@@ -74,6 +74,16 @@ def test_a_folder_that_is_away_for_a_moment_changes_nothing(folder: Path) -> Non
     assert watch.changed() is None
     away.rename(folder)
     assert watch.changed() is None
+
+
+def test_a_folder_with_defaults_only_can_get_its_first_site(tmp_path: Path) -> None:
+    put(tmp_path, "_defaults", "delay: 7\n")
+    present = PresentRules(tmp_path)
+    assert len(present.get()) == len(present.get()) == 0
+    put(tmp_path, "a.test", "domain: a.test\n")
+    assert "a.test" in present.get()
+    (tmp_path / "a.test.yaml").unlink()
+    assert "a.test" not in present.get()
 
 
 def test_a_running_crawl_takes_over_a_rule_and_keeps_the_old_ones_when_one_is_wrong(

@@ -91,6 +91,9 @@ def test_places_are_where_the_words_stand(text: str) -> None:
         ("title:строит*", t("строит", "title", beginning=True)),
         ("covid-1*", t("covid 1")),
         ("site:A.org", Mark("site", "a.org")),
+        ("site:www.a.org", Mark("site", "a.org")),
+        ("site:https://a.org/news", Mark("site", "a.org")),
+        ("site:сайт.test", Mark("site", "xn--80aswg.test")),
         ("site:a.org site:b.org x", All((t("x"), Any((Mark("site", "a.org"), Mark("site", "b.org")))))),
         ("-site:a.org lang:RU", All((Not(Mark("site", "a.org")), Mark("lang", "ru")))),
         ("(a (b", All((t("a"), t("b")))),
@@ -117,6 +120,8 @@ def test_queries_are_read_as_people_mean_them(query: str, node: Node | None) -> 
         ("OR oil", "OR needs a word before and after it"),
         ("oil OR", "AND, OR and NOT need a word after them"),
         ("oil a*", "a*: is too short"),
+        ("title: oil", "title: was searched as a word"),
+        ("oil " * 300, "only the first 1000 characters are searched"),
         ("(" * 20 + "oil", "brackets can be nested 8 deep"),
     ],
 )
@@ -160,6 +165,8 @@ def test_dates_hold_for_the_whole_query() -> None:
     assert (query.since, query.until) == (datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 5, 31, tzinfo=UTC))
     assert query.story == "s1"
     assert query.node == Any((t("a"), t("b")))
+    assert parse("a since:2026-11-20T10:30").since == datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    assert parse("a since:2026-11-20T10:30Z").since == datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
     today, before = parse("since:today").since, parse("since:yesterday").since
     assert today is not None
     assert before is not None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from newsbot.items import Article
-from newsbot.text.differences import MAX_LINES, changes, version_lines, version_rows
+from newsbot.text.differences import MAX_LINES, changes, version_lines, version_rows, word_changes
 
 FIRST = Article(
     url="https://a.org/1",
@@ -44,6 +44,17 @@ def test_people_read_the_first_version_whole_and_then_what_changed() -> None:
     assert "  authors: A. Writer -> -\n" in shown[2]
     assert "  - Two.\n  + 2.\n  + Four." in shown[2]
     assert "no change in the stored fields" in shown[3]
+
+
+def test_a_word_at_the_end_of_a_line_is_the_same_word() -> None:
+    marked = word_changes(["He gave 2 reasons for it."], ["He gave 3 reasons for it.", "More came."])
+    assert marked == [
+        ("kept", "He gave "),
+        ("removed", "2 "),
+        ("added", "3 "),
+        ("kept", "reasons for it.\n"),
+        ("added", "More came."),
+    ]
 
 
 def test_endless_texts_are_not_compared_line_by_line() -> None:

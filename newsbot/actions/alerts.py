@@ -55,6 +55,10 @@ def _send(call: Call, options: Options) -> int:
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
         deliveries = watch.look()
+        if watch.is_locked_out:
+            call.note(
+                "a crawl or scrapy serve sends the alerts now; if it was killed, try again in 15 minutes"
+            )
         try:
             _tell(call, deliveries)
         finally:
@@ -68,12 +72,8 @@ def _tell(call: Call, deliveries: list[Delivery]) -> None:
     """Send the messages and print the result. Raises :class:`UserError` if an output failed."""
     faults = tell(deliveries)
     if call.json:
-        call.document(
-            [
-                {"output": one.output.name, "messages": len(one.messages), "told": one.done}
-                for one in deliveries
-            ]
-        )
+        rows = [(one.output.name, len(one.messages), one.done) for one in deliveries]
+        call.document([dict(zip(("output", "messages", "told"), row, strict=True)) for row in rows])
     for one in deliveries:
         if one.done and not call.json:
             call.note(f"{one.output.name}: {len(one.messages)} sent")

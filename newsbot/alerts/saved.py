@@ -169,6 +169,8 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         raise ArgumentError(f"{tell}: is not a rhythm of notices; use {', '.join(RHYTHMS)}")
     if len(query) > MAX_QUERY or parse(query).empty:
         raise ArgumentError(f"{name}: the query needs a word or a field, and at most {MAX_QUERY} characters")
+    if wrong := parse(query, lambda tag: (tag,)).notes:  # a tag may get its first site later
+        raise ArgumentError(f"{name}: {wrong[0]}")
     for _ in range(TRIES):
         kept = storage.notes.all(KIND)
         before = _search_from(kept[name]) if name in kept else None

@@ -91,6 +91,8 @@ class Watch:
         self._notes = storage.notes
         self._options, self._owner, self._clock = options, owner, clock
         self._book: dict[str, book.Entry] = {}
+        self.is_locked_out = False
+        """True if another process held the lock at the last :meth:`look`."""
 
     def found(self) -> list[Alert]:
         """Return the current alerts without storing anything. Raises :class:`newsbot.errors.DataError`."""
@@ -103,7 +105,9 @@ class Watch:
         The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
         """
         now = self._clock()
-        if not book.take_lock(self._notes, self._owner, now, 3 * (self._options.every or EVERY)):
+        seconds = 3 * (self._options.every or EVERY)
+        self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
+        if self.is_locked_out:
             return []
         measured = measure(self._storage, self._frontier, self._options.folder, now)
         keep_totals(self._notes, measured)

@@ -28,7 +28,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
@@ -39,7 +39,7 @@ from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.terminal import Column, clean, is_pipe, make_console, plain_table, print_table, printable
-from newsbot.clock import parse_duration
+from newsbot.clock import parse_moment
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
@@ -288,20 +288,11 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def moment(text: str) -> datetime:
-    """Return a time in UTC from a text. For ``type`` of an argument.
-
-    Allowed are dates and times in ISO 8601 (``2024-05-31``, ``2024-05-31T08:00+03:00``) and durations before
-    now (``7d``). Without a time zone, the time is in UTC.
-    """
+    """Return the result of :func:`newsbot.clock.parse_moment`. For ``type`` of an argument."""
     try:
-        if text[-1:] in "smhdw":
-            return datetime.now(UTC) - timedelta(seconds=parse_duration(text))
-        value = datetime.fromisoformat(text)
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a date; write for example 2024-05-31, 2024-05-31T08:00+03:00, or 7d (ago)"
-        ) from error
+        return parse_moment(text, datetime.now(UTC))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _complain(text: str, code: int) -> int:

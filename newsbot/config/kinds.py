@@ -29,16 +29,8 @@ class Kind:
     """Largest allowed number."""
 
 
-_WORDS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+_WORDS = dict.fromkeys(("1", "true", "yes", "on"), True)
+_WORDS |= dict.fromkeys(("0", "false", "no", "off"), False)
 
 
 def as_switch(given: Any) -> bool:
@@ -93,27 +85,25 @@ def _range(least: float, greatest: float) -> str:
     return f"{least:g} or more" if math.isinf(greatest) else f"{least:g} to {greatest:g}"
 
 
-def number(least: float, greatest: float = math.inf) -> Kind:
-    """Return the kind of numbers from ``least`` to ``greatest``."""
-
+def _between(convert: Callable[[Any], float], least: float, greatest: float) -> Read:
     def read(given: Any) -> float:
-        value = float(given)
+        value = convert(given)
         if not least <= value <= greatest:
             raise ValueError(given)
         return value
 
+    return read
+
+
+def number(least: float, greatest: float = math.inf) -> Kind:
+    """Return the kind of numbers from ``least`` to ``greatest``."""
+    read = _between(float, least, greatest)
     return Kind(f"a number, {_range(least, greatest)}", read, least, greatest)
 
 
 def whole(least: int, greatest: int) -> Kind:
     """Return the kind of whole numbers from ``least`` to ``greatest``."""
-
-    def read(given: Any) -> int:
-        value = int(given)
-        if not least <= value <= greatest:
-            raise ValueError(given)
-        return value
-
+    read = _between(int, least, greatest)
     return Kind(f"a whole number, {least} to {greatest}", read, least, greatest)
 
 

@@ -81,6 +81,7 @@ class PresentRules:
         """
         with self._lock:
             changed = self._watch.changed() if self._rules is not None else load_rules(self._folder)
-            self._rules = changed or self._rules
+            if changed is not None:
+                self._rules = changed
             assert self._rules is not None
             return self._rules

@@ -30,7 +30,7 @@ def site_mark(domain: str) -> str:
 
 def language_mark(code: str) -> str:
     """Return the mark of the articles in a language."""
-    return "l" + code.encode("utf-8", "replace").hex()
+    return "l" + code.lower().encode("utf-8", "replace").hex()
 
 
 def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+from newsbot.clock import DATES, parse_moment
 from newsbot.items import Article
 from newsbot.text.stems import words_of
 from newsbot.urls import ascii_host
@@ -33,9 +34,6 @@ _TOKEN = re.compile(
     r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
 )
 _OPERATORS = ("AND", "OR", "NOT")
-_AGE = re.compile(r"(?P<number>[0-9]{1,4})(?P<unit>[hdw])")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_DATE = re.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
 
     Raises nothing except what ``tagged`` raises.
     """
-    return _Parser(query[:MAX_QUERY].translate(_QUOTES), tagged).query()
+    return _Parser(query.translate(_QUOTES), tagged).query()
 
 
 def describe(node: Node) -> str:
@@ -151,7 +149,9 @@ class _Parser:
     def __init__(self, text: str, tagged: Tagged) -> None:
         self._tagged = tagged
         self._query = Query(blank=not text.strip())
-        self._tokens = list(_TOKEN.finditer(text))
+        self._tokens = list(_TOKEN.finditer(text[:MAX_QUERY]))
+        if len(text) > MAX_QUERY:
+            self._note(f"only the first {MAX_QUERY} characters are searched")
         self._at = 0
         self._terms = 0
         self._ignored = 0
@@ -241,7 +241,7 @@ class _Parser:
                 return None  # otherwise the invalid date is searched as a word, below
         elif name in ("site", "lang"):
             self._terms += 1
-            return Mark(name, value.lower())
+            return Mark(name, _domain(value) if name == "site" else value.lower())
         elif name == "tag":
             self._terms += 1
             sites = tuple(self._tagged(value.lower()))
@@ -253,6 +253,8 @@ class _Parser:
             self._note(f"{name}: is not a field and was searched as a word; fields are {named}")
         # The name and value of an unknown field become a phrase: "note:x" can be a text with a colon.
         text = f"{name} {value}" if name and name not in FIELDS else value
+        if value[-1:] == ":" and value[:-1].lower() in FIELDS:
+            self._note(f"{value} was searched as a word; write what it is about directly after the colon")
         return self._term(text, name if name in ("title", "author") else "")
 
     def _term(self, text: str, name: str) -> Term | None:
@@ -271,19 +273,21 @@ class _Parser:
         if name in ("story", "event"):
             setattr(self._query, name, value)
             return True
-        moment = _moment(value.lower())
-        if moment is None:
-            self._note(
-                f"{name}:{value}: is not a date and was searched as a word; write 2024, 2024-05, 2024-05-31, "
-                "7d, today or yesterday"
-            )
+        try:
+            setattr(self._query, name, parse_moment(value, datetime.now(UTC)))
+        except ValueError:
+            self._note(f"{name}:{value}: is not a date and was searched as a word; write {DATES}")
             return False
-        setattr(self._query, name, moment)
         return True
 
     def _note(self, text: str) -> None:
         if text not in self._query.notes:
             self._query.notes.append(text)
+
+
+def _domain(value: str) -> str:
+    """Return the domain in its stored form. ``value`` may also be the address of a page of the site."""
+    return ascii_host(value.rpartition("//")[2].partition("/")[0]).removeprefix("www.")
 
 
 def _all(nodes: list[Node]) -> Node | None:
@@ -299,23 +303,6 @@ def _all(nodes: list[Node]) -> Node | None:
             nodes = [one for one in nodes if one not in marks]
     joined = [*nodes, *joined]
     return joined[0] if len(joined) == 1 else All(tuple(joined)) if joined else None
-
-
-def _moment(value: str) -> datetime | None:
-    """Return the beginning of a day, month or year (UTC), or the time an age ago; None for other texts."""
-    now = datetime.now(UTC)
-    if value in ("today", "yesterday"):
-        day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        return day - timedelta(days=value == "yesterday")
-    if age := _AGE.fullmatch(value):
-        return now - int(age["number"]) * _UNITS[age["unit"]]
-    match = _DATE.fullmatch(value)
-    if match is None:
-        return None
-    try:
-        return datetime(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1), tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

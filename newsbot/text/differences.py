@@ -63,8 +63,10 @@ def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str
     if max(len(old), len(new)) > MAX_WORDS:
         return [("removed", "".join(old)), ("added", "".join(new))]
     found = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        parts = (("kept", old[i:j]),) if tag == "equal" else (("removed", old[i:j]), ("added", new[k:m]))
+    # Words are compared without the white space after them: the last word of a line has a line break.
+    before, after = ([word.rstrip() for word in words] for words in (old, new))
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        parts = (("kept", new[k:m]),) if tag == "equal" else (("removed", old[i:j]), ("added", new[k:m]))
         found += [(name, "".join(words)) for name, words in parts if words]
     return found
 

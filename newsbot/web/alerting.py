@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike
+from newsbot.errors import DataError
 from newsbot.frontier.owners import owner_name
 from newsbot.web.push_intake import Desk, OffThread
 
@@ -20,8 +22,10 @@ FIRST_AFTER = 60.0
 
 def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
-) -> tuple[float, Callable[[], Awaitable[None]]] | None:
-    """Return the interval in seconds and the coroutine function of one check; None if alerts are off.
+) -> tuple[float, Callable[[], Awaitable[None]], Callable[[], Awaitable[None]]] | None:
+    """Return the interval in seconds, the coroutine function of one check, and that of the end.
+
+    The result is None if alerts are off. The function of the end lets another process send the alerts.
 
     ``data`` is the thread in which the storage of ``desk`` is used. Raises
     :class:`newsbot.errors.ArgumentError` for invalid settings.
@@ -43,4 +47,8 @@ def alert_rounds(
                 logger.error("alert not sent fault=%s", fault)
             await data.call(watch.note, deliveries)
 
-    return options.every, look
+    async def leave() -> None:
+        with suppress(DataError):  # others send the alerts when the lock expires
+            await data.call(watch.leave)
+
+    return options.every, look, leave

@@ -103,12 +103,7 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
         await stack.enter_async_context(
             dashboard(
-                app,
-                settings,
-                access,
-                system_clock,
-                lambda: _told(desk),
-                allow_private=options.allow_private,
+                app, settings, access, system_clock, lambda: _told(desk), allow_private=options.allow_private
             )
         )
         receiver = make_receiver(
@@ -133,7 +128,9 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
             )
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
         if (watching := alert_rounds(settings, desk, data)) is not None:
-            rounds.append(_repeat(*watching))
+            every, look, leave = watching
+            rounds.append(_repeat(every, look))
+            stack.push_async_callback(leave)  # runs after the rounds have ended
         for one in rounds:
             stack.push_async_callback(_cancel, asyncio.ensure_future(one))
         yield address

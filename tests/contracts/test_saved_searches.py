@@ -220,6 +220,8 @@ def test_what_is_changed_keeps_what_was_told_and_what_is_wrong_is_refused(
         ("a\nb", "x", "daily"),
         ("a", "🙂", "off"),
         ("a", "x", "x"),
+        ("a", "x since:2026-13-99", "daily"),
+        ("a", "foo:x", "daily"),
     ):
         with pytest.raises(ArgumentError):
             save(telling.storage, name, query, rhythm, START)

@@ -92,19 +92,11 @@ def sentence_blocks(tree: HtmlElement) -> list[Block]:
 
 def _sentences(text: str, *, depth: int) -> Iterator[str]:
     """Yield the lines of string literals that look like paragraphs."""
-    text = text[:MAX_SCRIPT]
-    at = text.find('"')
-    while at >= 0:
-        match = _STRING.match(text, at)
-        if match is None:  # a string without an end
-            return
-        if match.end() - at > _LEAST_SENTENCE:
-            value = _decoded(match[0])
-            if depth < MAX_DEPTH and '"' in value and ("{" in value or "[" in value):
-                yield from _sentences(value, depth=depth + 1)
-            else:
-                yield from filter(_is_paragraph, map(squash, value.splitlines()))
-        at = text.find('"', match.end())
+    for value in _literals(text, _LEAST_SENTENCE):
+        if depth < MAX_DEPTH and '"' in value and ("{" in value or "[" in value):
+            yield from _sentences(value, depth=depth + 1)
+        else:
+            yield from filter(_is_paragraph, map(squash, value.splitlines()))
 
 
 def _is_rest(line: str) -> bool:
@@ -127,18 +119,23 @@ def _is_paragraph(line: str) -> bool:
 
 def _strings(text: str, *, depth: int) -> Iterator[str]:
     """Yield decoded string literals that contain markup of paragraphs, also from inside other literals."""
+    for value in _literals(text, LEAST):
+        if _PARAGRAPHS.search(value):
+            yield value
+        elif depth < MAX_DEPTH and '"' in value:
+            yield from _strings(value, depth=depth + 1)
+
+
+def _literals(text: str, least: int) -> Iterator[str]:
+    """Yield decoded string literals of more than ``least`` characters, quotes included."""
     text = text[:MAX_SCRIPT]
     at = text.find('"')
     while at >= 0:
         match = _STRING.match(text, at)
         if match is None:  # a string without an end
             return
-        if match.end() - at > LEAST:
-            value = _decoded(match[0])
-            if _PARAGRAPHS.search(value):
-                yield value
-            elif depth < MAX_DEPTH and '"' in value:
-                yield from _strings(value, depth=depth + 1)
+        if match.end() - at > least:
+            yield _decoded(match[0])
         at = text.find('"', match.end())
 
 

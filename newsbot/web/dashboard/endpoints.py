@@ -102,7 +102,8 @@ async def _overview(board: Dashboard, _given: Given) -> Overview:
 async def news(board: Dashboard, _given: Given) -> News:
     """Return the lists of the news page."""
     top, rising = await board.memos.top.get(), await board.memos.rising.get()
-    return News(top.value, rising.value, await board.readers.call(newest_articles))
+    newest, unindexed = await board.readers.call(lambda data: (newest_articles(data), data.search.waiting()))
+    return News(top.value, rising.value, newest, unindexed)
 
 
 async def _queue(board: Dashboard, _given: Given) -> Queue:

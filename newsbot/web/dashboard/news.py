@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
 from newsbot.clock import utc
 from newsbot.items import Article
@@ -22,6 +23,8 @@ GROWTH = timedelta(hours=3)
 """The growth of an event is the number of sites that joined it within this time."""
 EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
+READ_FOR_NEWEST = 4 * NEWEST
+"""Number of newest articles of which one of each story is shown."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -59,6 +62,8 @@ class News:
     top: list[TopEvent]
     rising: list[RisingTerm]
     newest: list[ArticleRow]
+    unindexed: int = 0
+    """Articles that are not in the search index yet and so are missing in ``top`` and ``rising``."""
 
 
 def top_events(data: Data) -> list[TopEvent]:
@@ -111,6 +116,14 @@ def rising_terms(data: Data) -> list[RisingTerm]:
 
 
 def newest_articles(data: Data) -> list[ArticleRow]:
-    """Return the newest articles. Articles with a date in the future are left out: they would stay on top."""
-    where = ArticleFilter(until=utc(data.clock()))
-    return [row_of(one) for one in data.storage.articles.newest(where, limit=NEWEST)]
+    """Return the newest articles, one of each story.
+
+    Articles with a date in the future are left out: they would stay on top.
+    """
+    articles, shown = data.storage.articles, dict[str, Article]()
+    for one in articles.newest(ArticleFilter(until=utc(data.clock())), limit=READ_FOR_NEWEST):
+        shown.setdefault(one.story or one.canonical_url, one)
+    return [
+        row_of(one, copies=max(0, articles.count(ArticleFilter(story=one.story)) - 1) if one.story else 0)
+        for one in islice(shown.values(), NEWEST)
+    ]

@@ -263,7 +263,7 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
-        since = min((one.deadline for one in dead), default=_utc(worked and worked + HOUR))
+        since = min((one.deadline for one in dead), default=_utc(worked and min(worked + HOUR, view.at)))
         told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:
         text = f"{len(dead)} of {len(workers)} workers do not respond"

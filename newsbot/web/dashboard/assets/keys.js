@@ -17,24 +17,31 @@ function step(by) {
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))].focus();
 }
 
+function pressed(event) {
+  // Other layouts, such as the Cyrillic one, give other letters: then the place of the key decides.
+  if (/^[ -~]$/.test(event.key)) return event.key;
+  return event.code === "Slash" ? (event.shiftKey ? "?" : "/") : event.code.replace(/^Key/, "").toLowerCase();
+}
+
 shows.hidden = false; // without JavaScript, the button would do nothing
 shows.addEventListener("click", listKeys);
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (typing || dialog.open || event.ctrlKey || event.metaKey || event.altKey) return;
-  const asked = going && document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
-  going = event.key === "g" && !going;
+  const key = pressed(event);
+  const asked = going && document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`);
+  going = key === "g" && !going;
   if (asked) {
     location.assign(asked.href);
-  } else if (event.key === "/") {
+  } else if (key === "/") {
     event.preventDefault();
     const places = ["main input[type=search]", ".find input"].map((one) => document.querySelector(one));
     const seen = places.find((one) => one && one.checkVisibility()); // narrow screens hide the one in the header
     if (seen) seen.focus();
     else location.assign("/articles");
-  } else if (event.key === "?") {
+  } else if (key === "?") {
     listKeys();
-  } else if (event.key === "j" || event.key === "k") {
-    step(event.key === "j" ? 1 : -1);
+  } else if (key === "j" || key === "k") {
+    step(key === "j" ? 1 : -1);
   }
 });
