@@ -153,15 +153,15 @@ def test_stories(place: Place) -> None:
     ]
     assert stories[0]["members"][0]["title"] == "Harbour closed until autumn"
     assert "example.org, other.net" in place.run("articles", "stories").out
-    assert place.run("articles", "stories", "--min-members", "3").err == "no story has 3 articles\n"
+    assert place.run("articles", "stories", "--min-members", "3").err == "no story has at least 3 articles\n"
     assert stories[0]["first"] == {"url": stories[0]["members"][0]["url"], "source": "example.org"}
     assert place.run("articles", "stories", "--min-sources", "2", "--json").json == stories
-    assert (
-        place.run("articles", "stories", "--min-sources", "3").err == "no story has 2 articles of 3 sites\n"
+    assert place.run("articles", "stories", "--min-sources", "3").err == (
+        "no story has at least 2 articles of at least 3 sites\n"
     )
     assert (
         place.run("articles", "stories", "--since", "2030-01-02").err
-        == "no story has 2 articles and one since 2030-01-02 00:00\n"
+        == "no story has at least 2 articles, with one since 2030-01-02 00:00\n"
     )
 
 

@@ -24,7 +24,7 @@ MAX_FILE = 50 * 2**20
 """Maximum size of a file with URLs, in bytes."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
-TAKEN = "a running crawl fetches them next; otherwise start one: scrapy crawl news"
+TAKEN = "a running crawl fetches what is due; otherwise start one: scrapy crawl news"
 
 SAID = {
     Added.NEW: "added",
@@ -78,7 +78,8 @@ def _make_due(call: Call, rules: RuleSet) -> int:
             call.text(f"{domain}: {counted(number, 'source')} due now")
         else:
             call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} finds them")
-    call.note(TAKEN)
+    if any(numbers.values()):
+        call.note(TAKEN)
     return 0
 
 

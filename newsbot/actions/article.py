@@ -71,7 +71,7 @@ def _read(file: str, url: str, settings: Settings) -> Article:
         raise ArgumentError(f"--url: {error}") from error
     except OSError as error:
         raise ArgumentError(
-            f"{file}: cannot be read ({error.strerror}); a URL begins with https://"
+            f"{file}: cannot be read ({error.strerror}); write a URL with https://"
         ) from error
     try:
         # The user chose the page, so its URL is treated like those of known articles.

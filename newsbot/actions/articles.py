@@ -175,9 +175,9 @@ def stories(call: Call) -> int:
             ),
         )
     else:
-        sites = f" of {options.min_sources} sites" if options.min_sources > 1 else ""
-        since = f" and one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
-        call.note(f"no story has {counted(options.min_members, 'article')}{sites}{since}")
+        sites = f" of at least {options.min_sources} sites" if options.min_sources > 1 else ""
+        since = f", with one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
+        call.note(f"no story has at least {counted(options.min_members, 'article')}{sites}{since}")
     return 0
 
 

@@ -32,8 +32,8 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep)))
     if texts < lately * LEAST_INDEXED:
         logger.warning(
-            "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
-            " of the last %g days may not be recognised. To repair it: scrapy articles reindex",
+            "near-duplicate index has lost texts place=%s texts=%d articles=%d; near-duplicates of articles"
+            " of the last %g days may be missed; to repair the index: scrapy articles reindex",
             *(index.place, texts, lately, index.keep / DAY),
         )
 

@@ -78,7 +78,7 @@ class RulesReload:
                     crawl.links.queue(replace(found, links=tuple(links)))
             self._new = None
         except ArgumentError as error:
-            logger.error("rules not taken over fault=%s; the old rules stay", error)
+            logger.error("new rules not used fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
             context.rules = old  # a backend is unavailable, so all steps are repeated later

@@ -42,9 +42,9 @@ class RulesWatch:
         except RulesError as error:
             for problem in error.problems:
                 logger.error("rules wrong fault=%s", problem)
-            logger.error("rules not taken over faults=%d; the old rules stay", len(error.problems))
+            logger.error("new rules not used faults=%d; the old rules stay", len(error.problems))
             return None
-        logger.info("rules taken over rules=%d", len(rules))
+        logger.info("new rules in use rules=%d", len(rules))
         return rules
 
     def _look(self) -> Signature:
