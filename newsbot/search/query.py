@@ -254,7 +254,7 @@ class _Parser:
         # The name and value of an unknown field become a phrase: "note:x" can be a text with a colon.
         text = f"{name} {value}" if name and name not in FIELDS else value
         if value[-1:] == ":" and value[:-1].lower() in FIELDS:
-            self._note(f"{value} was searched as a word; write what it is about directly after the colon")
+            self._note(f"{value} was searched as a word; write the value directly after the colon")
         return self._term(text, name if name in ("title", "author") else "")
 
     def _term(self, text: str, name: str) -> Term | None:
