@@ -1,5 +1,6 @@
-"""The actions of the commands: they read the options, call the package that does the work, and print the
-result.
+"""The actions of the commands.
+
+An action reads the options, calls the package that does the work, and prints the result.
 
 There is one file for each command. The modules in :mod:`newsbot.commands` declare subcommands and options.
 The actions of ``scrapy rules new|test|learn|import`` are in :mod:`newsbot.authoring`.

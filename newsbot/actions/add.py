@@ -21,7 +21,7 @@ from newsbot.rules import RuleSet
 from newsbot.urls import meant
 
 MAX_FILE = 50 * 2**20
-"""Maximum size of a file with URLs, in bytes."""
+"""Maximum size of a file with URLs in bytes."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
 TAKEN = "a running crawl fetches what is due; otherwise start one: scrapy crawl news"
@@ -84,7 +84,10 @@ def _make_due(call: Call, rules: RuleSet) -> int:
 
 
 def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield each URL with the prefix of messages about it: file and line, or empty for an argument."""
+    """Yield each URL with a prefix for messages about the URL.
+
+    The prefix names the file and the line. It is empty for a URL that is an argument.
+    """
     for url in urls:
         yield url.strip(), ""
     if file is None:
@@ -110,7 +113,11 @@ def _read(file: Path) -> str:
 def _entries(
     given: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
 ) -> dict[bytes, Entry]:
-    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all problems, one per line."""
+    """Return the queue entries of the URLs, by fingerprint.
+
+    ``given`` has pairs of a URL and a prefix of messages, as :func:`_given` yields them. Raises
+    :class:`ArgumentError` with all problems, one per line.
+    """
     entries: dict[bytes, Entry] = {}
     problems: list[str] = []
     for url, place in given:

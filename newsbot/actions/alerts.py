@@ -38,7 +38,7 @@ def alerts(call: Call) -> int:
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
         told = {entry.alert.key: entry for entry in current(storage.notes)}
-    # Alerts that are left in `told` were sent, but their problems are not found now: they are about to end.
+    # The alerts that remain in `told` were sent, but their problems are not found now. They will end soon.
     rows = [_plain(one, told.pop(one.key, None)) for one in found]
     rows += [_plain(entry.alert, entry, fading=True) for entry in told.values()]
     if call.json:
@@ -51,7 +51,10 @@ def alerts(call: Call) -> int:
 
 
 def _send(call: Call, options: Options) -> int:
-    """Check once and send, as a crawl does. For cron, if no crawl runs all the time."""
+    """Check once and send the messages, as a running crawl does.
+
+    This is for cron jobs on machines where no crawl runs all the time.
+    """
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
         deliveries = watch.look()
@@ -62,7 +65,8 @@ def _send(call: Call, options: Options) -> int:
         try:
             _tell(call, deliveries)
         finally:
-            # Also after a failed output: messages that other outputs sent must not be sent again.
+            # This is done also after an output failed, so that other outputs do not send their messages
+            # again.
             watch.note(deliveries)
             watch.leave()
     return 0
@@ -82,7 +86,10 @@ def _tell(call: Call, deliveries: list[Delivery]) -> None:
 
 
 def _plain(alert: Alert, entry: Any, *, fading: bool = False) -> dict[str, Any]:
-    """Return an alert as a JSON object. ``fading``: it was sent, but its problem is not found any more."""
+    """Return an alert as a JSON-able dict.
+
+    ``fading`` means that the alert was sent, but its problem is not found any more.
+    """
     since = alert.since if alert.since is not None or entry is None else entry.alert.since
     return {
         "rule": alert.rule,

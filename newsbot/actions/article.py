@@ -46,8 +46,8 @@ def article(call: Call) -> int:
 def _fetched(url: str, settings: Settings) -> Article:
     """Fetch the page in a crawl, so that robots.txt, the delay of its host and the address guard apply.
 
-    The data are in a temporary folder; those of the user are not touched. Raises :class:`UserError` with the
-    history of the page if it has no article.
+    The crawl stores its data in a temporary folder and does not touch the user's data. Raises
+    :class:`UserError` with the history of the page if the page has no article.
     """
     given = {name: settings.get(name) for name in PASSED_ON if settings.get(name)}
     with TemporaryDirectory(prefix="newsbot-") as folder:

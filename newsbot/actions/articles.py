@@ -207,7 +207,7 @@ def reindex(call: Call) -> int:
     """Build the near-duplicate index again from the stored texts; with ``--anew`` empty it first."""
     with stored(call.settings) as storage:
         if call.options.anew:
-            with queued(call.settings) as frontier:  # a crawl must not lose the index that it uses
+            with queued(call.settings) as frontier:  # a running crawl would lose the index that it uses
                 check_idle(cast("WholeFrontier", frontier))
             empty_index(call.settings)
         tell = lines(call.note, {})
@@ -234,7 +234,7 @@ def _find(call: Call, storage: Storage) -> Article:
     url: str = call.options.url
     try:
         article = storage.articles.get(canonicalize(url))
-        if article is None:  # try without the query parameters that the rule drops
+        if article is None:  # search again without the query parameters that the rule drops
             article = storage.articles.get(
                 canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
             )

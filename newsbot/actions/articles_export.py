@@ -31,7 +31,7 @@ from newsbot.urls import canonicalize
 
 
 def chosen(call: Call) -> ArticleFilter:
-    """Return the filter that the options describe: site, language, and bounds of the time.
+    """Return the filter that the options describe, by site, language, and bounds of the time.
 
     Raises :class:`ArgumentError` if no article can match.
     """

@@ -66,8 +66,9 @@ def import_files(call: Call) -> int:
 def _sites(call: Call) -> frozenset[str] | None:
     """Return the sites whose pages are imported; None: all.
 
-    These are the sites that the options name. Without any, they are the sites with a rule for CC-NEWS (which
-    has pages of most news sites of the world), and all sites for other files.
+    These are the sites that the options name. If the options name no sites, it depends on the files. For
+    CC-NEWS, which has pages of most news sites of the world, they are the sites with a rule. For other files
+    they are all sites.
     """
     given = [call.options.source] if call.options.source else (call.options.sites or "").split(",")
     try:
@@ -105,10 +106,10 @@ def _of_month(call: Call) -> list[str]:
 
 
 def _draw(file: str) -> bytes:
-    """Return a sort key for a random order that is the same each time.
+    """Return a sort key of a file, for a random order that is the same each time.
 
-    The same sample is thus chosen when an interrupted command is repeated, and a larger one includes a
-    smaller one.
+    So the same sample is chosen when an interrupted command is repeated, and a larger sample includes all
+    files of a smaller sample.
     """
     return hashlib.blake2b(file.rpartition("/")[2].encode(), digest_size=8).digest()
 
@@ -124,7 +125,8 @@ def _imported(
                 yield importer.run(file, again=again, tell=_teller(call.note))
         return
     open_rules(call.settings)  # errors in rules are reported once, not by each process
-    # Not fork: the child would inherit threads' locks and open connections in an unknown state.
+    # The method is "spawn" and not "fork". A forked child would inherit the locks of threads and open
+    # connections in an unknown state.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process, (call.settings,))
     try:
         tasks = [pool.submit(_import_one, call.settings, file, sites, again) for file in files]
@@ -139,10 +141,10 @@ def _imported(
 
 
 def _begin_process(settings: Settings) -> None:
-    """Set up a process of the pool: logs, Ctrl-C, and its end together with the command."""
+    """Set up a process of the pool: its logs, its reaction to Ctrl-C, and its end when the command ends."""
     configure_logging(settings)
     shape_logs(settings)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once: the position is stored
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once; the position is stored already
     parent = parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

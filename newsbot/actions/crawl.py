@@ -33,8 +33,8 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     rules = backends.open_rules(settings)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
-    # Opened once, so that an unreachable server is reported here in one line and not as a traceback of the
-    # crawl.
+    # The data are opened here once. So an unreachable server is reported in one line, and not as a traceback
+    # of the crawl.
     if not arguments.dry_run:
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()
@@ -43,7 +43,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
 
 
 def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
-    """Raise :class:`ArgumentError` if pages of these sites are rendered and the browser is missing."""
+    """Raise :class:`ArgumentError` if the settings or a rule require a browser, but it is missing."""
     mode = value_of(settings, "NEWSBOT_RENDER")
     asking = next((rule for rule in rules if rule.render), None)
     if mode == "auto" or (mode == "rules" and asking is not None):

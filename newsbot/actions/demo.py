@@ -31,7 +31,7 @@ STATE_FILE = "demo.json"
 SITE_FOLDER = "demo-site"
 SHOWN_FAULTS = 10
 STDERR = 2
-"""File descriptor that the crawl's stdout goes to if stdout is for JSON."""
+"""File descriptor to which the crawl's stdout is redirected if our stdout is for JSON."""
 CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
 
 
@@ -63,9 +63,9 @@ def demo(call: Call) -> int:
 
 
 def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
-    """Return number of articles and time of the demo in ``folder``; for a new demo, store them first.
+    """Return the number of articles and the time of the demo in ``folder``. For a new demo, store both first.
 
-    The sites are generated from both, so a second run finds the same sites.
+    The sites are generated from these two values, so a second run finds the same sites.
     """
     path = folder / STATE_FILE
     try:
@@ -104,7 +104,7 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the demo must not touch servers of the user
-    sys.stdout.flush()  # otherwise, in a pipe, the lines of the crawl come first
+    sys.stdout.flush()  # otherwise, in a pipe, the lines of the crawl would come first
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )

@@ -40,7 +40,7 @@ def _to_servers(call: Call) -> int:
     path = data_file(call.settings)
     if not path.exists():
         raise DataError(f"{path}: there is no such data file; set NEWSBOT_DATA to its folder")
-    # What is moved is read from the data file; the rest may be on a server already.
+    # The data that are moved are read from the data file. Other data may be on a server already.
     moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
     embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
@@ -89,7 +89,10 @@ def _to_file(call: Call) -> int:
 
 
 def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
-    """Return the time as computed when the move started, because ``7d`` gives another time in each run."""
+    """Return the time as it was computed when the move started, or None if the option is not given.
+
+    A relative time such as ``7d`` would give another time in each run of the command.
+    """
     return given and datetime.fromisoformat(journal.fixed(name, given[1].isoformat()))
 
 
@@ -115,9 +118,11 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
             "the target already contains data, which would be mixed with these; move to an empty target "
             "(another database in MONGO_URI or REDIS_URL, or another folder)"
         )
-    if journal.found and not holds:  # someone emptied the target since the move was interrupted
+    if journal.found and not holds:  # the target was emptied after the move was interrupted
         journal.forget()
-    journal.begin()  # before the first write: a target with data and without a journal is refused
+    # The journal is begun before the first write, because a target with data but without a journal is
+    # refused.
+    journal.begin()
     with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
         compared = compare_all(source, target, choice, report)
@@ -189,7 +194,10 @@ def _server(call: Call, setting: str, option: str) -> str:
 
 
 def _place(address: str | None) -> str | None:
-    """Return an address without credentials: without the part before the host, and without the options."""
+    """Return an address without credentials.
+
+    The part before the host and the options after the path are left out.
+    """
     if not address:
         return None
     scheme, _, rest = address.partition("?")[0].partition("://")
@@ -197,6 +205,6 @@ def _place(address: str | None) -> str | None:
 
 
 def _mapping(settings: SettingsLike) -> Any:
-    """Return Scrapy's settings typed as a mapping, which they are."""
+    """Return the settings unchanged. Scrapy's settings are a mapping, but their type does not say so."""
     assert isinstance(settings, Mapping)
     return settings

@@ -17,7 +17,7 @@ WHAT = {
     "versions": "NEWSBOT_KEEP_VERSIONS",
     "pages": "NEWSBOT_KEEP_PAGES",
 }
-"""The kinds of data, and the settings with their maximum ages."""
+"""The kinds of data, and for each kind the setting with its maximum age."""
 
 
 def prune(call: Call) -> int:

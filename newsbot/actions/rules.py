@@ -190,7 +190,10 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
 
 
 def _lines(value: Value) -> list[tuple[str, str]]:
-    """Return the lines that show one value, each as place and text. An empty value has no lines."""
+    """Return the lines that show one value, each as a pair of its place and its text.
+
+    An empty value has no lines.
+    """
     found = value.value
     if value.key in ("article", "section", "deny"):
         return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]

@@ -11,7 +11,7 @@ from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20
-"""If none of the first lines, as many as this, is an access log line, the file is refused."""
+"""Number of lines at the start of the file. If none of them is an access log line, the file is refused."""
 
 
 def run(call: Call) -> int:
@@ -22,7 +22,8 @@ def run(call: Call) -> int:
     told = number = 0
     try:
         for number, (line, old) in enumerate(lines(options.log, follow=not options.once), start=1):
-            # Lines from before the start are not reported: they only teach the reader which pages are known.
+            # Lines that were written before the start are not reported. The reader only learns from them
+            # which pages are known.
             path = reader.news(line, learning=old and not options.once)
             if reader.bad_lines == number == MOSTLY:
                 raise ArgumentError(f"{options.log}: contains no access log lines of nginx or Apache")

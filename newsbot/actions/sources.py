@@ -21,15 +21,22 @@ from newsbot.storage.articles import RepeatedText
 from newsbot.storage.sources import SourceRecord
 
 LISTED = 1000
-"""Maximum number of URLs set aside that are read; the latest ones are read."""
+"""Maximum number of URLs set aside that are read. If there are more, the latest ones are read.
+
+A URL is set aside after its fetch failed, or its lease was lost, too often. :mod:`newsbot.frontier.base`
+describes this.
+"""
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum number of URLs set aside, of sites that were never read, and of repeated texts that are shown."""
+"""Maximum number of items that are shown.
+
+It holds for URLs set aside, for sites that were never read, and for repeated texts.
+"""
 MOST_REPEATED = 100
 """Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000
-"""Maximum number of repeated texts of all sites in which those of one site are searched."""
+"""Maximum number of repeated texts of all sites that are read to find the repeated texts of one site."""
 
 SITE_COLUMNS = (
     Column("site"),
@@ -137,8 +144,10 @@ def sources(call: Call) -> int:
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
-    """Yield lines about the URLs that were set aside. ``aside`` are the latest ones, ``number`` counts
-    all."""
+    """Yield lines about the URLs that were set aside.
+
+    ``aside`` has the latest of these URLs, ``number`` is the number of all of them.
+    """
     if not number:
         return
     urls = counted(number, "URL")
@@ -163,9 +172,9 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
 
 
 def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
-    """Return the sites to show, and a line about sites that were never read.
+    """Return the sites to show, and a list with a line about the sites that were never read.
 
-    If no site was read yet, all sites are shown, without such a line.
+    If no site was read yet, all sites are shown, and the list is empty.
     """
     read = [site for site in sites if _is_read(site)]
     unread = [site.domain for site in sites if not _is_read(site)]

@@ -17,7 +17,7 @@ def why(call: Call) -> int:
     """Print what is known about a URL, even if it was never seen."""
     now = time.time()
     with ExitStack() as stack:
-        storage = frontier = None  # without data, only the rules are asked, and no data file is created
+        storage = frontier = None  # without data, only the rules are used, and no data file is created
         if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
             storage = stack.enter_context(stored(call.settings))
             frontier = stack.enter_context(queued(call.settings))

@@ -24,12 +24,12 @@ from newsbot.sites.statistics import Rates, figures
 FOLDER = "newsbot-workers-"
 """Prefix of the folder with the stats of the workers. The health check of the container reads it."""
 LIVE, LINES = 1.0, 10.0
-"""Seconds between two updates of the live display, and between two lines if there is no terminal."""
+"""Seconds between two updates of the live display, and between two lines of text if there is no terminal."""
 
 
 def workers(call: Call) -> int:
     """Run the workers until they finish or are stopped; return the first exit code that is not 0, or 0."""
-    # Checked once here: otherwise each worker would fail on its own with the same message.
+    # The arguments are checked here once. Otherwise each worker would fail with the same message.
     given = [one for one in call.options.spider_arguments if "=" in one]
     check(call.settings, ["news"], dict(one.split("=", 1) for one in given))
     return asyncio.run(_run(call))
@@ -54,7 +54,7 @@ async def _run(call: Call) -> int:
             showing.cancel()
             if display is not None:
                 display.stop()
-        stats = supervisor.stats()  # before the folder with the stats is deleted
+        stats = supervisor.stats()  # read before the folder with the stats is deleted
     if rows := site_rows(stats):
         print_table(console, COLUMNS, rows)
     data = data_folder(call.settings).absolute()
@@ -78,7 +78,7 @@ async def _show(supervisor: Supervisor, display: LiveDisplay | None, began: floa
 
 
 def _given(settings: Settings) -> dict[str, str]:
-    """Return the settings of the command line (``-s NAME=VALUE``), which each worker gets as well."""
+    """Return the settings of the command line (``-s NAME=VALUE``). Each worker gets them too."""
     lowest = SETTINGS_PRIORITIES["cmdline"]  # the workers read settings.py and the environment themselves
     names = [name for name in settings if (settings.getpriority(name) or 0) >= lowest]
     return {name: str(settings[name]) for name in names}

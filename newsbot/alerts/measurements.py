@@ -26,8 +26,8 @@ KEPT_HOURS = 8 * 24
 class Total:
     """Sums over all sites at the time ``at`` (POSIX seconds).
 
-    ``pages`` counts fetched pages without feeds, sitemaps and sections; ``articles`` counts those with an
-    article.
+    ``pages`` is the number of fetched pages; feeds, sitemaps and sections do not count. ``articles`` is the
+    number of these pages that had an article.
     """
 
     at: float
@@ -55,7 +55,7 @@ class Measured:
 
 
 def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
-    """Return all measurements. ``folder`` is the data folder; ``now`` is in POSIX seconds.
+    """Return the measurements of the present. ``folder`` is the data folder; ``now`` is in POSIX seconds.
 
     Raises :class:`newsbot.errors.DataError`.
     """

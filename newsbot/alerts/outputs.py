@@ -35,7 +35,7 @@ PATIENCE = 15.0
 COMMAND_PATIENCE = 60.0
 """Seconds after which a command is killed."""
 AT_ONCE = 50
-"""Maximum number of messages in one call. The others are sent in the next round."""
+"""Maximum number of messages that one call of :meth:`Output.send` gets. The next round sends the others."""
 
 
 class OutputError(Exception):
@@ -47,10 +47,13 @@ class Output(Protocol):
 
     @property
     def name(self) -> str:
-        """A constant name. It is recorded under this name which messages were sent."""
+        """A name that never changes. The record of sent messages uses it as key."""
 
     def send(self, messages: Sequence[Message | Found]) -> None:
-        """Send all messages. Raises :class:`OutputError` if one fails; all are then sent again later."""
+        """Send all messages.
+
+        Raises :class:`OutputError` if one message fails. The caller then sends all of them again later.
+        """
 
 
 class LogOutput:
@@ -71,8 +74,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
-    """Sends messages as JSON by POST: ``text`` for chats (Slack, Mattermost, Rocket.Chat), ``alerts`` for
-    programs."""
+    """Sends messages as one JSON object by POST.
+
+    Chats (Slack, Mattermost, Rocket.Chat) read its member ``text``, programs its member ``alerts``.
+    """
 
     url: str
     user_agent: str = "newsbot"
@@ -91,7 +96,7 @@ class Webhook:
         try:
             with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:
                 answer.read(1024)
-        # `from None`: the original errors contain the URL, whose path may be secret.
+        # `from None` hides the original errors, because they contain the URL, whose path may be secret.
         except urllib.error.HTTPError as error:
             error.close()
             raise OutputError(f"{place} returned HTTP {error.code}") from None
@@ -156,7 +161,7 @@ class Command:
         """See :class:`Output`."""
         told = json.dumps([one.plain() | {"text": one.text} for one in messages])
         try:
-            done = subprocess.run(  # noqa: S603  (the operator's own words, no shell)
+            done = subprocess.run(  # noqa: S603  (the command comes from the operator's settings and runs without a shell)
                 self.words,
                 input=told.encode(),
                 stdout=subprocess.DEVNULL,
@@ -173,7 +178,10 @@ class Command:
 
 
 def outputs_from(settings: SettingsLike) -> list[Output]:
-    """Return the outputs that the settings name, the log first. Raises :class:`ArgumentError`."""
+    """Return the outputs that the settings name. The log is always the first one.
+
+    Raises :class:`ArgumentError` for an invalid setting.
+    """
     found: list[Output] = [LogOutput()]
     if url := str(settings.get("NEWSBOT_ALERT_WEBHOOK") or "").strip():
         found.append(Webhook(_checked(url), str(settings.get("USER_AGENT") or "newsbot")))
@@ -190,7 +198,10 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
 
 
 def _checked(url: str) -> str:
-    """Return the URL of a webhook. Raises :class:`ArgumentError` without the URL, which may be secret."""
+    """Return the URL of a webhook unchanged if it is valid.
+
+    Raises :class:`ArgumentError`. Its text does not contain the URL, which may be secret.
+    """
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0

@@ -19,13 +19,16 @@ from newsbot.sites.health import ENOUGH
 from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
-"""Expected items, in units of their spread, from which the silence of a source is a problem."""
+"""If at least this many items were expected during the silence of a source, the silence is a problem.
+
+The number is in units of the usual spread of the number of items.
+"""
 SHORTEST = 6 * HOUR
-"""Seconds. Shorter silences are ignored."""
+"""Minimum duration of a silence in seconds. Shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
-"""Number of hours of a silence in which expected items are counted."""
+"""Maximum number of hours of a silence in which expected items are counted."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""Observed hours and new links that a source needs before its rhythm is used."""
+"""Minimum number of observed hours and of new links. The rhythm of a source with fewer is not used."""
 FEWEST_ITEMS = 15.0
 """Minimum number of remembered items (their weight halves in a week). Slower sources have no usable
 rhythm."""
@@ -69,7 +72,8 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
     The estimate falls during a silence, so it would soon make the silence look normal. Each poll since then
     has decayed it by the same law, so the decay can be reversed.
     """
-    # Bounded: after some weeks the estimate is nearly 0, and a division by it would give any number.
+    # The divisor has a lower bound. After some weeks of silence it is nearly 0, and the result of the
+    # division would be meaningless.
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
     hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
@@ -177,19 +181,22 @@ REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"
 FAILED_POLLS = 3
 """Number of failed polls in a row that every source of a site needs before the site counts as failing."""
 FAILING_FOR = 3600.0
-"""Seconds for which every source must have failed."""
+"""Minimum number of seconds for which every source must have failed."""
 REFUSED_SHARE = 0.5
 """Share of refused pages, among the last ones of a site, from which the site counts as refusing."""
 STORM_SITES, STORM_SHARE = 5, 0.25
 """If at least this number and this share of the sites refuse, one alert is raised for all of them."""
 FRESH = 3 * DAY
-"""Seconds. Older refusals are ignored."""
+"""Maximum age in seconds of a refusal. Older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share has fallen if its ratio to the useful share of the week before is below this."""
+"""The useful share of the last day counts as fallen if it is below this part of the share of the week before.
+
+The useful share is the share of fetched pages that had an article.
+"""
 FEWEST_PAGES = 200
 """Minimum number of pages in each of both periods; with fewer pages they are not compared."""
 LATE_SHARE = 0.1
-"""Share of the sources that must be late."""
+"""Minimum share of late sources from which an alert is raised."""
 NAMED = 5
 """Maximum number of sites or sources that a text names."""
 
@@ -199,9 +206,9 @@ class Limits:
     """The thresholds that settings can change."""
 
     lag: float = 6 * 3600.0
-    """Seconds by which polls may be late."""
+    """Maximum number of seconds by which polls may be late."""
     disk: float = 1024.0
-    """MiB that must be free."""
+    """Minimum free disk space in MiB."""
     off: frozenset[str] = frozenset()
     """Names of rules that are switched off."""
 
@@ -248,7 +255,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         since = [one.failing_since for one in polled if one.failing_since is not None]
         if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
             continue
-        # The site as a whole fails only since its last source began to fail.
+        # The whole site fails only from the time at which the last of its sources began to fail.
         if measured.now - max(since) < FAILING_FOR:
             continue
         causes = Counter(one.last_error or "unknown" for one in polled)

@@ -40,7 +40,7 @@ RHYTHMS: Mapping[str, float] = {"off": 0.0, "at_once": 0.0, "hourly": DAY / 24, 
 MAX_SAVED = 100
 MAX_NAME = 80
 MAX_LISTED = 50
-"""Maximum number of articles in a notice. Further articles are only counted."""
+"""Maximum number of articles that a notice lists. Further articles are only counted."""
 MAX_NOTICES = 10
 """Maximum number of unsent notices of a search. Further articles wait until one of them is sent."""
 GIVE_UP = DAY
@@ -50,7 +50,7 @@ REMEMBERED = 1000
 AT_ONCE = 100
 """Number of changes that are read and matched in one batch."""
 PATIENCE = 1.0
-"""Seconds in a round for reading changes. The next round reads the rest."""
+"""Maximum number of seconds that a round spends on reading changes. The next round reads the rest."""
 TRIES = 5
 """Number of attempts to write a note that other processes change at the same time."""
 
@@ -85,7 +85,7 @@ class SavedSearch:
     number: int = 0
     """Number of notices so far."""
     known: list[str] = field(default_factory=list)
-    """Hashes of the stories and articles that were found last; they are not reported again."""
+    """Hashes of the stories and articles that were found most recently. They are not reported again."""
     waiting: list[str] = field(default_factory=list)
     """Fingerprints of the articles for the next notice, in hexadecimal digits."""
     more: int = 0
@@ -157,11 +157,11 @@ def saved_searches(notes: Notes) -> list[SavedSearch]:
 
 
 def save(storage: Storage, name: str, query: str, tell: str, now: float) -> SavedSearch:
-    """Save a search, or change query and rhythm of the search with this name. Return it as stored.
+    """Save a search, or change the query and the rhythm of the search with this name.
 
-    A new search reports articles that are stored from now on. ``tell`` is a key of :data:`RHYTHMS`; ``now``
-    is in POSIX seconds. Raises :class:`ArgumentError` for a bad name, query or rhythm or too many searches,
-    and :class:`newsbot.errors.DataError`.
+    Return the stored search. A new search reports articles that are stored from now on. ``tell`` is a key of
+    :data:`RHYTHMS`; ``now`` is in POSIX seconds. Raises :class:`ArgumentError` for a bad name, query or
+    rhythm or too many searches, and :class:`newsbot.errors.DataError`.
     """
     if not name or name != name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
@@ -169,7 +169,7 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         raise ArgumentError(f"{tell}: is not a rhythm of notices; use {', '.join(RHYTHMS)}")
     if len(query) > MAX_QUERY or parse(query).empty:
         raise ArgumentError(f"{name}: the query needs a word or a field, and at most {MAX_QUERY} characters")
-    if wrong := parse(query, lambda tag: (tag,)).notes:  # a tag may get its first site later
+    if wrong := parse(query, lambda tag: (tag,)).notes:  # allows any tag: its first site may come later
         raise ArgumentError(f"{name}: {wrong[0]}")
     for _ in range(TRIES):
         kept = storage.notes.all(KIND)
@@ -193,10 +193,10 @@ def forget(notes: Notes, name: str) -> bool:
 
 
 def look(storage: Storage, tagged: Tagged, now: float) -> None:
-    """Match the articles that were stored since the last call, and create the notices that are due.
+    """Match the articles that were stored since the last call with all searches.
 
-    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
-    :class:`newsbot.errors.DataError`; the next call then does the rest.
+    Create the notices that are due. ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds.
+    Raises :class:`newsbot.errors.DataError`; the next call then does the rest.
     """
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -208,7 +208,8 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
         # Most searches have the same cursor, so changes are read and indexed once for all of them.
         for cursor, searches in groups.items():
             changes = storage.articles.changes_since(cursor, AT_ONCE)
-            # After a change of the storage or a restored backup, all articles would be reported as new.
+            # The storage was replaced, or a backup was restored. All articles would be reported as new, so
+            # the search continues at the present end of the changes.
             if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
             matches = _matches(changes.found, searches, tagged)
@@ -236,11 +237,10 @@ def messages_for(output: str, storage: Storage) -> list[Found]:
 
 
 def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence[str], now: float) -> None:
-    """Record which outputs received which notices. Drop notices that are old or that all ``outputs``
-    received.
+    """Record which outputs received which notices. Drop notices that are old or that all outputs received.
 
-    ``told`` has pairs of output and notice. Raises :class:`newsbot.errors.DataError`; the notices are then
-    sent again.
+    ``told`` has pairs of the name of an output and a notice. ``outputs`` has the names of all outputs. Raises
+    :class:`newsbot.errors.DataError`; the notices are then sent again.
     """
     taken = {(one.id, output) for output, one in told}
     for key in _read(notes):
@@ -268,7 +268,10 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
 
 
 def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:
-    """Return the search with these articles added to those for the next notice, one for each story."""
+    """Return the search with these articles added to its next notice.
+
+    Only one article of each story is added.
+    """
     known, waiting, more = list(search.known), list(search.waiting), search.more
     for article in articles:
         key = blake2b((article.story or article.canonical_url).encode(), digest_size=8).hexdigest()
@@ -283,7 +286,7 @@ def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:
 
 
 def _due(search: SavedSearch, now: float) -> SavedSearch:
-    """Return the search with a new notice if one is due, otherwise unchanged."""
+    """Return the search with a new notice if a notice is due; otherwise return the search unchanged."""
     if not search.waiting or len(search.notices) >= MAX_NOTICES or now - search.last < RHYTHMS[search.tell]:
         return search
     notice = Notice(search.number + 1, now, search.waiting, search.more)
@@ -308,8 +311,10 @@ def _matches(
 
 
 class _Changed:
-    """A batch of articles that :class:`ArticleSearch` can index: a
-    :class:`newsbot.search.articles.Library`."""
+    """A batch of articles in memory that :class:`ArticleSearch` can index.
+
+    It implements :class:`newsbot.search.articles.Library`.
+    """
 
     def __init__(self, articles: Mapping[bytes, Article]) -> None:
         self._articles = articles
@@ -324,7 +329,10 @@ class _Changed:
         return {key: self._articles[key] for key in keys if key in self._articles}
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Yield the articles, or those of a story. Other filters are not used here."""
+        """Yield all articles, or only those of the story that the filter names.
+
+        Other filters are not used.
+        """
         story = where.story if where else None
         return (one for one in self._articles.values() if story is None or one.story == story)
 

@@ -1,8 +1,10 @@
 """Records open and sent alerts as notes, so that the beginning and the end of each alert are sent once.
 
 An alert is over if :data:`CALM_ROUNDS` rounds in a row did not find it. If an output fails, only this output
-gets the message again in the next round. One process sends at a time: it holds a lock, which is a note that
-is swapped atomically. The lock expires if its holder does not renew it.
+gets the message again in the next round. Only one process sends at a time. This process holds a lock: a note
+that is swapped atomically. The lock expires if its holder does not renew it.
+
+In this package an output was "told" something when it received the message.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from newsbot.storage.notes import Notes
 KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
 CALM_ROUNDS = 2
-"""Number of rounds in a row without a problem after which its alert is over."""
+"""Number of rounds in a row that must not find a problem before its alert is over."""
 GIVE_UP = 86400.0
 """Seconds after which the unsent end of an alert is dropped."""
 MAX_ALERTS = 1000
@@ -34,13 +36,13 @@ class Entry:
     first: float
     last: float
     missing: int = 0
-    """Number of rounds in a row that did not find it."""
+    """Number of rounds in a row that did not find the alert."""
     over: float | None = None
-    """When it ended; None while it is open."""
+    """When the alert ended; None while it is open."""
     told: dict[str, float] = field(default_factory=dict)
-    """When its beginning was sent, by name of the output."""
+    """When each output received the beginning of the alert, by name of the output."""
     told_over: dict[str, float] = field(default_factory=dict)
-    """When its end was sent, by name of the output."""
+    """When each output received the end of the alert, by name of the output."""
 
     def plain(self) -> dict[str, Any]:
         """Return a dict for a note."""
@@ -67,7 +69,7 @@ def entry_from(plain: Mapping[str, Any]) -> Entry | None:
 
 
 def entries(notes: Notes) -> dict[str, Entry]:
-    """Return all entries by key. Raises :class:`newsbot.errors.DataError`."""
+    """Return all stored entries, by key of their alert. Raises :class:`newsbot.errors.DataError`."""
     read = {key: entry_from(plain) for key, plain in notes.all(KIND).items()}
     return {key: entry for key, entry in read.items() if entry is not None}
 
@@ -90,7 +92,8 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
             continue
         # A rule that does not know when the problem began keeps the time of the first round.
         began = known.alert.since if alert.since is None else alert.since
-        # An alert that was over and is found again before its end was recorded as sent is open again.
+        # If a round finds an alert that was over, and whose end is not yet recorded as sent, it is open
+        # again.
         after[alert.key] = replace(
             known, alert=replace(alert, since=began), last=now, missing=0, over=None, told_over={}
         )
@@ -125,9 +128,10 @@ def note_told(book: Mapping[str, Entry], output: str, messages: Iterable[Message
 
 
 def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], now: float) -> None:
-    """Store the entries that changed, and delete those that are done.
+    """Store the entries that changed, and delete the entries whose alert is over and reported.
 
-    ``before`` are the stored notes. Raises :class:`newsbot.errors.DataError`.
+    ``before`` has the stored notes by key, ``book`` the new entries. Raises
+    :class:`newsbot.errors.DataError`.
     """
     done = set(_done(book, now))
     for key, entry in book.items():

@@ -46,7 +46,7 @@ class Options:
     outputs: tuple[Output, ...]
     limits: Limits
     every: float
-    """Seconds between rounds; 0: never."""
+    """Seconds between two rounds; 0 means that no rounds are run."""
     folder: Path | None
     """The data folder, whose disk is watched."""
     tagged: Tagged
@@ -56,7 +56,7 @@ class Options:
 def options_from(settings: SettingsLike) -> Options:
     """Return the options that the settings describe. Raises :class:`ArgumentError`.
 
-    Numbers are checked before, in :mod:`newsbot.config.check`.
+    The numbers in the settings were already checked by :mod:`newsbot.config.check`.
     """
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
@@ -78,7 +78,7 @@ def options_from(settings: SettingsLike) -> Options:
 
 
 class Watch:
-    """The rounds of one process: :meth:`look`, then :func:`tell`, then :meth:`note`.
+    """Runs the rounds of one process. A round calls :meth:`look`, then :func:`tell`, then :meth:`note`.
 
     :meth:`look` and :meth:`note` use the data, :func:`tell` uses the network. They are separate, so that
     sending can run in another thread.
@@ -121,14 +121,17 @@ class Watch:
                 *saved.messages_for(output.name, self._storage),
             ]
             deliveries.append(Delivery(output, messages[:AT_ONCE]))
-        # Sending may take long, and the process may be killed in the meantime: store the entries before.
+        # The entries are stored before the messages are sent, because the process may be killed while it
+        # sends.
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
     def note(self, deliveries: Sequence[Delivery]) -> None:
-        """Record what was sent. Raises :class:`newsbot.errors.DataError`; the messages are then sent
-        again."""
-        if not deliveries:  # another process may hold the lock: do not overwrite its entries
+        """Record which messages were sent.
+
+        Raises :class:`newsbot.errors.DataError`; the messages are then sent again.
+        """
+        if not deliveries:  # another process may hold the lock, so its entries must not be overwritten
             return
         now = self._clock()
         told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]
@@ -146,9 +149,9 @@ class Watch:
 
 
 def tell(deliveries: Sequence[Delivery]) -> list[str]:
-    """Send the messages, and return a line for each output that failed.
+    """Send the messages, and return one line of text for each output that failed.
 
-    It blocks while it sends, so do not call it in the thread of the reactor.
+    The function blocks while it sends, so do not call it in the thread of the reactor.
     """
     faults = []
     for one in deliveries:

@@ -21,8 +21,10 @@ from newsbot.cli.command import did_you_mean
 
 
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001
-    """Report an unknown command in one line, with the most similar name. Scrapy then ends with exit code
-    2."""
+    """Report an unknown command in one line, with the most similar name.
+
+    Scrapy then ends with exit code 2.
+    """
     known = [module.name for module in iter_modules([*__path__, *scrapys.__path__])]
     sys.stderr.write(
         f"scrapy: unknown command {cmdname!r}{did_you_mean(cmdname, known)}; run scrapy to see all commands\n"

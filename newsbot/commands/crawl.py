@@ -35,7 +35,10 @@ CHATTER = {
     "pymongo": logging.WARNING,  # at DEBUG it creates 80 records per page
     "scrapy.core.downloader.handlers": logging.ERROR,  # broken and oversized responses are counted by cause
 }
-"""Loggers whose lower levels have no information for users; ``scrapy why`` shows what happened to a page."""
+"""The lowest level that is logged, by name of the logger. Lower levels have no information for users.
+
+``scrapy why`` shows what happened to a page.
+"""
 STOPS = (
     "stopping: pages in progress are finished; Ctrl-C again stops at once",
     "stopped at once: the next crawl fetches the pages in progress again",
@@ -76,7 +79,7 @@ class Command(crawl.Command):
         """
         assert self.settings is not None
         if self.settings.get("LOG_FILE"):
-            with suppress(OSError):  # the log file itself is the problem
+            with suppress(OSError):  # the log file itself may be the problem
                 configure_logging(self.settings)
                 shape_logs(self.settings)
                 logger.error("%s", text)
@@ -85,7 +88,7 @@ class Command(crawl.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl; the exit code is 1 if the crawl could not finish normally."""
         assert self.crawler_process is not None
-        # Scrapy has set up logging by now and reset levels, so they are set again.
+        # Scrapy has set up logging before this call and has reset the levels, so they are set again here.
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
             logging.getLogger(name).removeFilter(_nothing)
@@ -103,7 +106,10 @@ class Command(crawl.Command):
 
 
 class _Stops(logging.Filter):
-    """Replaces Scrapy's log lines about SIGINT and SIGTERM. Of its other lines only warnings are logged."""
+    """Replaces Scrapy's log lines about SIGINT and SIGTERM.
+
+    Of the other lines of the same logger, only warnings and errors are logged.
+    """
 
     def __init__(self) -> None:
         super().__init__()

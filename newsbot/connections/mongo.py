@@ -2,7 +2,7 @@
 
 A write is acknowledged once a majority of the replica set has it in the journal. In a test with MongoDB's own
 default for a single node, kill -9 lost up to 162 acknowledged inserts; with the journal it lost none.
-Timeouts are short, because the crawl is blocked while it waits; the caller retries.
+Timeouts are short, because the crawl is blocked while it waits. The caller retries after a timeout.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DEFAULTS: dict[str, Any] = {
     "appname": "newsbot",
 }
 _MAJORITY_MS = 20_000
-"""Maximum time for a majority to acknowledge a write, in milliseconds."""
+"""Maximum time in milliseconds for a majority of the replica set to acknowledge a write."""
 _ANSWER_MS = 30_000
 _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
 """Shorter timeouts for a crawl, whose reactor is blocked while it waits; the crawl retries."""
@@ -57,7 +57,10 @@ FORM = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A client, its database, and a name for messages (hosts and database, without credentials)."""
+    """A client, its database, and a name for messages.
+
+    The name has hosts and database, but no credentials.
+    """
 
     client: Client
     database: Collections
@@ -75,7 +78,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     hosts, query = _hosts_and_query(uri)
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     wanted = _DEFAULTS | _HURRIED if hurried else _DEFAULTS
-    # Options in the URI win; their names are not case-sensitive.
+    # Options in the URI replace newsbot's defaults. Their names are not case-sensitive.
     more = {name: value for name, value in wanted.items() if name.lower() not in given}
     try:
         client: Client = MongoClient(uri, connect=False, **more)
@@ -99,12 +102,12 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
 
 
 def _hosts_and_query(uri: str) -> tuple[str, str]:
-    """Return the hosts without credentials, and the options. Raises :class:`DataUnavailable`."""
+    """Return the hosts in a URI without credentials, and its options. Raises :class:`DataUnavailable`."""
     scheme, mark, rest = uri.strip().partition("://")
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
-    # An @ in the path means that a / in the password was not escaped: the rest of the password would be
-    # shown.
+    # An @ in the path means that a / in the password was not escaped. Messages would then show the rest of
+    # the password, so the URI is refused.
     if not mark or scheme not in ("mongodb", "mongodb+srv") or "@" in path:
         raise DataUnavailable(f"MONGO_URI: is not the address of a MongoDB; write {FORM}")
     return authority.rpartition("@")[2], query
@@ -159,7 +162,10 @@ def translate(name: str, error: Exception) -> DataError:
 
 
 def all_duplicates(error: BulkWriteError) -> bool:
-    """Return True if a bulk write failed only for duplicate keys, because another worker was faster."""
+    """Return True if duplicate keys are the only errors of a bulk write.
+
+    Another worker has then inserted the same records first.
+    """
     found = error.details["writeErrors"]
     return (
         bool(found)
@@ -181,7 +187,7 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
 
 
 def _codes(error: OperationFailure) -> list[int]:
-    """Return the error codes: of the command, and for a bulk write also of its single writes."""
+    """Return the error codes of an error: those of the command, and of each single write of a bulk write."""
     codes = [error.code] if error.code is not None else []
     if isinstance(error, BulkWriteError):
         for part in ("writeErrors", "writeConcernErrors"):

@@ -1,5 +1,6 @@
-"""Connects to Redis like scrapy-redis, runs scripts, and converts errors to readable ones without
-credentials.
+"""Connects to Redis like scrapy-redis, runs scripts, and converts errors to readable messages.
+
+These messages do not contain credentials.
 
 All connections to Redis are opened here; the frontier and the near-duplicate index use this module. The
 settings are those of scrapy-redis (https://github.com/rmax/scrapy-redis): REDIS_URL, REDIS_HOST, REDIS_PORT,
@@ -31,12 +32,16 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""A pool with at most this many connections gets each one back after use, as other threads may wait for
-it."""
+"""Limit for small pools. A pool with at most this many connections gets each connection back after its use.
+
+Otherwise other threads could wait for a connection that is kept here.
+"""
 
 _ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
-"""Idle connections by pool. The references are weak, because a connection refers to its pool and would keep
-it alive."""
+"""Idle connections by pool.
+
+The references are weak, because a connection refers to its pool and would keep the pool alive.
+"""
 
 
 def take(pool: ConnectionPool) -> Any:
@@ -70,8 +75,10 @@ def give_back(pool: ConnectionPool, connection: Any) -> None:
 
 
 def give_up(pool: ConnectionPool, connection: Any) -> None:
-    """Close a connection after an error, as a late response may still arrive. The pool reconnects it
-    later."""
+    """Close a connection after an error, because a late response may still arrive on it.
+
+    The pool reconnects it later.
+    """
     connection.disconnect()
     pool.release(connection)
 
@@ -89,7 +96,7 @@ Argument = bytes | str | int | float
 """Type of the arguments of a script."""
 
 _NO_ADDRESS = "REDIS_URL"
-"""Name of the server in messages if its URL is invalid: the URL may contain parts of a password."""
+"""Name of the server in messages if its URL is invalid. The URL is not shown: it may contain a password."""
 _SCHEMES = ("redis", "rediss", "unix")
 _NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
 """Beginnings of error messages after which the same command may succeed later."""
@@ -105,7 +112,7 @@ class _Settings:
 
     def get(self, name: str, default: Any = None) -> Any:
         if name in ("REDIS_ENCODING", "REDIS_DECODE_RESPONSES"):
-            return default  # records are bytes: these settings of scrapy-redis must not apply
+            return default  # records are bytes, so these settings of scrapy-redis must not apply
         return self._settings.get(name, default)
 
     def getdict(self, name: str) -> dict[str, Any]:
@@ -115,8 +122,8 @@ class _Settings:
 def connect(settings: SettingsLike) -> redis.Redis:
     """Return a client. Nothing is sent yet, except by a cluster client, which requests the list of nodes.
 
-    The client never retries a command: if the response to a call that leases entries is lost, a second call
-    would lease other entries, and the first ones would wait until their leases expire. Raises
+    The client never retries a command. If the response to a call that leases entries is lost, a second call
+    would lease other entries. The first entries would then wait until their leases expire. Raises
     :class:`DataError` for invalid settings.
     """
     given = settings.get("REDIS_PARAMS") or {}
@@ -136,8 +143,8 @@ def connect(settings: SettingsLike) -> redis.Redis:
             client: redis.Redis = get_redis_from_settings(_Settings(settings, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
-            # Created and thrown away: it raises for names in REDIS_PARAMS that it does not know. Otherwise
-            # that would happen only at the first command.
+            # This connection is created only as a check. It raises for unknown names in REDIS_PARAMS, which
+            # otherwise would happen at the first command.
             pool.connection_class(**pool.connection_kwargs)
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
         # the client's message may quote parts of a password that is not escaped
@@ -155,7 +162,7 @@ def server_name(settings: SettingsLike) -> str:
         return f"redis://{settings.get('REDIS_HOST') or 'localhost'}:{settings.get('REDIS_PORT') or 6379}"
     try:
         parts = urlsplit(str(url))
-        _ = parts.port  # ValueError if it is not a number: it may be part of a password
+        _ = parts.port  # raises ValueError if it is not a number: it may be part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
@@ -168,8 +175,8 @@ def server_name(settings: SettingsLike) -> str:
 class Script:
     """A Lua script, which Redis runs atomically.
 
-    It is called by its hash. If the server does not know the script (after SCRIPT FLUSH or a restart), the
-    text is sent.
+    The script is called by its hash. If the server does not know the script (after SCRIPT FLUSH or a
+    restart), the text of the script is sent.
     """
 
     def __init__(self, text: str) -> None:
@@ -186,7 +193,7 @@ class Script:
     ) -> Any:
         """Run the script in one round trip and return its raw result.
 
-        ``forgotten`` is called before the text is sent to a server that does not know the script: that server
+        If the server does not know the script, ``forgotten`` is called before the text is sent. This server
         may have restarted without its data. Raises the errors of redis-py (see :func:`readable_errors`).
         """
         try:
@@ -200,8 +207,8 @@ class Script:
 def _send(client: redis.Redis, *command: Argument) -> Any:
     """Send a command and return the raw response.
 
-    This bypasses ``execute_command`` of the client, which needs twice the time because of metrics and
-    retries. A cluster client has no pool: it finds the node of the keys itself.
+    This bypasses the method ``execute_command`` of the client, which needs twice the time because of metrics
+    and retries. A cluster client has no pool. It uses its own method, which finds the node of the keys.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
@@ -210,7 +217,7 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     try:
         connection.send_command(*command)
         answer = connection.read_response()
-    except redis.exceptions.ResponseError:  # a complete response: the connection stays usable
+    except redis.exceptions.ResponseError:  # the response was complete, so the connection stays usable
         give_back(pool, connection)
         raise
     except BaseException:
@@ -254,8 +261,10 @@ def thrown_away(client: redis.Redis) -> int:
 
 @contextmanager
 def readable_errors(place: str) -> Iterator[None]:
-    """Convert errors of the client to subclasses of :class:`DataError`: one line that begins with
-    ``place``."""
+    """Convert errors of the client to subclasses of :class:`DataError`.
+
+    Their text is one line that begins with ``place``.
+    """
     try:
         yield
     except redis.exceptions.AuthenticationError as error:

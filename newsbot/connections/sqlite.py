@@ -17,8 +17,10 @@ from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 BUSY_SECONDS = 30.0
 """Timeout in seconds for opening the file while other processes open or migrate it."""
 LOCK_SECONDS = 5.0
-"""Timeout in seconds for the lock of a transaction. It is short, because the crawl is blocked while it
-waits."""
+"""Timeout in seconds for the lock of a transaction.
+
+The timeout is short, because the crawl is blocked while it waits.
+"""
 OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 
@@ -46,7 +48,8 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
             connection.execute("PRAGMA cache_size=-65536")  # KiB
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
-            # Only now: opening may wait longer for a migration than the crawl may wait for a lock.
+            # The short timeout is set only here. Opening may wait for a migration, and for a longer time than
+            # the crawl may wait for a lock.
             connection.execute(f"PRAGMA busy_timeout={min(LOCK_SECONDS, BUSY_SECONDS) * 1000:.0f}")
         except BaseException:
             connection.close()
@@ -153,7 +156,8 @@ def _check_library() -> None:
 
 def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrations: Sequence[str]) -> None:
     """Run the missing migrations in one transaction. Raises :class:`SchemaError` if the file is newer."""
-    # Checked first without a lock: usually there is nothing to migrate, and a crawl may be writing.
+    # The version is checked first without a lock. Usually there is nothing to migrate, and a crawl may hold
+    # the lock.
     if _version(connection, component) == len(migrations):
         return
     with transaction(connection):
@@ -185,7 +189,10 @@ def _version(connection: sqlite3.Connection, component: str) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script. ``executescript`` would commit the transaction of the migration."""
+    """Yield the statements of a script one by one.
+
+    ``executescript`` is not used, because it would commit the transaction of the migration.
+    """
     statement = ""
     for part in script.split(";"):
         # A semicolon in a trigger or a text does not end a statement.

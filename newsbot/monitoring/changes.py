@@ -14,13 +14,13 @@ STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
     "content",
 )
 WEIGHT = {STATUS: 0, TARGET: 1, TYPE: 2, SIZE: 3, SERVER: 4, NEW: 5}
-"""The sort order of changes, the most important first. Changes of content are only counted."""
+"""The sort order of the kinds of changes, the most important first. Changes of content are only counted."""
 SIZE_FACTOR = 2.0
 """A page is listed if its size grew or shrank by at least this factor."""
 
 
 def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
-    """Return the changes by kind, each as (before, now).
+    """Return the changes of a page by kind, each as a pair of texts (before, now).
 
     A page without an earlier check has only the kind ``new``.
     """
@@ -34,7 +34,8 @@ def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
         told[SERVER] = (before.server or "", now.server or "")
         told[SIZE] = _sizes(before, now)
         told[CONTENT] = (_validator(before), _validator(now))
-    # Servers may omit these headers in some responses, for example in a 304: a missing value is not a change.
+    # Servers may omit these headers in some responses, for example in a 304. So a missing value is not a
+    # change.
     kinds_told = (TYPE, SERVER, CONTENT)
     return {
         kind: both
@@ -62,7 +63,8 @@ def _validator(check: PageCheck) -> str:
 def _sizes(before: PageCheck, now: PageCheck) -> tuple[str, str]:
     """Return both sizes if they differ by :data:`SIZE_FACTOR` or more, otherwise empty texts.
 
-    Sizes of HEAD and GET are not compared: HEAD may report the size of another encoding.
+    The size of a response to HEAD is not compared with the size of a response to GET, because HEAD may report
+    the size in another encoding.
     """
     if not before.size or not now.size or before.method != now.method:
         return "", ""

@@ -43,7 +43,9 @@ def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any])
 
 
 def monitored(notes: Notes) -> dict[str, dict[str, Any]]:
-    """Return the summary of each site, by domain: the last report without its lists, and ``runs``.
+    """Return the summary of each site, by domain.
+
+    A summary is the last report without its lists, and ``runs``, a list of the last runs.
 
     Raises :class:`newsbot.errors.DataError`.
     """
@@ -82,7 +84,7 @@ def _kind(domain: str) -> str:
 
 def _fitting(note: dict[str, Any]) -> dict[str, Any]:
     """Return the note, with its longest values shortened until the note is small enough to be stored."""
-    # Only the longest value is halved, again and again: short lists stay complete.
+    # Each step halves only the value that is the longest now. So short lists stay complete.
     while len(to_json(note)) > MAX_NOTE:
         name = max(note, key=lambda one: len(to_json(note[one])))
         note = {**note, name: _half(note[name])}
@@ -90,7 +92,7 @@ def _fitting(note: dict[str, Any]) -> dict[str, Any]:
 
 
 def _half(value: Any) -> Any:
-    """Return about half of a list or dict; a tree of folders loses its lowest level."""
+    """Return about half of a list or dict, or a tree of folders without its lowest level."""
     if isinstance(value, list):
         return value[: len(value) // 2]
     if isinstance(value, dict) and "below" in value:

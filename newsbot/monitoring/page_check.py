@@ -13,7 +13,10 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A page to check, with the redirects that were followed so far. ``run`` is in POSIX seconds."""
+    """A page to check, with the redirects that were followed so far.
+
+    ``run`` is the time in POSIX seconds at which the run began.
+    """
 
     url: str
     """The canonical URL of the page."""
@@ -24,9 +27,9 @@ class Target:
     found_on: str | None = None
     depth: int = 0
     reads: bool = False
-    """True if the body of the page is read for links."""
+    """True if the body of the page is read to find links."""
     hops: tuple[tuple[int, str], ...] = ()
-    """Status and target of each redirect."""
+    """Status and target of each redirect that was followed."""
 
     def conditions(self) -> dict[str, str]:
         """Return the headers of a conditional request (RFC 9110, section 13.1)."""
@@ -49,8 +52,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next request after a redirect. ``url`` is empty if the redirect is invalid, circular or too
-    long."""
+    """The next request after a redirect.
+
+    ``url`` is empty if the redirect is invalid or circular, or if there were too many redirects.
+    """
 
     target: Target
     url: str = ""
@@ -60,8 +65,8 @@ class Step:
 def needs_get(status: int) -> bool:
     """Return True if the response to HEAD must be confirmed by GET, because many servers do not support HEAD.
 
-    410, 429 and 503 are believed: the first is final, and after the others a second request would be
-    impolite.
+    The status codes 410, 429 and 503 are not confirmed. 410 is final, and after 429 and 503 a second request
+    would be impolite.
     """
     return status >= 400 and status not in (410, 429, 503)
 
@@ -88,7 +93,10 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
 
 
 def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
-    """Return the check to store. With a fault it has no status. ``now`` is in POSIX seconds."""
+    """Return the check to store. If the answer has a fault, the check has no status.
+
+    ``now`` is in POSIX seconds.
+    """
     return PageCheck(
         url=target.url,
         source=target.source,
@@ -109,8 +117,8 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
 
 
 def _size(answer: Answer) -> int | None:
-    # Content-Length is preferred, as a response to HEAD has no body. In a 304 it may be the size of the page
-    # or 0.
+    # Content-Length is preferred to the size of the body, because a response to HEAD has no body. In a 304
+    # this header may be the size of the page or 0.
     told = answer.headers.get("Content-Length", "").strip()
     if told.isascii() and told.isdigit() and len(told) < 19 and answer.status != 304:
         return int(told)

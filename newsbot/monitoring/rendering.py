@@ -14,7 +14,7 @@ from newsbot.clock import iso, utc
 from newsbot.text.words import clean
 
 SHOWN = 1000
-"""Maximum number of rows of a table."""
+"""Maximum number of rows that a table shows."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #d5dbe1; --soft: #5c6872; --bad: #b00020; }
 @media (prefers-color-scheme: dark) { :root { --line: #3a434b; --soft: #a4b0ba; --bad: #ff8a80; } }
@@ -63,7 +63,7 @@ def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the value of each figure of a report, as texts."""
+    """Yield each figure of a report as a pair of texts: its name and its value."""
     run = report["run"]
     yield "last run", "never" if run is None else str(iso(utc(run)))
     yield "pages known", str(report["pages"])
@@ -83,15 +83,18 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def broken_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield a row for each broken page: outcome, since when, number of links to it, URL, some linking
-    pages."""
+    """Yield a row for each broken page.
+
+    A row has the outcome, the time since when the page is broken, the number of links to the page, its URL,
+    and some of the linking pages.
+    """
     for one in pages:
         linked = " ".join(one["referrers"][:5])
         yield one["outcome"], iso(utc(one["since"])), one["referrer_count"], one["url"], linked
 
 
 def moved_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield a row for each page that redirects: its URL, and status and target of each redirect."""
+    """Yield a row for each page that redirects: its URL, then the status and the target of each redirect."""
     for one in pages:
         yield one["url"], " ".join(f"{hop['status']} {hop['to']}" for hop in one["hops"])
 
@@ -156,7 +159,8 @@ def _table(
 ) -> Iterator[str]:
     """Yield the HTML of a table; nothing if it has no rows.
 
-    ``number`` is the number of all rows: a caption says if not all are shown.
+    ``number`` is the number of all rows. If it is larger than the number of rows in the table, a caption says
+    so.
     """
     kept = [row for row, _ in zip(rows, range(SHOWN), strict=False)]
     if not kept:
@@ -180,8 +184,10 @@ def _cell(value: object) -> str:
 
 
 def _linked(word: str) -> str:
-    """Return a URL as a link. Other schemes than http and https are not linked: a click could run a
-    script."""
+    """Return a URL as an HTML link.
+
+    A URL with a scheme other than http and https is not linked, because a click could run a script.
+    """
     if not word.startswith(("http://", "https://")):
         return escape(word)
     return f'<a rel="noreferrer nofollow" href="{escape(word)}">{escape(word)}</a>'

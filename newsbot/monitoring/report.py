@@ -1,7 +1,7 @@
 """Computes the report on one site: responses, broken links and the pages that contain them, structure.
 
-The page records of the site with their last checks, and the checks of pages without a record, are each read
-once. Memory grows with the length of the lists and the number of folders, not with the number of pages.
+Each page record of the site and its last check are read once, and so is each check of a page without a
+record. Memory grows with the length of the lists and the number of folders, not with the number of pages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class Top:
-    """Keeps the ``limit`` items with the largest ``key`` (then the other keys), and counts all items."""
+    """Keeps the ``limit`` items with the largest values of ``key``, and counts all items.
+
+    Items with equal values of ``key`` are ordered by the other keys.
+    """
 
     def __init__(self, limit: int, key: str, *more: str) -> None:
         self._limit, self._key = limit, itemgetter(key, *more)
@@ -37,7 +40,7 @@ class Top:
         """Count an item, and keep it if it is among the largest."""
         self.count += 1
         self._kept.append(thing)
-        # Sorting only when twice as many are kept makes an item cost constant time on average.
+        # The list is sorted only when it holds twice the limit. So each item costs constant time on average.
         if len(self._kept) > 2 * self._limit:
             self._kept = self.listed()
 
@@ -61,9 +64,9 @@ def quantiles(millis: array[float]) -> dict[str, int | None]:
 LIMIT = 1000
 """Maximum number of pages in each list of a report. Further pages are only counted."""
 MAX_WORDS = 200
-"""Maximum number of servers, and of types, that are counted separately."""
+"""Maximum number of server names, and of content types, that are counted separately."""
 REFERRERS = 5
-"""Maximum number of feeds and sitemaps that are named for an orphan."""
+"""Maximum number of feeds and sitemaps that a report names for an orphan, a page without links to it."""
 _AT_ONCE = 500
 
 Report = dict[str, Any]
@@ -82,7 +85,10 @@ def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
 
 
 def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
-    """Yield each page of a site that is known or was checked, once: its record and its checks."""
+    """Yield once for each page of a site that is known or was checked: its record and its checks.
+
+    The record or the checks are None if there are none.
+    """
     for pages in _batches(storage.pages.iter(source=domain)):
         checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
@@ -126,9 +132,10 @@ class _Survey:
         self._begin_run(0.0)
 
     def _begin_run(self, run: float) -> None:
-        """Start the comparison with the run before anew, when a page of a later run is found.
+        """Drop the changes that were collected so far, because a page of a later run was found.
 
-        Only pages of the latest run are compared, and it is not known before all pages were read.
+        Only pages of the latest run are compared with the run before. The latest run is known only after all
+        pages were read.
         """
         self._run = run
         self._in_run = 0
@@ -177,7 +184,8 @@ class _Survey:
     def _where_of(self, referrer: str) -> str | None:
         """Return the section of a linking page; None for feeds, sitemaps and robots.txt, which are not
         pages."""
-        # A rough comparison comes first: to compute the keys of all referrers would take most of the time.
+        # A rough comparison comes first. Computing the exact keys of all referrers would take most of the
+        # time.
         key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
@@ -201,7 +209,7 @@ class _Survey:
             self._slowest.add({"url": checked.url, "milliseconds": milliseconds})
 
     def _name(self, page: PageRecord | None, checked: CheckedPage) -> None:
-        """Add a page that is broken, refused or moved to the list of its kind."""
+        """Add the page to the list of broken, refused or moved pages if it belongs to one of them."""
         last = checked.last
         plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
         if last.verdict == "moved":
@@ -277,9 +285,9 @@ class _Survey:
 
 
 def _rough(url: str) -> str:
-    """Return the last part of the path, which is the same for all URLs with the same key.
+    """Return the last part of the path of a URL. It is the same for all URLs with the same key.
 
-    It is much cheaper to compute than the key.
+    This part is much cheaper to compute than the key.
     """
     path = url.strip().partition("?")[0].partition("#")[0]
     last = unquote(path.rpartition("/")[2].partition(";")[0])

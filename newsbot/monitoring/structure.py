@@ -13,7 +13,10 @@ MAX_LEVELS = 5
 MAX_FOLDERS = 20_000
 """Maximum number of folders of a site. Pages in further folders count only for the folder above."""
 MAX_CHILDREN = 25
-"""Maximum number of subfolders that are shown, those with the most pages. The others are one line."""
+"""Maximum number of subfolders that are shown: the subfolders with the most pages.
+
+All other subfolders are shown together in one line.
+"""
 MAX_NAME = 80
 """Maximum number of characters of a folder's name."""
 OTHERS = "(others)"
@@ -22,8 +25,8 @@ OTHERS = "(others)"
 def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ...]:
     """Return the folders that contain a page, from the top.
 
-    If the host is not the domain of the site, it comes first. ``is_section``: the page is the front page of a
-    folder, even if its URL does not end in a slash.
+    If the host is not the domain of the site, the host is the first folder. ``is_section`` means that the
+    page is the front page of a folder, even if its URL does not end in a slash.
     """
     host, path = _split(url)
     host = host.removeprefix("www.")

@@ -1,9 +1,9 @@
 """Limits the fetches that notices may cause, by token buckets: one for each host and one for each sender.
 
 A bucket holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes a
-token. The trust in a notifier (:mod:`newsbot.push.trust`) determines how much it may take from its own bucket
-at a host, and how far it may empty the bucket of the host. A new or bad notifier therefore cannot use up the
-budget of others.
+token from the bucket of its sender and from the bucket of its host. The trust in a notifier
+(:mod:`newsbot.push.trust`) limits how many tokens it may take from its own bucket, and how far it may empty
+the bucket of the host. A new or bad notifier therefore cannot use up the budget of other notifiers.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ class Budget:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str, share: float = 1.0, *, reserve: float = 0.0) -> bool:
-        """Take a token from the bucket of ``key``; return False if there are too few.
+        """Take tokens for one notice from the bucket of ``key``. Return False if the bucket has too few.
 
-        ``share`` (0 to 1) is the trust in the notifier: it pays ``1 / share`` tokens, and gets nothing if it
-        is 0. ``reserve`` (0 to 1) is the part of a full bucket that must remain for others.
+        ``share`` (0 to 1) is the trust in the notifier. A notice costs ``1 / share`` tokens. If ``share`` is
+        0, the result is always False. ``reserve`` (0 to 1) is the part of a full bucket that must remain for
+        other notifiers.
         """
         if share <= 0:
             return False
         now = self._clock()
         bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
-        passed = max(0.0, now - bucket.at)  # negative after the correction of a clock that was ahead
+        passed = max(0.0, now - bucket.at)  # would be negative after a clock was set back
         bucket.tokens = min(self._burst, bucket.tokens + passed * self._rate)
         bucket.at = now
         self._buckets[key] = bucket

@@ -22,7 +22,7 @@ from newsbot.urls import canonicalize, host_key
 
 MAX_URLS = 10_000
 MAX_KEY_FILE = 4096
-"""Number of bytes of a key file that are read."""
+"""Maximum number of bytes of a key file that are read."""
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
@@ -37,7 +37,10 @@ class Notice:
     host: str
     key: str
     key_location: str
-    """The URL of the key file. It is on the same host; all reported URLs are in its folder or below."""
+    """The URL of the key file.
+
+    It is on the same host. All reported URLs are in its folder or in folders below.
+    """
     urls: tuple[str, ...]
 
 
@@ -67,7 +70,7 @@ def of_json(body: bytes) -> Notice:
 
 
 def is_key_file(body: bytes, key: str) -> bool:
-    """Return True if a key file contains exactly the key (UTF-8; white space around it is ignored)."""
+    """Return True if a key file contains only the key, in UTF-8. White space around the key is ignored."""
     return body[:MAX_KEY_FILE].decode("utf-8-sig", "replace").strip() == key
 
 
@@ -120,7 +123,7 @@ def pinged(body: bytes) -> list[str]:
     Raises ``ValueError`` if ``body`` is not such a call.
     """
     try:
-        # defusedxml: the sender is unknown, and entities could expand to gigabytes.
+        # This is the parser of defusedxml. The sender is unknown, and XML entities could expand to gigabytes.
         call = fromstring(body[:MAX_BODY], forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
         raise ValueError("the body is not an XML-RPC call") from error
@@ -135,7 +138,7 @@ def pinged(body: bytes) -> list[str]:
 
 
 def ping_answer(fault: str = "") -> str:
-    """Return the XML-RPC response to a ping; ``fault`` is the reason for a refusal, empty for success."""
+    """Return the XML-RPC response to a ping. ``fault`` is the reason for a refusal, or empty for success."""
     message = fault or "Thanks for the ping."
     return (
         '<?xml version="1.0"?><methodResponse><params><param><value><struct>'

@@ -31,8 +31,8 @@ def sign(method: str, secret: bytes, body: bytes) -> str:
 def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGTHS[0]) -> str | None:
     """Return the signature method if the header of a hub has a valid signature of ``body``, otherwise None.
 
-    A method weaker than ``at_least`` is not accepted: once a hub has used a strong method, an attacker must
-    not be able to fall back to a weaker one.
+    A method weaker than ``at_least`` is not accepted. After a hub has used a strong method, an attacker must
+    not be able to use a weaker one.
     """
     found = _HUB.fullmatch(header.strip())
     if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
@@ -69,7 +69,10 @@ MAX_SEEN = 100_000
 
 
 class SeenOnce:
-    """Remembers keys for ``seconds``, at most :data:`MAX_SEEN`. The oldest keys are dropped first."""
+    """Remembers keys for ``seconds``, but at most :data:`MAX_SEEN` keys.
+
+    The oldest keys are dropped first.
+    """
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
@@ -77,7 +80,7 @@ class SeenOnce:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
     def is_new(self, key: bytes) -> bool:
-        """Remember ``key``; return True if it was not remembered already."""
+        """Remember ``key``. Return True if it was not remembered before."""
         self._forget()
         if key in self._seen:
             return False
@@ -93,8 +96,8 @@ class SeenOnce:
         now = self._clock()
         while self._seen:
             until = next(iter(self._seen.values()))
-            # A key that is kept longer than a new one was stored while the clock was ahead; it is dropped
-            # too.
+            # If a key would be kept longer than a new key, it was stored while the clock was ahead. Such a
+            # key is dropped too.
             if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
                 break
             self._seen.popitem(last=False)

@@ -1,8 +1,9 @@
-"""Measures the trust in notifiers: which share of their notices is right, and which share of changes they
-report.
+"""Measures the trust in notifiers (servers that send notices of changed pages).
 
-Both shares decay exponentially: a count loses half of its weight in :data:`HALF_LIFE`. A good hub that starts
-to send wrong notices soon loses trust, and a notifier that improves soon regains it.
+The trust depends on the share of notices that are right, and on the share of changes that are reported. A
+notice is right if the fetch after it finds something new. The counts decay exponentially: a count loses half
+of its weight in :data:`HALF_LIFE`. So a good hub that starts to send wrong notices soon loses trust, and a
+notifier that improves soon regains trust.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ class Trust:
 
     at: float
     hits: float = 0.0
-    """Notices after which the fetch found something new."""
+    """Number of notices after which the fetch found something new."""
     misses: float = 0.0
-    """Notices after which the fetch found nothing new."""
+    """Number of notices after which the fetch found nothing new."""
     told: float = 0.0
-    """Changes that were found by fetches after notices."""
+    """Number of changes that the notifier reported: fetches after its notices found them."""
     untold: float = 0.0
-    """Changes that our own polls found at URLs for which the notifier sends notices."""
+    """Number of changes that the notifier did not report: our own polls found them at its URLs."""
 
     def tell(self, now: float, *, new: bool) -> None:
         """Count a notice that caused a fetch; ``new`` is True if the fetch found something new."""
@@ -56,19 +57,19 @@ class Trust:
     def precision(self) -> float:
         """Return the share of notices that were right (0 to 1), shrunk towards the prior.
 
-        The prior is that of a new notifier: with few notices, single ones have little effect.
+        The prior is the share of a new notifier. So a single notice has little effect.
         """
         return (self.hits + _PRIOR_HITS) / (self.hits + self.misses + _PRIOR_NOTICES)
 
     def recall(self) -> float | None:
-        """Return the share of changes that it reported (0 to 1); None if there were no changes."""
+        """Return the share of changes that the notifier reported (0 to 1); None if there were no changes."""
         changes = self.told + self.untold
         return self.told / changes if changes else None
 
     def share(self) -> float:
-        """Return the share of the budget that it may use, from :data:`LEAST` to 1.
+        """Return the share of the budget that the notifier may use, from :data:`LEAST` to 1.
 
-        It is 1 if at least half of the notices are right.
+        The share is 1 if at least half of the notices are right.
         """
         return max(LEAST, min(1.0, 2 * self.precision()))
 
@@ -105,7 +106,7 @@ class Notifier:
     notices: float
     """Number of notices that caused a fetch."""
     changes: float
-    """Number of changes at the URLs for which it sends notices, reported by it or not."""
+    """Number of all changes at the URLs for which it sends notices, with or without a notice."""
     precision: float | None
     """Share of its notices after which something new was found (0 to 1); None without notices."""
     recall: float | None
@@ -143,7 +144,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
 
 
 PATIENCE = 3600.0
-"""Seconds after which a notice that caused no fetch is forgotten."""
+"""Seconds after which a notice is forgotten if no fetch followed it."""
 MAX_PLACES = 50_000
 """Maximum number of URLs that are observed."""
 
@@ -157,9 +158,9 @@ class _Place:
 
 
 class Ledger:
-    """Keeps the trust in each notifier, and updates it by comparing counts of URLs.
+    """Keeps the trust in each notifier, and updates it from counts of fetches and changes.
 
-    The caller reports for each observed URL how often it was fetched and how many changes were found.
+    For each observed URL, the caller reports how often it was fetched and how many changes were found.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -199,7 +200,7 @@ class Ledger:
         if place is None:
             return
         if fetches > place.fetches:
-            # One notice at most is judged for each fetch: repeated notices in between count once.
+            # At most one notice is judged for each fetch. Repeated notices between two fetches count once.
             new = found > place.found
             if place.noticed is not None:
                 self._of(place.notifier).tell(now, new=new)
@@ -208,7 +209,7 @@ class Ledger:
                 self._of(place.notifier).missed(now)
                 self.changed.add(place.notifier)
             place.fetches, place.found, place.noticed = fetches, found, None
-        # No fetch followed, for example because the budget was used up: the notice is not judged.
+        # If no fetch followed, for example because the budget was used up, the notice is not judged.
         elif place.noticed is not None and now - place.noticed > PATIENCE:
             place.noticed = None
 

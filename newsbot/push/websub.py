@@ -2,8 +2,8 @@
 
 Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub/). A subscription has one of
 these states: ``wanted`` (nothing sent yet), ``pending`` (requested, but not verified by the hub yet),
-``verified``, ``denied``, ``leaving`` (its end is requested). Each subscription has a random callback URL of
-its own, which cannot be guessed from others.
+``verified``, ``denied``, ``leaving`` (its end is requested). Each subscription has its own random callback
+URL. It cannot be guessed from the URLs of other subscriptions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
     """Return the targets of ``Link`` headers (RFC 8288) by relation, in order, as absolute URLs."""
     found: dict[str, list[str]] = {}
     for header in headers:
-        # Bounded: any server may send the header, and the pattern must not take long.
+        # The length is limited, because any server may send the header and the pattern must not take long.
         for target, parameters in _LINK.findall(header[:20_000])[:MAX_LINKS]:
             relation = _RELATION.search(parameters)
             for name in (relation[1] or relation[2]).lower().split() if relation else ():
@@ -67,15 +67,18 @@ def topic_and_hubs(
 
 
 LEASE = 10 * 86400
-"""Length of the lease that is requested, in seconds. The hub may grant another one."""
+"""Length in seconds of the lease that is requested. The hub may grant a lease of another length."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
-"""Bounds in seconds to which the lease of a hub is clamped."""
+"""Shortest and longest lease in seconds.
+
+A lease of a hub outside these bounds is changed to the nearer bound.
+"""
 PATIENCE = 3600.0
 """Seconds within which a hub must verify a request."""
 AFTER_DENIAL = 7 * 86400.0
-"""Seconds after a denial until the next request."""
+"""Seconds to wait after a denial until the next request."""
 MAX_PAUSE = 86400.0
-"""Maximum number of seconds between attempts."""
+"""Maximum number of seconds between two attempts."""
 
 State = Literal["wanted", "pending", "verified", "denied", "leaving"]
 
@@ -95,7 +98,7 @@ class Subscription:
     asked: float = 0.0
     """When the last request was sent to the hub."""
     tries: int = 0
-    """Number of attempts since the hub last verified it."""
+    """Number of attempts since the hub last verified the subscription."""
     until: float = 0.0
     """When the lease ends; 0 without a lease."""
     renew_at: float = 0.0
@@ -141,11 +144,11 @@ def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
 
 
 def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscription:
-    """Return the subscription after a request to the hub. ``fault`` is the reason if the hub did not accept
-    it.
+    """Return the subscription after a request to the hub.
 
-    A failed request is repeated after 1, 2, 4 … minutes, at most after a day. An accepted one is repeated if
-    the hub does not verify it within :data:`PATIENCE`.
+    ``fault`` is the reason if the hub did not accept the request, otherwise empty. A failed request is
+    repeated after 1, 2, 4 … minutes, at most after a day. An accepted request is repeated if the hub does not
+    verify it within :data:`PATIENCE`.
     """
     tries = subscription.tries + 1
     pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
@@ -160,15 +163,16 @@ def verify_intent(
 ) -> tuple[Subscription, str | None]:
     """Handle the verification request of a hub (section 5.3).
 
-    Return the subscription afterwards, and the challenge to send back; None: respond with 404. Only our own
-    requests are confirmed: the topic must be the same, and the request must be pending. ``spread`` (0 to 1)
-    is a random number that spreads renewals over time.
+    Return the subscription afterwards, and the challenge to send back. If the challenge is None, the response
+    must be 404. Only our own requests are confirmed. So the topic must be the same, and a request must be
+    pending. ``spread`` (0 to 1) is a random number that spreads renewals over time.
     """
     mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
     if query.get("hub.topic") != subscription.topic or not challenge:
         return subscription, None
     if mode == "unsubscribe":
-        # Otherwise anybody who learns the callback URL could end the subscription.
+        # The end is confirmed only if we requested it. Otherwise anybody who learns the callback URL could
+        # end the subscription.
         if subscription.state != "leaving":
             return subscription, None
         return replace(subscription, until=0.0, renew_at=0.0), challenge
@@ -195,7 +199,7 @@ def _lease_of(text: str) -> float | None:
 def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Subscription:
     """Return the subscription after the hub has denied or ended it (section 5.2).
 
-    A request with another topic is ignored: the subscription is returned unchanged.
+    If the request names another topic, it is ignored, and the subscription is returned unchanged.
     """
     if query.get("hub.topic") != subscription.topic:
         return subscription
@@ -208,8 +212,8 @@ def is_genuine(
 ) -> tuple[Subscription, bool]:
     """Check the signature of content from a hub (section 8).
 
-    Return the subscription with the strongest method so far, and True if the content is genuine. Content
-    without a live subscription is never genuine.
+    Return the subscription with the strongest signature method so far, and True if the content is genuine.
+    Content without a live subscription is never genuine.
     """
     if not subscription.is_live or subscription.until < now or header is None:
         return subscription, False
@@ -220,7 +224,7 @@ def is_genuine(
 
 
 def end_of_lease(subscription: Subscription, now: float) -> Subscription:
-    """Return the subscription; if its lease has ended, it is wanted again and due now."""
+    """Return the subscription. If its lease has ended, its state is ``wanted`` again and it is due now."""
     if 0 < subscription.until < now:
         return replace(subscription, state="wanted", until=0.0, renew_at=now)
     return subscription

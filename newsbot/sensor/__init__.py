@@ -1,14 +1,15 @@
 """Middleware that a site owner installs, so that a newsbot is notified of new and changed pages.
 
-    from newsbot.sensor.asgi import Sensor      # or newsbot.sensor.wsgi application = Sensor(application,
-    url="https://newsbot.example/push/notice", secret="…", site="https://my.site")
+    from newsbot.sensor.asgi import Sensor      # or newsbot.sensor.wsgi
+    application = Sensor(application, url="https://newsbot.example/push/notice", secret="…",
+                         site="https://my.site")
 
 A sensor reads the responses that the site sends to its visitors. It never delays or changes them. If the main
-text of a page is new or has changed, it sends a short signed notice. It needs only Python, no packages. Files
-in reading order:
+text of a page is new or has changed, the sensor sends a short signed notice. It needs only Python and no
+packages. Files in reading order:
 
 * ``wsgi``, ``asgi``: the sensor as middleware
-* ``watching``: the common part of both
+* ``watching``: the code that both kinds of middleware share
 * ``fingerprints``: the hash of a page's text
 * ``notices``: sends notices in the background
 * ``accesslog``: finds changes in an access log, for ``scrapy sensor``

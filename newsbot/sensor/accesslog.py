@@ -1,10 +1,10 @@
 """Finds new and changed pages of a site in its access log (nginx and Apache, common and combined format).
 
 A log contains no texts. A URL that looks like an article and was answered with 200 is reported if it was not
-in the log before. It is reported again if its size clearly differs from all known sizes twice in a row; this
-excludes the effect of counters on the page. Visitors may write a URL in other ways: with a query, parameters,
-further slashes, escapes or segments. A URL that differs only in these from a known one, and has a known size,
-is therefore not new.
+in the log before. It is reported again if its size clearly differs from all known sizes twice in a row. So
+counters on the page, which change the size of single responses, have no effect. Visitors may write a URL in
+other ways: with a query, parameters, further slashes, escapes or segments. A URL is therefore not new if only
+these differ from a known URL, and its size is known.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from newsbot.sensor.fingerprints import MAX_PAGES
 from newsbot.sensor.watching import is_article, without_tracking
 
 MAX_LINE = 8192
-"""Number of characters of a line that are read."""
+"""Maximum number of characters of a line that are read."""
 MAX_SIZES = 64
 """Maximum number of sizes remembered for a page, or for all URLs that differ only in their query."""
 ROTATED = 2
 """Maximum number of rotated files that are read at the start."""
 TOLERANCE = 0.02
-"""Relative difference of size up to which a page counts as unchanged."""
+"""Largest relative difference of sizes with which a page counts as unchanged."""
 _LINE = re.compile(
     r'\S+ \S+ .{0,200}? \[(?P<time>[^\]]{1,60})\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
     r"(?P<status>\d{3}) (?P<size>\d+|-)"
@@ -49,7 +49,11 @@ _IGNORED = re.compile(r";[^/]*")
 @dataclass(slots=True)
 class _Page:
     sizes: list[int]
-    """The known sizes. A server may send a page compressed to some clients and uncompressed to others."""
+    """The known sizes of the page in bytes.
+
+    There can be several, because a server may send a page compressed to some clients and uncompressed to
+    others.
+    """
     other: int | None = None
     """A size that differs from all known sizes and was seen only once."""
 
@@ -68,10 +72,10 @@ class LogReader:
         """Number of lines that are not access log lines."""
 
     def news(self, line: str, *, learning: bool = False) -> str | None:
-        """Return the path of an article that is new or has changed, or None.
+        """Return the path of the article in this line if it is new or has changed, otherwise None.
 
-        ``learning`` means that the line was written before the sensor started: it is remembered, but not
-        reported.
+        ``learning`` means that the line was written before the sensor started. The line is then remembered,
+        but not reported.
         """
         found = _LINE.match(line[:MAX_LINE])
         if found is None:
@@ -87,11 +91,11 @@ class LogReader:
         else:
             self._pages.move_to_end(path)
             is_news = _has_changed(known, size)
-        # In any case the page was remembered above.
+        # The page was remembered above, also if it is not reported.
         return path if is_news and not learning and not self._is_old(found["time"]) else None
 
     def _is_new(self, path: str, size: int) -> bool:
-        """Return False if the path seems to be another form of a known one: with a similar size."""
+        """Return False if the path seems to be another form of a known path with a similar size."""
         base = _plain(path)
         above = self._pages.get(base.rpartition("/")[0])  # some servers ignore a further segment
         if base == path:
@@ -134,8 +138,8 @@ def _has_changed(page: _Page, size: int) -> bool:
     if any(_is_near(size, one) for one in page.sizes):
         page.other = None
         return False
-    # A new size is reported only when it was seen twice in a row: some responses differ once, for one
-    # visitor.
+    # A new size is reported only when it was seen twice in a row, because a single response may differ for
+    # one visitor.
     if page.other is None or not _is_near(size, page.other):
         page.other = size
         return False
@@ -146,9 +150,9 @@ def _has_changed(page: _Page, size: int) -> bool:
 
 
 PAUSE = 0.5
-"""Seconds between two looks at a file that has no new lines."""
+"""Seconds between two attempts to read new lines."""
 MAX_READ = 65_536
-"""Maximum number of bytes of a line in memory."""
+"""Maximum number of bytes of a line that are kept in memory."""
 
 
 def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) -> Iterator[tuple[str, bool]]:
@@ -176,7 +180,7 @@ def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) 
             while not _was_replaced(file, path):
                 yield from _lines_of(file, at_start=False)
                 wait()
-            yield from _lines_of(file, at_start=False)  # lines written just before the replacement
+            yield from _lines_of(file, at_start=False)  # written just before the file was replaced
         file = _opened_again(path, wait)
 
 
@@ -198,7 +202,7 @@ def _lines_of(file: IO[bytes], *, at_start: bool) -> Iterator[tuple[str, bool]]:
         line = file.readline(MAX_READ)
         if not line:
             return
-        # A line that is longer than MAX_READ is yielded in pieces, so that the memory is bounded.
+        # A line that is longer than MAX_READ is yielded in pieces, so that memory use is limited.
         if not line.endswith(b"\n") and len(line) < MAX_READ:
             file.seek(begin)  # the server has not written the rest of the line yet
             return

@@ -33,7 +33,7 @@ class Sensor:
         answer = _Answer(self.watch, scope)
 
         async def pass_on(message: Message) -> None:
-            await send(message)  # first, so that the visitor does not wait for the sensor
+            await send(message)  # sent first, so that the visitor does not wait for the sensor
             answer.see(message)
 
         await self._app(scope, receive, pass_on)

@@ -55,9 +55,10 @@ class _Text(HTMLParser):
 
 
 def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
-    """Return the hash of a page's main text, or None if it has none.
+    """Return the hash of a page's main text as hexadecimal digits, or None if the page has no main text.
 
-    Lines with fewer than four words (menus, counters, buttons) are ignored, and so are case and punctuation.
+    Lines with fewer than four words (menus, counters, buttons) are ignored. Differences of case and
+    punctuation are ignored too.
     """
     parser = _Text()
     try:
@@ -73,15 +74,18 @@ def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
 
 
 MAX_PAGES = 100_000
-"""Maximum number of pages that are remembered. The page that was not requested for the longest time is
-forgotten; it is reported as new at its next request."""
+"""Maximum number of pages that are remembered.
+
+Beyond it, the page that was not requested for the longest time is forgotten. This page is reported as new at
+its next request.
+"""
 
 
 class Changes:
     """Remembers the hash of the text of each page. Thread-safe.
 
-    Visitors can request a page by other URLs, for example with an added query. A text that is already known
-    from another URL is therefore not news.
+    Visitors can request a page by other URLs, for example with an added query. A new URL is therefore not
+    news if its text is already known from another URL.
     """
 
     def __init__(self) -> None:
@@ -96,8 +100,8 @@ class Changes:
         if found is None:
             return False
         with self._lock:
-            # Removed and inserted again, so that the first item is the one that was not seen for the longest
-            # time.
+            # The item is removed here and inserted again at the end. So the first item is always the page
+            # that was not seen for the longest time.
             before, is_known = self._hashes.pop(url, None), found in self._texts
             self._hashes[url], self._texts[found] = found, None
             for memory in (self._hashes, self._texts):

@@ -28,7 +28,7 @@ MAX_AT_ONCE = 1000
 GATHER = 1.0
 """Seconds for which URLs are collected before they are sent."""
 PATIENCE = 10.0
-"""Seconds to wait for a response of newsbot."""
+"""Maximum number of seconds to wait for a response of newsbot."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Bounds in seconds of the pause after a failure. Each pause is twice as long as the one before."""
 
@@ -57,22 +57,24 @@ class Notifier:
         self._thread: threading.Thread | None = None
 
     def changed(self, url: str) -> None:
-        """Queue ``url`` for the next notice; return immediately. If the queue is full, the oldest URL is
-        dropped."""
+        """Queue ``url`` for the next notice, and return immediately.
+
+        If the queue is full, the oldest URL is dropped.
+        """
         with self._lock:
             self._waiting[url] = None
             self._waiting.move_to_end(url)
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popitem(last=False)
-            # Not in __init__: servers such as gunicorn load the site and fork, and threads do not survive a
-            # fork.
+            # The thread is started here and not in __init__. Servers such as gunicorn load the site and then
+            # fork, and threads do not survive a fork.
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="newsbot-sensor", daemon=True)
                 self._thread.start()
         self._wake.set()
 
     def close(self, timeout: float = PATIENCE) -> None:
-        """Try once to send the URLs in the queue, and end the thread; wait at most ``timeout`` seconds."""
+        """Try once to send the URLs in the queue, and end the thread. Wait at most ``timeout`` seconds."""
         self._closed = True
         self._wake.set()
         if self._thread is not None:
@@ -89,8 +91,8 @@ class Notifier:
             if self._closed:
                 return
             if not sent:
-                # A new URL or close() ends the pause early. The event is set again, since the queue is not
-                # empty.
+                # A new URL or close() ends the pause early. Afterwards the event is set again, because the
+                # queue is not empty.
                 self._wake.wait(pause)
                 self._wake.set()
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -128,7 +130,7 @@ class Notifier:
                 return False
             logger.warning(
                 "newsbot refused a notice status=%d", error.code
-            )  # the notice is dropped: sending it again would not help
+            )  # the notice is dropped, because newsbot would refuse it again
         except (OSError, ValueError) as error:
             logger.warning("cannot send notices to newsbot fault=%s", error)
             return False
@@ -136,5 +138,8 @@ class Notifier:
 
     @property
     def _key(self) -> str:
-        """The key that the format of IndexNow requires. It is not secret: the signature proves the sender."""
+        """The key that the format of IndexNow requires.
+
+        It is not secret, because the signature proves the sender.
+        """
         return hashlib.blake2b(self._host.encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""The common part of both middlewares: decides which responses are read, and reports news in them."""
+"""The code that both kinds of middleware share: decides which responses are read, and reports their news."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newsbot.sensor.notices import Notifier
 logger = logging.getLogger(__name__)
 
 MAX_BEHIND = 100
-"""Maximum number of responses in the queue. Further responses are not read."""
+"""Maximum number of responses in the queue. While the queue is full, further responses are not read."""
 _TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid|yclid|_openstat|from|ref)=[^&]*", re.IGNORECASE)
 _NO_PAGE = re.compile(
     r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp[34]|webm|pdf|zip|xml|json|txt)(?:\?|$)",
@@ -26,7 +26,7 @@ _GZIP = 31
 
 
 class Watch:
-    """Reads responses in a thread of its own, and reports pages that are new or have changed."""
+    """Reads responses in a separate thread, and reports pages that are new or have changed."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
@@ -37,8 +37,8 @@ class Watch:
     def wants(self, method: str, status: int, headers: Mapping[str, str], *, signed_in: bool) -> bool:
         """Return True if the body of a response must be copied.
 
-        ``headers`` are those of the response, with names in lower case. ``signed_in`` is True for a request
-        with credentials: what the site shows to one person must not be read.
+        ``headers`` are the headers of the response, with names in lower case. ``signed_in`` is True for a
+        request with credentials. Pages that the site shows to one person only must not be read.
         """
         cache = headers.get("cache-control", "").lower()
         private = signed_in or "private" in cache or "no-store" in cache
@@ -47,7 +47,7 @@ class Watch:
         return page and known_coding and self._behind < MAX_BEHIND
 
     def look(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Queue a complete response. ``path`` includes the query. It never raises."""
+        """Queue a complete response. ``path`` includes the query. The method never raises."""
         self._behind += 1
         try:
             self._executor.submit(self._look, path, dict(headers), body)
@@ -57,13 +57,13 @@ class Watch:
     def _look(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
         try:
             if headers.get("content-encoding", "").lower() == "gzip":
-                # Limited: a small compressed body could expand to gigabytes.
+                # The size is limited, because a small compressed body could expand to gigabytes.
                 body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE)
             url = self._notifier.site + without_tracking(path)
             charset = charset_of(headers.get("content-type", ""))
             if is_article(path) and self._changes.is_news(url, body, charset):
                 self._notifier.changed(url)
-        except Exception:  # any error: the site must not be affected
+        except Exception:  # catches every error, because the site must not be affected
             logger.exception("the sensor could not read the response path=%s", path[:200])
         finally:
             self._behind -= 1
@@ -79,7 +79,7 @@ def without_tracking(path: str) -> str:
     path, mark, query = path.partition("?")
     if not mark:
         return path
-    # The pattern includes the `&` before a parameter, so only one at the start can remain.
+    # The pattern includes the `&` before a parameter, so an `&` can remain only at the start.
     query = _TRACKING.sub("", query).lstrip("&")
     return f"{path}?{query}" if query else path
 

@@ -33,8 +33,8 @@ class Sensor:
             seen.update(status=int(status[:3]), headers=named)
             return start_response(status, headers, *fault)
 
-        # `seen` may still be empty after this call: an application may call start_response at its first
-        # piece.
+        # `seen` may still be empty after this call, because an application may call start_response only when
+        # its first piece is requested.
         answer = self._app(environ, start)
         if environ.get("REQUEST_METHOD") != "GET":
             return answer
@@ -62,7 +62,7 @@ class _Seen:
                 self._pieces.append(piece)
                 self._size += len(piece)
             yield piece
-        # Not reached if the visitor disconnects: the server then closes the generator.
+        # This line is not reached if the visitor disconnects, because the server then closes the generator.
         self._whole = True
 
     def close(self) -> None:

@@ -48,9 +48,9 @@ MAX_WORKERS = 4
 """Maximum number of threads for the plan. More would need too much memory."""
 MAX_SEEDS, MAX_SERVERS = 200, 10_000
 MAX_SECONDS = 30 * 86_400.0
-"""Limit of the options that are durations."""
+"""Largest allowed value, in seconds, of the options that are durations."""
 BYTES_A_ROW = 24
-"""Bytes of memory for a row of a log while it is generated and written."""
+"""Bytes of memory that one row of a log needs while the log is generated and written."""
 SHOWN = (
     "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
     "host_peak",
@@ -77,12 +77,12 @@ class Answer:
     document: Any
     """The JSON-able output for ``--json``. The other fields are for people."""
     columns: Sequence[tuple[Any, ...]] = ()
-    """Arguments of :class:`newsbot.cli.terminal.Column`."""
+    """The columns of the printed table, each as the arguments of :class:`newsbot.cli.terminal.Column`."""
     rows: Sequence[Sequence[object]] = ()
     lines: Sequence[str] = ()
     """Text below the table."""
     note: str = ""
-    """A line for stderr."""
+    """One line that is printed to stderr; nothing if empty."""
 
 
 def experiment(options: Any, session: Session) -> Answer:
@@ -306,7 +306,10 @@ def _policies(
 
 
 def _read(options: Any) -> tuple[Sequence[Choice], PushSettings, SiteSettings, list[int]]:
-    """Return policies, settings of push, settings of the world and seeds, which compare and plan share."""
+    """Read the options that :func:`compare` and :func:`plan` have in common.
+
+    Returns the policies, the settings of push, the settings of the world, and the seeds.
+    """
     for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
         if getattr(options, name) > most:
             raise ArgumentError(f"--{name} {getattr(options, name)}: at most {most}")
@@ -369,7 +372,8 @@ def _log_inputs(options: Any, what: str) -> tuple[Any, Any]:
     sizes, intensity = files.read_pages(options.pages), options.intensity
     rows = estimate_rows(len(sizes), intensity)
     require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
-    # The key is made of words. With 5.0 instead of 5, the log would differ from that of the plan.
+    # The key is computed from words, and 5.0 and 5 are different words. The plan uses ints, so a whole number
+    # must be an int here. Otherwise the log would differ from the log of the plan.
     plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
     return sizes, stream(name, options.seed, len(sizes), options.time, plain)

@@ -18,13 +18,19 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Number of bisections that reach the precision of a double: of :func:`_inverse` and of :func:`_spend`."""
+"""Number of bisections in :func:`_inverse` and in :func:`_spend` that reach the precision of a double."""
 MAX_COST = 600.0
-"""Highest price in :func:`freshest`: one visit per 600 changes. Its exponential is still a finite double."""
+"""Highest price that :func:`freshest` tries: one visit per 600 changes.
+
+Its exponential is a finite double.
+"""
 
 Rates = Sequence[float] | Array
 Share = Callable[[Rates, float], Array]
-"""Returns the visits of each page per unit of time. Takes the rates of change and the sum of all visits."""
+"""A function that takes the rates of change and the sum of all visits per unit of time.
+
+It returns the number of visits of each page per unit of time.
+"""
 
 
 def uniform(rates: Rates, budget: float) -> Array:
@@ -54,10 +60,10 @@ def freshest(rates: Rates, budget: float) -> Array:
     ratio = known / known.min()
 
     def visits(cost: float) -> Array:
-        # At the optimum, one more visit brings the same gain for all visited pages: the price. For page i it
-        # is (1 - e^-x (1 + x)) / rate with x = rate / visits, which is below 1 / rate. Near this bound
-        # doubles are too coarse to represent the price. So it is given by a cost: price = (1 - e^-cost) /
-        # lowest rate.
+        # At the optimum, one more visit brings the same gain for all visited pages. This gain is called the
+        # price. For page i the price is (1 - e^-x (1 + x)) / rate, with x = rate / visits. It is always below
+        # 1 / rate. Near this bound doubles are too coarse to represent the price. Therefore the search uses
+        # a cost instead: price = (1 - e^-cost) / lowest rate.
         left = 1 + ratio * np.expm1(-cost) if cost < 1 else ratio * np.exp(-cost) - (ratio - 1)
         found = np.zeros_like(known)
         worth = left > 0
@@ -68,7 +74,7 @@ def freshest(rates: Rates, budget: float) -> Array:
 
 
 def youngest(rates: Rates, budget: float) -> Array:
-    """Return the visits that minimize the mean age. Every page gets some."""
+    """Return the visits that minimize the mean age. Every page gets visits."""
     known = _checked(rates, budget)
 
     def visits(price: float) -> Array:
@@ -83,8 +89,8 @@ def youngest(rates: Rates, budget: float) -> Array:
 def freshest_random(rates: Rates, budget: float) -> Array:
     """Return the random visits with the highest mean freshness.
 
-    Only the pages with the lowest rates get visits: the square root of the rate times a common factor, minus
-    the rate.
+    Only the pages with the lowest rates get visits. Such a page gets the square root of its rate times a
+    common factor, minus its rate.
     """
     known = _checked(rates, budget)
     order = np.argsort(known, kind="stable")
@@ -98,14 +104,17 @@ def freshest_random(rates: Rates, budget: float) -> Array:
 
 
 def freshness(rates: Rates, visits: Rates) -> Array:
-    """Return for each page the share of time in which its known state is its true state."""
+    """Return for each page the share of time (0 to 1) in which its known state is its true state."""
     x = _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
 
 
 def age(rates: Rates, visits: Rates) -> Array:
-    """Return for each page the mean time since its first unknown change. The age is 0 while there is none."""
+    """Return for each page its mean age: the time since its first change that is not known yet.
+
+    The age is 0 while all changes are known.
+    """
     known, x = np.asarray(rates, float), _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), np.inf, (x / 2 - 1 - np.expm1(-x) / x) / known)

@@ -24,7 +24,7 @@ _UNIT = 2.0**-53
 
 
 def stream(*words: object) -> np.uint64:
-    """Return the key of the stream for these words, for example a seed and a purpose."""
+    """Return the key of the stream with these words as its name, for example a seed and a purpose."""
     text = "/".join(map(str, words)).encode()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))
 

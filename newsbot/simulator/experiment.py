@@ -44,7 +44,7 @@ class Experiment:
     events: dict[str, Any]
     checks: list[Check]
     first: Outcome
-    """The runs of the first seed. Their series are written to files; those of other seeds are not."""
+    """The runs of the first seed. Only their series are written to files, not the series of other seeds."""
 
 
 def run_experiment(
@@ -81,7 +81,10 @@ def run_experiment(
 
 
 def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
-    """Write the tables (each as CSV and Parquet) and the report, which begins with the lines ``about``."""
+    """Write the tables (each as CSV and Parquet) and the report. The report begins with the lines ``about``.
+
+    With ``judged`` False, the table of comparison has no tolerances.
+    """
     named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
     most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
     kept = ("situation", "time", "pages", "change", "query", "max_processing")
@@ -182,7 +185,10 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
 
 
 def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
-    """Return bytes over time, of all robots and of each. Robots that a variant does not have get 0."""
+    """Return the bytes over time, of all robots together and of each robot.
+
+    A robot that a variant does not have gets 0.
+    """
     return _joined(
         {
             **_labels(situation, variant, run.traffic.shape[1]),

@@ -1,7 +1,7 @@
 """Reads and writes the files of the simulator: tables (CSV and Parquet), input files and runs (Parquet).
 
-Users can replace generated logs by recorded ones, so files are checked when they are read. Pages are numbered
-from 1. Columns and order:
+Users can replace generated logs by recorded logs, so files are checked when they are read. Pages are numbered
+from 1. The files have these columns, and their rows have this order:
 
 * pages: ``page``, ``size``; by page, without gaps
 * change log: ``page``, ``time``, ``type``, ``size``; by page, then by time
@@ -41,7 +41,7 @@ _RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processin
 
 
 def as_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return rows, which have the same keys, as a table."""
+    """Return rows as a table. All rows must have the same keys."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
@@ -71,7 +71,7 @@ def write_tables(folder: Path, tables: dict[str, Table]) -> None:
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
     """Return these columns of a Parquet file, or with ``whole`` all columns, as a pyarrow table.
 
-    ``kind`` is the name of the kind of file in messages.
+    ``kind`` is the name of this kind of file in error messages.
     """
     try:
         with pq.ParquetFile(path) as file:
@@ -191,7 +191,10 @@ def read_run(path: Path) -> tuple[str, Run]:
 
 
 def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, Array]:
-    """Return columns of whole numbers. ``limits`` gives the allowed values of each, both ends included."""
+    """Return the columns of whole numbers that ``limits`` names, after a check of their values.
+
+    ``limits`` gives the lowest and the highest allowed value of each column.
+    """
     table = read_table(path, kind, list(limits))
     found = {}
     for name, (low, high) in limits.items():
@@ -209,7 +212,10 @@ def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> 
 
 
 def _check_rows(path: Path, wrong: Array, what: str, first: int) -> None:
-    """Raise :class:`UserError` if an item of ``wrong`` is True. Item 0 is for row ``first`` of the file."""
+    """Raise :class:`UserError` if an item of ``wrong`` is True.
+
+    Item 0 belongs to row ``first`` of the file.
+    """
     if wrong.any():
         raise UserError(f"{path}: row {int(wrong.argmax()) + first}: {what}")
 
@@ -220,7 +226,7 @@ def _pages(starts: Array) -> Array:
 
 
 def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
-    """Return the first row of each page, after a check of the order."""
+    """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
     # Page and time as one number: its upper bits are the page, its lower 32 bits the time.
     unsorted = np.diff((page << 32) + time) < 0

@@ -22,22 +22,26 @@ from newsbot.simulator.requirements import compiled
 Array = npt.NDArray[Any]
 
 MIN_SIZE, MAX_SIZE = 65, 122_880
-"""Smallest and largest size of a page in bytes, at the start of a run and after changes."""
+"""Smallest and largest size of a page in bytes, both at the start of a run and after changes."""
 MIN_LOAD, MAX_LOAD = 1, 40
 """Shortest and longest time of a download, in units."""
 MIN_NOTICE, MAX_NOTICE = 1, 3
 """Shortest and longest time of a HEAD request or of a sensor's notice, in units."""
 FRESH_STEP, TRAFFIC_STEP = 5_000, 10_000
-"""Units between two rows of a series: of stale pages and downloads, and of traffic."""
+"""Units of time between two rows of a series.
+
+The first is for the series of stale pages and of downloads, the second for the series of traffic.
+"""
 MAX_TIME = 10**9
-"""Longest run in units (about three years), because times are stored in 32 bits."""
+"""Duration of the longest run in units (about three years). Times are stored in 32 bits."""
 LAST_MOMENT = 2**31 - 1
 """The latest time that a row can have."""
 
 FORBIDDEN, GONE, BROKEN, SHRINKS, GROWS, AVAILABLE = 1, 2, 3, 4, 5, 6
-"""Types of changes. The first three make a page unavailable (status 403, 404, 500), the others available.
+"""Types of changes.
 
-``SHRINKS`` and ``GROWS`` also change its size.
+The first three make a page unavailable (status 403, 404, 500), the others make it available. ``SHRINKS`` and
+``GROWS`` also change the size of the page.
 """
 
 FREQUENCIES = {
@@ -56,7 +60,7 @@ class Log:
     """The times of events of pages."""
 
     starts: Array
-    """First row of each page, with one more entry for the end."""
+    """Index of the first row of each page, with one more entry for the end of the last page."""
     times: Array
 
     @property
@@ -66,7 +70,7 @@ class Log:
 
     @property
     def rows(self) -> int:
-        """Number of rows, including those without effect."""
+        """Number of rows, including rows without effect."""
         return len(self.times)
 
 
@@ -76,7 +80,10 @@ class QueryLog(Log):
 
 @dataclass(frozen=True, slots=True)
 class ChangeLog(Log):
-    """The changes of pages. ``sizes`` are those after the changes, also while a page is unavailable."""
+    """The changes of pages.
+
+    ``sizes`` has the size of the page after each change, also while it is unavailable.
+    """
 
     types: Array
     sizes: Array
@@ -132,7 +139,10 @@ def make_changes(
 
 
 def estimate_rows(pages: int, intensity: float) -> int:
-    """Return an estimate of the number of rows of a log that is rarely too low (6 standard deviations)."""
+    """Return an estimate of the number of rows of a log.
+
+    It includes 6 standard deviations, so it is rarely too low.
+    """
     return int(pages * (intensity + 1) + 6 * sqrt(pages * intensity) + 64)
 
 

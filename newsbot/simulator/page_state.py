@@ -4,8 +4,10 @@ A history has one number per row of a change log, ``time * 2^32 + size * 4 + OPE
 page is its state at time 0. The last one has the time :data:`NEVER`, so that loops need not check where a
 page ends. Rows of the log at time 0 and beyond the end of the run are left out.
 
-A series has a row every ``step`` units from 0. Each row shows the state before the events of its own moment.
-At the end of the run there are two rows: before and after the events of that moment.
+A change is *seen* when a robot or sensor learns of it. A page with an unseen change is *stale*.
+
+A series has a row every ``step`` units from 0. Each row shows the state before the events of its own time.
+The end of the run has two rows: the state before the events of that time, and the state after them.
 """
 
 from __future__ import annotations
@@ -30,21 +32,23 @@ from newsbot.simulator.requirements import compiled, inlined
 NEVER = LAST_MOMENT
 """Time of an event that does not happen."""
 NEW, OPEN = 1, 2
-"""Bits of a row: the page has new content; the page is available."""
+"""Bits of a row. ``NEW``: the page has new content. ``OPEN``: the page is available."""
 MAX_BYTES = 2**29
-"""All sizes are below this."""
+"""All sizes of pages in bytes are below this number."""
 KNOWN = -1
 """Used in place of a time: the page has no unseen change."""
 
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
-"""Indexes in a tally. ``DOWNLOADS`` counts downloads of available pages that ended before the end of the run.
+"""Indexes in :attr:`Measures.tally`.
 
-``FOUND`` counts those of them that brought new content.
+The first four are the number of changes that were seen, and the sum, the minimum and the maximum of the times
+until they were seen. ``DOWNLOADS`` counts downloads of available pages that ended before the end of the run.
+``FOUND`` counts the downloads among them that brought new content.
 """
 
 
 class Steps(NamedTuple):
-    """Units between two rows of a series: of stale pages and downloads, and of traffic."""
+    """Units of time between two rows of a series: for stale pages and downloads, and for traffic."""
 
     fresh: int = FRESH_STEP
     traffic: int = TRAFFIC_STEP
@@ -64,25 +68,29 @@ class State(NamedTuple):
     cursor: Array
     """Index of the next row, for each page."""
     next_time: Array
-    """Time of the next row. It is stored separately because a loop reads it at each visit."""
+    """Time of the next row of each page. It is stored separately because a loop reads it at each visit."""
     last: Array
-    """The row before, which describes the present state."""
+    """The last row of each page that was applied. It describes the present state of the page."""
     since: Array
-    """The time of the first unseen change, or :data:`KNOWN`."""
+    """The time of the first unseen change of each page, or :data:`KNOWN`."""
 
 
 class Measures(NamedTuple):
-    """The counters of a run. Series contain differences to the row before; their sums are made at the end."""
+    """The counters of a run.
+
+    During the run, each row of a series has only the difference to the row before. The rows are summed up at
+    the end.
+    """
 
     end: int
     """Length of the run in units."""
     steps: Steps
     stale: Array
-    """Pages with an unseen change."""
+    """Series of the number of pages with an unseen change."""
     processing: Array
-    """Running downloads of sensors."""
+    """Series of the number of running downloads of sensors."""
     traffic: Array
-    """Bytes, with one row per robot, or one row for all sensors."""
+    """Series of downloaded bytes: one for each robot, or one for all sensors."""
     tally: Array
     """Numbers at the indexes :data:`WAITS` to :data:`FOUND`."""
 
@@ -178,7 +186,7 @@ def row_after(at: int, end: int, step: int) -> int:
 
 @inlined
 def apply_changes(rows: Array, measures: Measures, place: int, since: int, until: int) -> tuple[int, int]:
-    """Apply the changes of a page from row ``place`` up to the time ``until``, which is included.
+    """Apply the changes of a page from row ``place`` on, up to and including the time ``until``.
 
     ``since`` is the time of the first unseen change, or :data:`KNOWN`. Returns the index of the next row and
     the new value of ``since``. ``until`` must not be beyond the end of the run.
@@ -193,7 +201,7 @@ def apply_changes(rows: Array, measures: Measures, place: int, since: int, until
 
 @compiled
 def advance(state: State, measures: Measures, page: int, until: int) -> None:
-    """Apply the changes of a page up to the time ``until``, which is included."""
+    """Apply the changes of a page up to and including the time ``until``."""
     place, since = apply_changes(state.rows, measures, state.cursor[page], state.since[page], until)
     state.cursor[page], state.since[page] = place, since
     state.next_time[page], state.last[page] = moment(state.rows[place]), state.rows[place - 1]

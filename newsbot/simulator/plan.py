@@ -83,7 +83,7 @@ class Outcome:
     seed: int
     situations: Sequence[Situation]
     runs: dict[tuple[int, int], Run] = field(default_factory=dict)
-    """By situation and variant."""
+    """The runs, by number of the situation and number of the variant."""
     events: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {"changes": [], "queries": []})
     """Number of rows of each change log and query log, including those without effect."""
     volumes: dict[int, int] = field(default_factory=dict)
@@ -103,12 +103,18 @@ def situations(scale: int = 1) -> list[Situation]:
 
 
 def scaled_steps(scale: int) -> Steps:
-    """Return the steps with which series of a scaled run have about as many rows as those of a full run."""
+    """Return the steps for a scaled run.
+
+    Its series then have about as many rows as the series of a full run.
+    """
     return Steps(max(1, FRESH_STEP // scale), max(1, TRAFFIC_STEP // scale))
 
 
 def memory_needed(plan: Iterable[Situation], workers: int) -> int:
-    """Return the bytes of memory for the plan: all histories, and a query log with its crawls per worker."""
+    """Return the bytes of memory that the plan needs.
+
+    They are the sum of all histories, and for each worker a query log with its crawls.
+    """
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
     kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
@@ -143,7 +149,10 @@ def run_plan(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The tasks of a plan: one per change log with its robots, and one per query log with its sensors."""
+    """The tasks of a plan.
+
+    There is one task per change log, with its robots, and one task per query log, with its sensors.
+    """
 
     outcome: Outcome
     frequencies: str
@@ -184,7 +193,7 @@ class _Work:
         history = pack(sizes, log, one.time)
         self._count("changes", one, one.change, log.rows)
         self.outcome.volumes[one.pages] = int(sizes.sum())
-        del log  # the packed history is enough; memory is the limit of the number of workers
+        del log  # the packed history is enough, and free memory allows more workers
         for variant in ROBOTS:
             key = stream("variant", *words, variant.number)
             routes = make_routes(one.pages, variant.robots)

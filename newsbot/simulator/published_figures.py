@@ -16,7 +16,10 @@ from newsbot.simulator.plan import FACTORS, SENSORS, Outcome
 MB = 2**20
 """Bytes in the "Мб" of the published traffic."""
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
-"""Times of the rows of table 3.10 of the publication. Its printed labels are shifted."""
+"""Times of the rows of table 3.10 of the publication, in units.
+
+The printed labels of the rows are shifted.
+"""
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
 """Situations of the columns of this table.
 
@@ -31,7 +34,10 @@ ORDERS = (
     ("traffic of 3 > 4", "sumsize", (3, 4)),
     ("traffic of 5 > 6", "sumsize", (5, 6)),
 )
-"""Claims of the publication: in every situation, variants have this order, from highest to lowest figure."""
+"""Orders of variants, from the highest to the lowest figure.
+
+The publication claims that each order holds in every situation.
+"""
 Published = Mapping[str, Any]
 Rows = Mapping[tuple[int, int], Mapping[str, Any]]
 """The rows of the table of runs, by situation and variant."""
@@ -42,7 +48,7 @@ class Check:
     """A published figure and our figure."""
 
     group: str
-    """The table or kind of figures that it belongs to."""
+    """The table or the kind of figures to which the figure belongs."""
     what: str
     """The figure in words."""
     published: float
@@ -68,7 +74,10 @@ def compare(
     events: dict[str, Any],
     scale: int,
 ) -> list[Check]:
-    """Return all published figures with ours. Published counts are divided by ``scale``, that of the run."""
+    """Return all published figures with our figures.
+
+    Published counts are divided by ``scale``, the scale of the run.
+    """
     published = json.loads(files("newsbot.simulator").joinpath("published.json").read_text(encoding="utf-8"))
     rows = {(row["situation"], row["variant"]): row for row in as_rows(runs)}
     return [
@@ -100,8 +109,8 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
 def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
-    It has the group, the number of figures, how many are within tolerance, the largest deviation and its
-    figure.
+    A row has the group, the number of its figures, the number of figures within tolerance, the largest
+    deviation, and the figure with this deviation.
     """
     rows: list[tuple[object, ...]] = []
     for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
@@ -152,8 +161,8 @@ def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]
 def _processing(published: Published, rows: Rows) -> Iterator[Check]:
     """Compare the largest numbers of simultaneous downloads.
 
-    The published table is sorted by time, then by pages, changes and queries. Ours is brought into this
-    order.
+    The published table is sorted by time, then by pages, changes and queries. Our table is sorted in the same
+    way first.
     """
     sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
     sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
@@ -168,7 +177,10 @@ def _processing(published: Published, rows: Rows) -> Iterator[Check]:
 
 
 def _orders(rows: Rows) -> Iterator[Check]:
-    """Check :data:`ORDERS`. The deviation is minus the number of situations without this order."""
+    """Check :data:`ORDERS`.
+
+    The deviation is the negative number of situations in which the order does not hold.
+    """
     situations = {situation for situation, _variant in rows}
     for what, column, variants in ORDERS:
         holds = sum(
@@ -196,9 +208,10 @@ def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[
 
 
 def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
-    """Compare the numbers of events. Both are random numbers with the expectation (c + 1) N.
+    """Compare the published numbers of events with our numbers.
 
-    Ours must be within four standard deviations of it. c is the intensity, N the number of pages.
+    Both are random numbers with the expectation (c + 1) N, where c is the intensity and N the number of
+    pages. Our number must be within four standard deviations of the expectation.
     """
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):

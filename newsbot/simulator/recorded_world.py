@@ -38,9 +38,9 @@ from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY
 LEARN_SHARE: Final = 1 / 3
-"""Share of the recorded time in which policies learn. Results of this time are not counted."""
+"""Share of the recorded time, from its start, in which policies learn. Results of this time do not count."""
 LEAST_SPAN: Final = 2 * HOUR
-"""Seconds. A source with less time between its first and its last visit is left out."""
+"""Minimum number of seconds between the first and the last visit of a source. Other sources are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Source:
     @property
     def events(self) -> int:
         """Number of events between the first and the last visit."""
-        # The first visit finds everything that is there, of unknown age.
+        # The first visit does not count: it finds all present items, and their age is unknown.
         return sum(self.new[1:])
 
 
@@ -95,7 +95,7 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
 
 
 def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
-    """Return those pages that were visited several times, with the visits in their records."""
+    """Return the pages that were visited several times as sources, with the visits in their records."""
     found = []
     for page in pages:
         looks = page_visits(page)
@@ -109,8 +109,9 @@ def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
 class Recorded:
     """Worlds from recorded sources. Implements :class:`newsbot.simulator.site_world.Worlds`.
 
-    ``settings`` has what is not recorded: response times, sizes of sources without a recorded size, and the
-    delay of hosts. Raises :class:`UserError` if there are no sources, or not enough memory.
+    ``settings`` has the values that are not recorded: response times, sizes of sources without a recorded
+    size, and the delay of hosts. Raises :class:`UserError` if there are no sources, or if there is not enough
+    memory.
     """
 
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
@@ -175,7 +176,10 @@ class Recorded:
         )
 
     def _spread(self, source: Source, draw: np.random.Generator) -> Array:
-        """Return random times for the events of a source, each between the two visits around it."""
+        """Return random times for the events of a source.
+
+        Each time is between the visit that found the event and the visit before.
+        """
         times = np.array(source.at) - self._origin
         new = np.array(source.new[1:], np.intp)
         since, until = np.repeat(times[:-1], new), np.repeat(times[1:], new)

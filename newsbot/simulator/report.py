@@ -35,7 +35,10 @@ OVER_TIME = (
     ("Traffic", "MB (log)", "traffic", "sumsize", MB, True),
     ("Downloads of sensors at one time (maxima)", "downloads", "series", "processing", 1, False),
 )
-"""Charts over time: title, unit, table, column, divisor, and whether the scale is logarithmic."""
+"""Charts over time.
+
+Each has a title, a unit, a table, a column, a divisor, and True for a logarithmic scale.
+"""
 OVER_SITUATIONS = (
     ("Freshness at the end", "% of pages", "freshness", 1, False),
     ("Traffic", "MB (log)", "sumsize", MB, True),
@@ -78,8 +81,8 @@ class Chart(NamedTuple):
 def make_folder(folder: Path) -> None:
     """Create a folder for tables and a report.
 
-    Call it before the runs, so that their results are not lost. Raises :class:`UserError` if the folder
-    cannot be created, or if matplotlib is not installed.
+    Call this function before the runs: if it fails later, the results of the runs are lost. Raises
+    :class:`UserError` if the folder cannot be created, or if matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
         raise UserError("the simulator needs matplotlib: pip install -r requirements-simulator.txt")
@@ -164,7 +167,10 @@ def number_text(value: float) -> str:
 
 
 def estimate_text(one: Estimate) -> str:
-    """Return a mean and half the width of its confidence interval, rounded to digits that are meaningful."""
+    """Return a mean and half the width of its confidence interval as text.
+
+    Both are rounded to meaningful digits.
+    """
     if not math.isfinite(one.mean):
         return "-"
     if not math.isfinite(one.high):
@@ -175,7 +181,7 @@ def estimate_text(one: Estimate) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return an HTML table. Cells with ``yes`` or ``no`` get a class of this name."""
+    """Return an HTML table. A cell whose text is ``yes`` or ``no`` gets a CSS class of this name."""
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
     body = "\n".join("<tr>" + "".join(_html_cell(str(value)) for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"

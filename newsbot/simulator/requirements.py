@@ -46,14 +46,14 @@ def compiled(function: F) -> F:
     """
     try:
         return cast("F", numba.njit(cache=True, **_OPTIONS)(function))
-    except RuntimeError:  # no folder is writable: it is compiled again in each process
+    except RuntimeError:  # no folder is writable, so each process compiles the function again
         return cast("F", numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: F) -> F:
     """Return a version of ``function`` that is copied into each compiled function that calls it.
 
-    This saves a call, in which numba counts the references to each array.
+    This avoids a call. In each call, numba counts the references to each array, which takes time.
     """
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 
@@ -72,7 +72,7 @@ def available_memory() -> int:
 
 
 def require_memory(needed: float, what: str) -> None:
-    """Raise :class:`UserError` if more bytes are needed than are free. ``what`` is named in the message."""
+    """Raise :class:`UserError` if ``needed`` bytes are more than are free. The message names ``what``."""
     free = available_memory()
     if needed > free:
         raise UserError(

@@ -61,8 +61,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 now += between(load_key, visit, MIN_LOAD, MAX_LOAD)
                 if now > end:
                     return cycles
-                # The page may have changed during the download, which then brings the new content. The size
-                # is that of its start.
+                # If the page changed during the download, the download brings the new content. But its size
+                # is the size that the page had at the start of the download.
                 if next_time[page] <= now:
                     advance(state, measures, page, now)
                 traffic[row_after(now, end, measures.steps.traffic)] += size
@@ -82,13 +82,17 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
 
 @compiled
 def _next_open(state: State, route: Array) -> int:
-    """Return the time at which the first page of a route becomes available. All are unavailable now."""
+    """Return the time at which a page of a route becomes available again.
+
+    All its pages are unavailable now.
+    """
     first = NEVER
     for number in range(len(route)):
         place = state.cursor[route[number]]
         while moment(state.rows[place]) < first:
             now = moment(state.rows[place])
-            # The last row of a moment counts: an earlier one may open the page for no time.
+            # If several rows have the same time, only the last one counts. An earlier row of that time makes
+            # the page available for no time at all.
             if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:
                 first = now
             place += 1

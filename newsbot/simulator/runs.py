@@ -36,7 +36,7 @@ class Run:
     """Length of the run."""
     steps: Steps
     stale: Array
-    """Number of pages with an unseen change, at the times of :meth:`fresh_times`."""
+    """Number of pages with a change that was not seen yet, at the times of :meth:`fresh_times`."""
     traffic: Array
     """Bytes so far, at :meth:`traffic_times`. It has one row per robot, or one row for all sensors."""
     processing: Array | None = None
@@ -48,9 +48,9 @@ class Run:
     min_wait: int | None
     max_wait: int | None
     downloads: int
-    """Downloads of available pages that ended before the end of the run."""
+    """Number of downloads of available pages that ended before the end of the run."""
     found: int
-    """Downloads among them that brought new content."""
+    """Number of those downloads that brought new content."""
     cycles: tuple[int, ...] = ()
     """Number of complete rounds of each robot."""
     max_processing: int | None = None

@@ -2,8 +2,9 @@
 
 Events at the same time have this order: the row of a series, changes in the order of their log, queries in
 the order of their log, ends of downloads, arrivals of notices. If a page is unavailable, its download has no
-bytes and ends after all arrivals of that time. Pages do not influence each other, so each is run alone. Only
-the number of simultaneous downloads is counted over all pages, from the times of arrivals and ends.
+bytes and ends after all arrivals of that time. Pages do not influence each other, so each page is run alone.
+Only the number of simultaneous downloads is counted over all pages. It is computed from the times at which
+notices arrive and downloads end.
 """
 
 from __future__ import annotations
@@ -32,15 +33,18 @@ from newsbot.simulator.page_state import (
 from newsbot.simulator.requirements import compiled, inlined
 
 _END, _ARRIVAL, _EMPTY = 0, 1, 2
-"""Kinds of marks. A mark is ``time * 4 + kind``, so sorted marks have the right order at equal times."""
+"""Kinds of marks: the end of a download, the arrival of a notice, and a download without bytes.
+
+A mark is the number ``time * 4 + kind``. So sorted marks have the right order also at equal times.
+"""
 Keys = tuple[np.uint64, np.uint64]
 
 
 class Crawls(NamedTuple):
-    """The crawls that sensors have started."""
+    """The crawls that sensors have started: notices and the downloads after them."""
 
     marks: Array
-    """Arrivals of notices and ends of downloads. ``marks[0]`` is the number of marks, which follow."""
+    """Arrivals of notices and ends of downloads. ``marks[0]`` is the number of marks; the marks follow."""
     arrivals: Array
     """Arrival times of the notices of the current page that have not arrived."""
     queries: Array
@@ -61,7 +65,7 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
     while page < queries.pages:
         crawls = Crawls(marks, arrivals, senders)
         page = _run_pages(history, queries.starts, queries.times, measures, crawls, keys, page)
-        if page < queries.pages:  # no room for the marks of this page: go on with a larger array
+        if page < queries.pages:  # the array has no room for the marks of this page
             marks = np.append(marks, np.empty(len(marks), np.int64))
     used = marks[1 : marks[0] + 1]
     used.sort()
@@ -72,9 +76,9 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
 def _run_pages(
     history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys, page: int
 ) -> int:
-    """Run pages from ``page`` on. Returns the first page whose marks may need more room, which was not run.
+    """Run pages from ``page`` on, while the array has room for their marks.
 
-    If all pages were run, the result is the number of pages.
+    Returns the first page that was not run, or the number of pages if all pages were run.
     """
     while page < len(starts) - 1:
         first, last = starts[page], starts[page + 1]
@@ -92,8 +96,8 @@ def _run_page(
     """Run one page. ``place`` is its next row in the history, ``query`` its first query in ``times``."""
     since, pending, due = KNOWN, 0, NEVER
     while True:
-        # Without an unseen change and without a notice on its way, queries have no effect: skip to the next
-        # change.
+        # If there is no unseen change and no notice on its way, queries have no effect. The loop then
+        # continues at the next change.
         if pending == 0:
             if since == KNOWN:
                 place, since = _next_change(history, measures, place)
@@ -180,7 +184,7 @@ def _most_at_once(marks: Array) -> int:
             before = mark >> 2
             empty = 0
         what = mark & 3
-        # Empty downloads take no time: they count at their own time only.
+        # Downloads without bytes take no time, so they count only at their own time.
         running += (what == _ARRIVAL) - (what == _END)
         empty += what == _EMPTY
         most = max(most, running + empty)

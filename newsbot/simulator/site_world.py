@@ -34,11 +34,11 @@ BYTES_AN_HOUR: Final = 48.0
 BYTES_AN_EVENT: Final = 120.0
 """Bytes of memory for one event, until the figures are computed."""
 ZONES: Final = (0.0, 3.0, 8.0, 17.0, 20.0)
-"""Hours by which the days of newsrooms are shifted (time zones)."""
+"""Hours by which the day of a newsroom is shifted, one for each time zone."""
 ZONE_SHARES: Final = (0.35, 0.25, 0.1, 0.2, 0.1)
-"""Share of the sources in each zone."""
+"""Share of the sources in each zone of :data:`ZONES`."""
 RELEASE: Final = 60.0
-"""Seconds within which the items of a batch appear."""
+"""Number of seconds within which all items of a batch appear."""
 PAGE_SIGMA: Final = 1.0
 """Standard deviations of logarithms: rate of changes of pages, size, response time."""
 SIZE_SIGMA: Final = 0.8
@@ -102,7 +102,7 @@ class SiteSettings:
 class SiteWorld:
     """All events of a world, which do not depend on visits.
 
-    Arrays from ``kinds`` to ``hourly`` have one row per source.
+    Arrays from ``kinds`` to ``hourly`` have one row per source. Times are seconds.
     """
 
     begin: float
@@ -111,15 +111,18 @@ class SiteWorld:
     """The time from which results count. Policies learn before it."""
     end: float
     kinds: Rows
-    """Indexes in :data:`KINDS`."""
+    """The kind of each source, as an index in :data:`KINDS`."""
     window: Rows
     """Number of items that a feed or section shows. 0 for a page, which shows its current state."""
     born: Array
-    """Time at which the source becomes known."""
+    """Time at which each source becomes known."""
     gone: Array
-    """Time at which the source is removed or its record ends; infinite if this is after the run."""
+    """Time at which each source is removed or its record ends; infinite if this is after the run."""
     mortal: Flags
-    """True if a later visit finds the page removed at ``gone``. False if its record ends there."""
+    """True if the page is removed at ``gone``, so that a later visit finds this.
+
+    False if only its record ends.
+    """
     size: Array
     """Bytes of a complete response."""
     response: Array
@@ -127,10 +130,10 @@ class SiteWorld:
     ignores: Flags
     """True if the server ignores validators and always sends the whole body."""
     host: Rows
-    """Indexes in ``hosts``."""
+    """The host of each source, as an index in ``hosts``."""
     hosts: Sequence[str]
     host_delay: float
-    """Minimum of seconds between two requests to a host."""
+    """Minimum number of seconds between two requests to a host."""
     hourly: Array
     """Events per hour, by hour of the week (168, Monday first), without batches and bursts."""
     moments: Array
@@ -138,7 +141,7 @@ class SiteWorld:
     first: Rows
     """Index in ``moments`` of the first event of each source, with one more entry for the end."""
     keys: Array = field(repr=False)
-    """Sort keys of all events by source and time, for searches over many sources in one call."""
+    """Sort keys of all events, by source and time. With them one call can search in many sources."""
 
     @property
     def sources(self) -> int:
@@ -222,9 +225,10 @@ class Generated:
 
 
 def read_settings(text: str) -> SiteSettings:
-    """Return the settings in a text such as ``feeds=100,days=30``. Others have their defaults.
+    """Return the settings in a text such as ``feeds=100,days=30``.
 
-    Raises :class:`ArgumentError` for an unknown key or an invalid value.
+    Settings that it does not name have defaults. Raises :class:`ArgumentError` for an unknown key or an
+    invalid value.
     """
     known = {one.name: one for one in fields(SiteSettings)}
     given: dict[str, Any] = {}
@@ -324,7 +328,8 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
     busiest = draw.choice(ZONES, count, p=ZONE_SHARES) + draw.normal(13.0, 2.5, count)
     sharpness = settings.diurnal * draw.uniform(0.6, 2.2, count)[:, None]
     angle = 2 * np.pi * (np.arange(24) + 0.5 - busiest[:, None]) / 24
-    # A bell around the busiest hour (the form of the von Mises distribution), with a little at night.
+    # The curve is a bell around the busiest hour (the form of the von Mises distribution), with a few items
+    # at night.
     by_hour = np.exp(sharpness * np.cos(angle)) + 0.05
     by_hour *= 24 / by_hour.sum(axis=1, keepdims=True)
     weekend = draw.uniform(0.25, 1.0, (count, 1)) * draw.uniform(0.85, 1.15, (count, 2))
@@ -338,7 +343,7 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
 def _publish(
     settings: SiteSettings, hourly: Array, page: Flags, draw: np.random.Generator
 ) -> tuple[Rows, Array]:
-    """Return the sources and times of items and of slow changes of pages, not sorted."""
+    """Return the source and the time of each item and of each slow change of a page, not sorted."""
     count, hours = len(hourly), settings.days * 24
     rates = hourly[:, (np.arange(hours) + THURSDAY * 24) % WEEK_HOURS]
     more = np.minimum(rates * (settings.burst_factor - 1), settings.burst_most)
@@ -372,7 +377,10 @@ def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> A
 
 
 def _edits(settings: SiteSettings, page: Flags, born: Array, draw: np.random.Generator) -> tuple[Rows, Array]:
-    """Return the pages and times of edits of young pages. Pages that exist from the start count as old."""
+    """Return the page and the time of each edit of a young page.
+
+    Pages that exist from the start of the run count as old.
+    """
     number = np.where(page & (born > 0), draw.poisson(settings.edits, len(page)), 0)
     owners = np.repeat(np.arange(len(page)), number)
     return owners, born[owners] + draw.exponential(settings.edit_hours * HOUR, len(owners))

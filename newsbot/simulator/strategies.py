@@ -29,11 +29,11 @@ from newsbot.simulator.site_world import PAGE, SiteWorld
 from newsbot.simulator.visits import Visits, WholeRun
 
 MOST_A_DAY: Final = DAY / SHORTEST
-"""Largest number of visits of a source per day: none is visited again within 5 minutes."""
+"""Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
 REMEMBERED: Final = 30
-"""Visits that are kept one by one in a page record, as in the storage of the crawler."""
+"""Number of visits that a page record stores one by one, as in the storage of the crawler."""
 EPOCH: Final = 7 * DAY
-"""Seconds that are added to times of a world, because the time 0 means unknown in a page record."""
+"""Seconds that are added to the times of a world. In a page record the time 0 means "unknown"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class PushSettings:
     safety: float = 6 * HOUR
     """Seconds between safety polls: visits that are made without a notice."""
     servers: int = 1
-    """Simultaneous downloads, for strategies with a queue."""
+    """Maximum number of simultaneous downloads, for strategies with a queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,15 +128,18 @@ class PageRecords:
 
 
 class OptimalPages(PageRecords):
-    """Pages by :class:`newsbot.recrawl.optimum.Optimum`, whose parameter is computed again each hour."""
+    """A policy for pages that uses :class:`newsbot.recrawl.optimum.Optimum`.
+
+    The parameter of the optimum is computed again each hour.
+    """
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._visits_each = task.a_day / DAY
         self.policy = Optimum(0.0, self._visits_each)
 
-    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the number keeps the budget)
-        """Compute the parameter from the rates that were estimated so far. It keeps the budget."""
+    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the parameter keeps the budget)
+        """Compute the parameter from the rates that were estimated so far, so that visits keep the budget."""
         each = self._visits_each
         rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
         if rates:
@@ -174,9 +177,9 @@ class Newsbot:
 
 
 class Shared:
-    """Fixed visits of each source by a formula of :mod:`newsbot.simulator.allocation`.
+    """A strategy in which a formula of :mod:`newsbot.simulator.allocation` sets the visits of each source.
 
-    With ``random`` the times between visits are exponentially distributed, else they are equal.
+    With ``random`` the times between visits are exponentially distributed, otherwise they are equal.
     """
 
     def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
@@ -198,10 +201,10 @@ class Shared:
 class Push:
     """Sources report their events (WebSub, a sensor), and safety polls find events whose notices were lost.
 
-    There is a visit for each notice, unless a visit of the source is already waiting. ``servers`` is the
-    number of simultaneous downloads (0: no limit). Visits are made in the order in which they are wanted. A
-    visit waits first for its host, then for a server. A server that is reserved for a visit takes no other
-    visit in the meantime.
+    There is a visit for each notice, unless a visit of the source is already waiting. A *server* makes one
+    download at a time. ``servers`` is the number of servers, and so of simultaneous downloads (0: no limit).
+    Visits are made in the order of the times at which they are wanted. A visit waits first for its host, then
+    for a server. While a server is reserved for a visit, it does not take another visit.
     """
 
     def __init__(self, task: Task, servers: int) -> None:
@@ -240,7 +243,7 @@ class Push:
 def capped(share: Share, rates: Array, budget: float) -> Array:
     """Return the visits of each source per day, none above :data:`MOST_A_DAY`.
 
-    What is cut off from busy sources is distributed again among the others, until no source is above the
+    The visits above the limit are distributed again among the other sources, until no source is above the
     limit.
     """
     visits = np.zeros_like(rates)

@@ -23,15 +23,16 @@ class Choice:
     """A strategy and the kind of its requests."""
 
     label: str
-    """As given in the option."""
+    """The text of this choice in the option."""
     strategy: Strategy
     way: str
-    """One of :data:`newsbot.simulator.visits.WAYS`."""
+    """The kind of its requests: one of :data:`newsbot.simulator.visits.WAYS`."""
 
 
 def choose(text: str, way: str) -> Sequence[Choice]:
-    """Return the strategies in a text such as ``name,name+way,file.py``. ``way`` is for those without one.
+    """Return the strategies in a text such as ``name,name+way,file.py``.
 
+    ``way`` is the kind of requests of strategies for which the text does not name one.
     Raises :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
     """
     labels = [part.strip() for part in text.split(",") if part.strip()]
@@ -67,7 +68,7 @@ def from_file(path: Path) -> Strategy:
     """
     if not path.is_file():
         raise ArgumentError(f"--policies {path}: the file does not exist")
-    # Classes that the file imports have another __module__ than its name.
+    # Only classes that the file itself defines have its name as __module__. Imported classes do not count.
     names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
     found = [
         value

@@ -30,9 +30,9 @@ STUDENT: Final = (
 AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
 """Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
-"""The smallest budget that is tried, in visits of a source per day."""
+"""The smallest budget that is tried, as the average number of visits of a source per day."""
 PRECISION: Final = 1.05
-"""The budget that is found is at most this factor larger than the smallest possible one."""
+"""The budget that is found is at most this factor larger than the smallest possible budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Compared:
 
     choice: Choice
     a_day: float
-    """Budget: visits of a source per day."""
+    """The budget: average number of visits of a source per day."""
     figures: Estimates
     """All figures by name, over all sources."""
     kinds: dict[str, Estimates]
@@ -73,11 +73,11 @@ class Target:
 
     figure: str
     bound: float
-    """In the unit of the figure (:data:`newsbot.simulator.visit_figures.UNITS`)."""
+    """The bound, in the unit of the figure (:data:`newsbot.simulator.visit_figures.UNITS`)."""
     strict: bool
     """True if the figure must not be equal to the bound."""
     text: str
-    """As given in the option."""
+    """The text of this target in the option."""
 
     def met(self, value: float) -> bool:
         """Return whether a value meets the bound. NaN does not."""
@@ -119,7 +119,10 @@ def compare(
 def run_one(
     world: SiteWorld, choice: Choice, a_day: float, seed: int, push: PushSettings
 ) -> tuple[VisitFigures, dict[str, VisitFigures]]:
-    """Run a strategy on a world. Returns its figures, and those by kind of source if there are several."""
+    """Run a strategy on a world.
+
+    Returns its figures over all sources, and its figures by kind of source if there are several kinds.
+    """
     task = Task(world=world, a_day=a_day, draw=np.random.default_rng([seed, 9]), push=push)
     first = np.random.default_rng([seed, 10]).uniform(0, task.interval, world.sources)
     visits = run_policy(world, choice.strategy.make(task), first)
@@ -233,9 +236,10 @@ def smallest_budget(
 ) -> tuple[float | None, Compared]:
     """Return the smallest budget that meets all targets, and the results of its run.
 
-    It is found by bisection on a logarithmic scale, under the assumption that more visits make no figure
-    worse. If no budget meets the targets, the result is None and the run with the largest budget. A strategy
-    that is not ``budgeted`` is run once, and the result is the number of its visits.
+    The budget is found by bisection on a logarithmic scale, under the assumption that more visits make no
+    figure worse. If no budget meets the targets, the function returns None and the results with the largest
+    budget. A strategy that is not ``budgeted`` is run once, and the number of its visits counts as its
+    budget.
     """
 
     def met(compared: Compared) -> bool:

@@ -53,10 +53,10 @@ class VisitFigures:
 def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> VisitFigures:
     """Return the figures of a run for the time after learning.
 
-    If ``kind`` is given, only sources of this kind count. ``way`` is one of
+    If ``kind`` is given, only sources of this kind count. ``way`` is the kind of requests, one of
     :data:`newsbot.simulator.visits.WAYS`. The delay of an event that no visit found lasts to the end of the
-    run. The delay of an event that had left the feed lasts to the next visit. So a policy does not gain by
-    missing events. A figure without a value is NaN.
+    run. If an event left the feed before a visit, its delay lasts to the next visit. So a policy does not
+    gain by missing events. A figure without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
     visits = visits.of(chosen[visits.rows])
@@ -106,7 +106,10 @@ def _lifetime(world: SiteWorld, chosen: Flags) -> float:
 
 
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
-    """Return the delays of the events that count, and the share of those that left the feed or section."""
+    """Return the delays of the events that count, and the share of these events that no visit could find.
+
+    Such an event had left the feed or section before the next visit.
+    """
     # Each visit finds the events ``before`` to ``until`` of its source. They are expanded here to one row per
     # event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its index in
     # the world.
@@ -129,11 +132,11 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:
     """Return how long and by how much the known states of sources were wrong.
 
-    The results are: the seconds for which they were wrong, the integral of their ages over time, and these
+    The results are the seconds for which they were wrong, the integral of their ages over time, and the same
     seconds by hour of the day. The age of a source is the time since its first unknown event.
     """
-    # A span begins with the first unknown event. It counts from the response to the visit before, from the
-    # end of learning, and while the source exists.
+    # A span begins with the first unknown event. Only the part counts that is after the response to the
+    # previous visit and after the end of learning, and in which the source exists.
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)
@@ -171,7 +174,7 @@ def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows,
 def _by_hour(low: Array, high: Array) -> Array:
     """Return the sum of the seconds of spans in each hour of the day."""
 
-    def until(at: Array) -> Array:  # the same for spans from time 0 to ``at``
+    def until(at: Array) -> Array:  # the result for spans from time 0 to ``at``
         hours = np.arange(24) * HOUR
         return np.asarray([(at // DAY * HOUR + np.clip(at % DAY - hour, 0, HOUR)).sum() for hour in hours])
 

@@ -3,8 +3,7 @@
 The requests and bytes of a visit depend on the kind of its requests:
 
 * ``conditional``: GET with validators. A server that supports them responds with 304 if nothing has changed.
-  If the
-  last complete response is a day old, a GET without validators is sent, as the crawler does.
+  If the last complete response is a day old, a GET without validators is sent, as the crawler does.
 * ``head``: HEAD, then GET if something has changed or if the server does not support validators.
 * ``plain``: GET without validators.
 """
@@ -33,15 +32,15 @@ class Visits:
     """All visits of a run, sorted by source and time."""
 
     rows: Rows
-    """Index of the source."""
+    """Index of the source of each visit."""
     at: Array
-    """Time of the request. The response shows the source at this time, but arrives later."""
+    """Time of each request. The response shows the source at this time, but arrives later."""
     before: Rows
     """Number of events of the source up to its previous visit."""
     until: Rows
     """Number of events of the source up to this visit."""
     wait: Array
-    """Seconds that the visit waited for its host, or for a free download."""
+    """Seconds that each visit waited for its host, or until fewer downloads were running."""
 
     def of(self, kept: Flags | Rows) -> Visits:
         """Return the visits that ``kept`` selects, or all visits in the order of ``kept``."""
@@ -50,7 +49,10 @@ class Visits:
 
 @runtime_checkable
 class WholeRun(Protocol):
-    """A strategy that computes all visits of a run at once, such as push. Others plan visit by visit."""
+    """A strategy that computes all visits of a run at once, such as push.
+
+    Other strategies plan visit by visit.
+    """
 
     def visits(self, world: SiteWorld) -> Visits:
         """Return all visits of a run."""
@@ -104,7 +106,8 @@ class _Run:
         world = self._world
         total = world.published(rows, at)
         self._made.append(Visits(rows, at, self._seen[rows], total, at - wanted))
-        # A feed shows at most its window; of a page, only one change can be seen, however many there were.
+        # A feed shows at most ``window`` items. A visit of a page can see only one change, even if there were
+        # several.
         window, page = world.window[rows], self._page[rows]
         new = np.minimum(total - self._seen[rows], np.where(page, 1, window)).astype(float)
         self._seen[rows] = total
