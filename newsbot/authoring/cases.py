@@ -26,12 +26,12 @@ FIELDS = (
 )  # fmt: skip
 """Fields that are written into ``expected.json`` of a new case."""
 MAX_PAGE = 20 * 2**20
-"""Bytes of a page that are read."""
+"""Maximum number of bytes of a page that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field of a case whose value is not the expected one."""
+    """One field of a case whose value differs from the expected value."""
 
     field: str
     expected: Any
@@ -47,7 +47,7 @@ class Case:
     folder: Path
 
     def check(self, rule: Rule) -> list[Difference]:
-        """Read the page with the rule, and return the fields that differ from the expected ones.
+        """Read the page with the rule, and return the fields whose values differ from the expected values.
 
         Raises :class:`ArgumentError` for missing or damaged files.
         """
@@ -55,7 +55,7 @@ class Case:
         try:
             with (self.folder / "page.html").open("rb") as stream:
                 body = stream.read(MAX_PAGE)
-            # With the time of the download, so that the result is the same on any later day.
+            # The time of the download is passed on, so that the result is the same on any later day.
             got = read_page(
                 body, str(meta["url"]), rule=rule, now=from_iso(meta.get("fetched_at")), vouched=True
             ).to_dict()
@@ -83,7 +83,7 @@ class Case:
 
 
 def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
-    """Yield the cases in a folder, only those of ``domains`` if there are any.
+    """Yield the cases in a folder. If ``domains`` is not empty, only the cases of these domains are yielded.
 
     Raises :class:`ArgumentError` if the folder or a domain has no cases.
     """
@@ -107,8 +107,9 @@ def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
 def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) -> Path:
     """Save a page as a case in the folder ``place``, and return this folder.
 
-    The expected fields are those that ``rule`` reads from the page alone, without its feed. ``sample`` has
-    ``url`` and ``fetched_at``. Raises ``OSError``, and :class:`NotAnArticle` if the rule finds no article.
+    The expected fields are the fields that ``rule`` reads from the page, without data from a feed. ``sample``
+    has ``url`` and ``fetched_at``. Raises ``OSError``, and :class:`NotAnArticle` if the rule finds no
+    article.
     """
     place.mkdir(parents=True, exist_ok=True)
     item = read_page(
@@ -125,7 +126,7 @@ def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) 
 
 
 _SHOWN = 200
-"""Characters of a value in the table."""
+"""Maximum number of characters of a value that the table shows."""
 
 
 def test_rules(call: Call) -> int:

@@ -25,18 +25,21 @@ from newsbot.urls import canonicalize, host_key, site_of
 
 MAX_LIST_BYTES = 20 * 2**20
 MAX_SITES = 20_000
-"""Domains of one list."""
+"""Maximum number of domains that are imported from one list."""
 MAX_FEEDS = 100
-"""Feeds, and seeds, of one domain."""
+"""Maximum number of feeds, and of seeds (start pages), of one domain."""
 MAX_TAGS = 8
-"""Tags of one domain."""
+"""Maximum number of tags of one domain."""
 MAX_TAG = 40
-"""Characters of a tag."""
+"""Maximum number of characters of a tag."""
 _NO_TAG = re.compile(r"\W+")
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
 _COMMA = re.compile(r",(\s*[}\]])")
 _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
-"""``feed://example.org/rss`` and ``feed:https://example.org/rss``, an old form of feed URLs."""
+"""Matches the start of an old form of feed URLs.
+
+Examples are ``feed://example.org/rss`` and ``feed:https://example.org/rss``.
+"""
 
 
 @dataclass(slots=True)
@@ -105,10 +108,11 @@ def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
 
 
 def read_news_please(data: bytes) -> Sites:
-    """Return the sites of a ``sitelist.hjson`` of news-please: a list ``base_urls`` of entries with ``url``.
+    """Return the sites of a ``sitelist.hjson`` of news-please.
 
-    ``url`` may be a list. Of the syntax of HJSON (https://hjson.github.io), comments, keys without quotes,
-    and missing or superfluous commas are supported. Raises ``ValueError`` for anything else.
+    The file has a list ``base_urls`` of entries with ``url``, which may be a list too. Only a part of the
+    syntax of HJSON (https://hjson.github.io) is supported: comments, keys without quotes, and missing or
+    superfluous commas. Raises ``ValueError`` for other syntax.
     """
     text = _COMMA.sub(r"\1", _COMMENT.sub("", _bounded(data).decode("utf-8-sig", "replace")))
     try:
@@ -133,7 +137,8 @@ def _bounded(data: bytes) -> bytes:
 
 def _with_quoted_keys(text: str) -> str:
     """Convert HJSON to JSON: add quotes to keys, and missing commas at line ends."""
-    # (?!//): in a text without quotes, "https:" is not a key. "el" are the ends of true, false and null.
+    # (?!//) is there because in a text without quotes "https:" is not a key. The letters "e" and "l" are the
+    # last letters of true, false and null.
     text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
     return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
 
@@ -147,7 +152,7 @@ def _of_feed(scheme: re.Match[str]) -> str:
 
 
 def _host_of(home_page: str | None) -> str | None:
-    """Return the host of a home page, or None if it is not valid: the feed may be valid nevertheless."""
+    """Return the host of a home page, or None if its URL is not valid. The feed may be valid nevertheless."""
     for address in (home_page or "", f"http://{(home_page or '').strip()}"):
         with suppress(ValueError):
             if "." in (host := host_key(address)):
@@ -158,9 +163,10 @@ def _host_of(home_page: str | None) -> str | None:
 def _add(
     sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None
 ) -> str | None:
-    """Add a URL and return its domain. Returns None if it is left out, with the reason in ``left_out``.
+    """Add a URL and return its domain.
 
-    The domain is that of the home page if it is known, because feeds are often on the host of a service.
+    If the URL is left out, the result is None, and ``left_out`` of the sites gets the reason. If the home
+    page is known, its domain is used, because feeds are often on the host of a service.
     """
     try:
         address = str(url).strip()
@@ -179,9 +185,9 @@ def _add(
 
 
 MAX_FILES = 20_000
-"""Files of a folder that are read."""
+"""Maximum number of files of a folder that are read."""
 _SHOWN = 30
-"""Problems and rows that are printed."""
+"""Maximum number of problems, and of rows, that are printed."""
 
 
 def from_ftr(call: Call) -> int:
@@ -201,8 +207,8 @@ def from_ftr(call: Call) -> int:
         told += [(file.name, line, reason) for line, reason in found.left_out]
         if found.is_empty:
             told.append((file.name, 0, "nothing in it could be imported"))
-        # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first one
-        # wins.
+        # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first file is
+        # used.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
             told.append((file.name, 0, f"left out, {first} gives the rule of {found.domain}"))
         else:
@@ -263,8 +269,8 @@ def _write(
 ) -> int:
     """Write the rules and print what was imported. Existing rule files are not changed.
 
-    ``made`` has pairs of a domain and the content of its rule file. ``told`` has what was left out, as file,
-    line and reason. ``taken`` counts the imported items of each file.
+    ``made`` has pairs of a domain and the content of its rule file. ``told`` has the items that were left
+    out, each with file, line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
     written: list[str] = []

@@ -26,9 +26,9 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 
 MAX_PAGES = 5000
-"""Page records of a site that are read."""
+"""Maximum number of page records of a site that are read."""
 FOLDS = 5
-"""Parts of the cross-validation."""
+"""Number of parts of the cross-validation."""
 _DECLARED = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 Labelled = list[tuple[str, bool]]
@@ -39,7 +39,7 @@ class Score:
     """Precision and recall, from 0 to 1, on links that were not used for learning."""
 
     precision: float | None
-    """Share of articles among the links that the rule selects. None if it selects none."""
+    """Share of articles among the links that the rule selects. None if it selects no links."""
     recall: float | None
     """Share of selected links among the articles. None if there are no articles."""
 
@@ -54,7 +54,7 @@ class Learned:
 
     rule: LearnedRule
     whole: Score
-    """The score of the rule as the crawler uses it: trees over the prior."""
+    """The score of the learned decision trees together with the global prior, as the crawler uses them."""
     patterns: Score
     """The score of the patterns alone, as in a rule file."""
 
@@ -75,7 +75,7 @@ class Learned:
 def examples_of(storage: Storage, domain: str) -> Labelled:
     """Return the known URLs of a site, each with True if it is an article.
 
-    They are from the links that earlier crawls found, and from the pages that they fetched.
+    The URLs are the links that earlier crawls found, and the pages that earlier crawls fetched.
     """
     examples, _ = kept(storage.notes, domain)
     labels = dict(examples.labelled())
@@ -101,7 +101,7 @@ def _label(page: PageRecord) -> bool | None:
 def judge_learning(labelled: Labelled) -> Learned:
     """Learn from all URLs, and measure the quality by five-fold cross-validation.
 
-    The rule is learned five times from four fifths of the URLs, and each time tested on the rest.
+    The rule is learned five times from four fifths of the URLs. Each time it is tested on the other fifth.
     """
     shuffled = sorted(labelled)
     random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)

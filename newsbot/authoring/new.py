@@ -33,13 +33,13 @@ from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 ARTICLES, SECONDS = 30, 300
-"""Default limits of the crawl: articles, and seconds."""
+"""Default limits of the crawl: number of articles, and seconds."""
 STDERR = 2
 """The file descriptor to which the output of the crawl goes, because stdout is for the rule."""
 _MAX_SECTIONS = 10
-"""Sections in a rule."""
+"""Maximum number of sections that are written into a rule."""
 _MAX_DELAY = 30.0
-"""Seconds. A longer Crawl-delay of robots.txt is written as this."""
+"""Maximum delay in seconds that is written into a rule, even if the Crawl-delay of robots.txt is longer."""
 _KEYS = ((Kind.FEED, "feeds"), (Kind.SITEMAP, "sitemaps"), (Kind.SECTION, "sections"))
 
 
@@ -53,11 +53,11 @@ class Seen:
     """Language of most articles."""
     sources: list[SourceRecord] = field(default_factory=list)
     learned: Learned | None = None
-    """None if there were too few links."""
+    """The rule learned from the links; None if there were too few links."""
     delay: float | None = None
     """Crawl-delay of robots.txt in seconds, if there is one."""
     samples: list[Sample] = field(default_factory=list)
-    """Saved pages and what was read from them."""
+    """Saved pages, each with the item that was read from the page."""
     metas: list[dict[str, Any]] = field(default_factory=list)
     """The JSON files of the samples, in the same order."""
     fault: str | None = None

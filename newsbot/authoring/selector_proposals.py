@@ -17,19 +17,23 @@ Sample = tuple[bytes, dict[str, Any]]
 """The body of a page, and the item that was read from it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
-"""Classes and ids that may be the same on other pages. Names with digits are often generated for one page."""
+"""Matches a class or an id that may be the same on other pages.
+
+Names with digits do not match, because they are often generated for one page.
+"""
 _FIRST = 50
-"""Characters at the start of a paragraph that are compared."""
+"""Number of characters at the start of a paragraph that are compared."""
 _ENOUGH = 0.8
-"""Share of an article's paragraphs that an element must contain."""
+"""Minimum share of an article's paragraphs that an element must contain."""
 _MAX_ELEMENTS = 3000
-"""Elements of a page that are examined."""
+"""Maximum number of elements of a page that are examined."""
 
 
 def propose(samples: Sequence[Sample]) -> dict[str, str]:
-    """Return CSS selectors for ``title`` and ``text`` that work on all pages, if there are any.
+    """Return CSS selectors that work on all pages, by the name of the field (``title`` and ``text``).
 
-    At least two pages are needed: a selector from a single page may work on this page only.
+    A field without such a selector is missing. At least two pages are needed, because a selector from a
+    single page may work on this page only.
     """
     trees = []
     for page, item in samples:
@@ -63,7 +67,7 @@ def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
 
 
 def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -> bool:
-    """Return whether a selector finds exactly one element of a page, and it is the right one."""
+    """Return True if a selector finds exactly one element of a page, and this element is the right one."""
     try:
         found = CSSSelector(selector, translator="html")(tree)
     except etree.XPathError:
@@ -74,7 +78,7 @@ def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -
 
 
 def _covers(element: HtmlElement, item: dict[str, Any]) -> bool:
-    """Return whether an element contains most paragraphs of the article and not much more.
+    """Return True if an element contains most paragraphs of the article and not much more.
 
     The beginnings of paragraphs are compared, because extraction may have removed parts of them.
     """

@@ -27,8 +27,8 @@ def rule_path(folder: Path | Traversable, domain: str) -> Path:
 def write_new(path: Path, text: str, *, replace: bool = False) -> None:
     """Write a rule file.
 
-    Raises :class:`RulesError` if ``text`` is not a valid rule, and :class:`ArgumentError` if the file exists
-    (without ``replace``) or cannot be written.
+    Raises :class:`RulesError` if ``text`` is not a valid rule. Raises :class:`ArgumentError` if the file
+    cannot be written, or if it exists and ``replace`` is False.
     """
     if path.exists() and not replace:
         raise ArgumentError(f"{path} exists; edit it, or move it away first")
@@ -38,8 +38,8 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
         raise RulesError(problems)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A crawl may reload the rules at any moment. With the rename it never sees a half-written file, and
-        # it ignores files whose name begins with a dot.
+        # A crawl may reload the rules at any time. It ignores files whose name begins with a dot. The rename
+        # at the end is atomic, so the crawl never sees a file that is only partly written.
         beside = path.with_name(f".{path.name}.new")
         beside.write_bytes(data)
         beside.replace(path)
@@ -48,7 +48,7 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
 
 
 def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
-    """Add a key to a rule file; the file is created if it does not exist.
+    """Add a key to a rule file. The file is created if it does not exist.
 
     ``lines`` are the lines of the key and its value. Raises :class:`ArgumentError` if the file already has
     the key, and :class:`RulesError` if the file is not valid.

@@ -49,7 +49,7 @@ INTERRUPTED = 130
 
 
 class Argument:
-    """One argument of an action. Takes the same arguments as ``ArgumentParser.add_argument``."""
+    """One argument of an action. It is created with the arguments of ``ArgumentParser.add_argument``."""
 
     def __init__(self, *flags: str, **keywords: Any) -> None:
         self.flags = flags
@@ -61,13 +61,17 @@ class Action:
     """One action (subcommand) of a command."""
 
     name: str
-    """The subcommand. It may have two words (``import ftr``). Empty: the command has no subcommands."""
-    help: str
-    """What it does, in one line."""
-    run: str | Callable[[Call], int | None]
-    """The function, or its place such as ``newsbot.actions.add:add``.
+    """The subcommand.
 
-    A place is imported when the action runs. So ``scrapy --help`` and other commands do not spend time on it.
+    It may have two words (``import ftr``). It is empty if the command has no subcommands.
+    """
+    help: str
+    """What the action does, in one line."""
+    run: str | Callable[[Call], int | None]
+    """The function of the action, or its place such as ``newsbot.actions.add:add``.
+
+    A place is imported only when the action runs. So ``scrapy --help`` and other commands do not spend time
+    on the import.
     """
     arguments: tuple[Argument, ...] = ()
 
@@ -85,7 +89,7 @@ class Call:
         self.options = options
         self.settings = settings
         self.json = as_json
-        """True if the output is for a program: use :meth:`document` or :meth:`record`."""
+        """True if the output is for a program. The action then uses :meth:`document` or :meth:`record`."""
         self._console = None if is_pipe(sys.stdout) else make_console(sys.stdout)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
@@ -98,7 +102,8 @@ class Call:
     def text(self, text: str = "", *, whole: bool = False) -> None:
         """Print text on stdout, wrapped on a terminal. Control characters are removed and secrets are masked.
 
-        ``whole``: the text is the content of a file, for example a rule. Secrets in its URLs are not masked.
+        ``whole`` means that the text is the content of a file, for example a rule. Secrets in its URLs are
+        then not masked.
         """
         shown = printable(text) if whole else clean(text)
         if self._console is not None and self._console.is_terminal:
@@ -115,7 +120,7 @@ class Call:
         sys.stdout.write(_to_json(value) + "\n")
 
     def note(self, text: str) -> None:
-        """Print a line on stderr, for example a count or a hint. It is not part of the output."""
+        """Print a line on stderr, for example a count or a hint. The line is not part of the output."""
         sys.stderr.write(clean(text) + "\n")
 
 
@@ -144,7 +149,7 @@ class NewsbotCommand(ScrapyCommand):
         return "|".join(names) + " [options]" if any(names) else "[options]"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options that all commands have. :meth:`run` parses those of the action."""
+        """Add the options that all commands have. :meth:`run` parses the options of the action."""
         super().add_options(parser)
         parser.allow_abbrev = False
         parser.error = self._fail  # type: ignore[method-assign]  # one line instead of Scrapy's usage text
@@ -154,8 +159,8 @@ class NewsbotCommand(ScrapyCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Process Scrapy's own options. Default settings of the command replace those of the project."""
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
-        # In Scrapy, settings.py overrides default_settings of a command. Then all commands would have the log
-        # level of crawls.
+        # In Scrapy, settings.py overrides the default_settings of a command. All commands would then have the
+        # log level of crawls. Therefore the default settings get a higher priority here.
         settings.setdict(self.default_settings, priority=SETTINGS_PRIORITIES["project"] + 1)
         super().process_options(args, opts)
 
@@ -167,7 +172,7 @@ class NewsbotCommand(ScrapyCommand):
             _complain(line, FAULT)
         try:
             check_settings(settings)
-            if not self.requires_crawler_process:  # otherwise Scrapy has set up logging
+            if not self.requires_crawler_process:  # otherwise Scrapy has already set up logging
                 configure_logging(settings)
                 shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
@@ -180,7 +185,7 @@ class NewsbotCommand(ScrapyCommand):
         except KeyboardInterrupt:
             self.exitcode = _complain("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
-            # Python flushes stdout when it exits, which would fail again and print a traceback.
+            # Python flushes stdout when it exits. This would fail again and print a traceback.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _fail(self, message: str) -> NoReturn:
@@ -247,7 +252,7 @@ def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, lis
     Raises :class:`ArgumentError` with the list of actions if there is none.
     """
     by_name = {action.name: action for action in actions}
-    for count in (2, 1, 0):  # the longest name wins
+    for count in (2, 1, 0):  # the longest matching name is used
         action = by_name.get(" ".join(words[:count])) if len(words) >= count else None
         if action is not None:
             return action, list(words[count:])
@@ -302,13 +307,13 @@ def _complain(text: str, code: int) -> int:
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
-    # Other encodings, such as latin-1, lack most letters. Escapes (\u0434) can be read anywhere.
+    # Other encodings, such as latin-1, do not have most letters. Escapes (\u0434) work in any encoding.
     unicode = (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
     return json.dumps(value, ensure_ascii=not unicode, indent=indent)
 
 
 def _make_stdout_safe() -> None:
-    """Let output escape characters that the encoding of the terminal lacks, instead of raising an error."""
+    """Let stdout escape characters that its encoding does not have, instead of raising an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

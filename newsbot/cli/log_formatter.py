@@ -16,7 +16,7 @@ from newsbot.errors import DataError, RecordRefused
 class QuietLogFormatter(LogFormatter):
     """Logs items with URL and title only, at level DEBUG. ``scrapy why`` shows what happened to a URL.
 
-    Set as LOG_FORMATTER in :mod:`newsbot.settings`. Scrapy's own class logs whole items.
+    :mod:`newsbot.settings` sets this class as LOG_FORMATTER. Scrapy's own class logs whole items.
     """
 
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
@@ -36,7 +36,7 @@ class QuietLogFormatter(LogFormatter):
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
         if isinstance(exception, RecordRefused):
             return {**line, "level": logging.WARNING}
-        # While a database is unavailable, each item fails; this is logged once elsewhere. Any other error is
+        # While a database is unavailable, each item fails. Another module logs this once. Any other error is
         # a bug and needs its traceback.
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 

@@ -2,7 +2,7 @@
 
 A message is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object, which has
 these pairs as fields. The pairs are read before the message is formatted, so that values keep their types.
-Secrets are masked in the complete line, because it may also come from Scrapy, a library or a traceback.
+Secrets are masked in the complete line, because a line may also come from Scrapy, a library or a traceback.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from newsbot.clock import iso, utc
 
 MASK = "***"
 LEAST = 4
-"""Minimum length of a secret that is masked at any place of a line. Shorter ones are part of many words."""
+"""Minimum length of a secret that is masked at any place of a line.
+
+Shorter secrets are part of many words.
+"""
 MAX_LINE = 64 * 1024
-"""Characters of a message, and of a traceback, in JSON."""
+"""Maximum number of characters of a message, and of a traceback, in JSON."""
 # A pair in a message that is not yet formatted, such as "seconds=%.1f", and any placeholder.
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
-# User and password before the "@" of a URL.
+# Matches user and password before the "@" of a URL.
 _USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/?#'\"<>]{1,500}@", re.IGNORECASE)
-# The same in a URL that is the value of a query parameter. There "://", "@" and the separators are
-# percent-encoded, possibly several times (%3A, %253A).
+# Matches user and password in a URL that is the value of a query parameter. There "://", "@" and the
+# separators are percent-encoded, possibly several times (%3A, %253A).
 _ESCAPED_USER = re.compile(
     r"(%(?:25)*3a(?:%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#&;'\"<>]){1,500}?(%(?:25)*40)",
     re.IGNORECASE,
@@ -53,7 +56,8 @@ class SafeFormatter(logging.Formatter):
     def __init__(self, inner: logging.Formatter, secrets: Iterable[str]) -> None:
         super().__init__()
         self.inner = inner
-        # The longest first: a secret that is a part of another one must not leave the rest of it readable.
+        # The longest secrets are masked first. If a short secret is a part of a long one, masking the short
+        # one first would leave the rest of the long one readable.
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:
@@ -85,13 +89,13 @@ class JsonFormatter(logging.Formatter):
 
 
 _OWN = frozenset(("at", "level", "logger", "event", "message", "traceback"))
-"""Fields of each line. A pair with one of these names gets an underscore at its end."""
+"""Fields of each line. If a pair has one of these names, an underscore is added to the end of its name."""
 
 
 def shape_logs(settings: Any) -> None:
     """Set the formatters of the root logger's handlers according to the settings.
 
-    It may be called again, for example after Scrapy has replaced a handler.
+    The function may be called again, for example after Scrapy has replaced a handler.
     """
     as_json = settings.getbool("NEWSBOT_LOG_JSON")
     secrets = set(secrets_of(settings))
@@ -128,9 +132,9 @@ def _password_of(address: str) -> list[str]:
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
     """Return a text with secrets replaced by :data:`MASK`.
 
-    Masked are the given secrets, user names and passwords in URLs, and tokens in queries and headers.
+    It masks the given secrets, user names and passwords in URLs, and tokens in queries and headers.
     """
-    # The simple tests with "in" spare most lines the slow regular expressions.
+    # The tests with "in" are fast. For most lines they avoid the slow regular expressions.
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)

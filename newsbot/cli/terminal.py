@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 READABLE = 24
-"""Minimum width of a wide column. If there is less space, its text goes below the row."""
+"""Minimum width of a wide column in characters. If there is less space, its text is printed below the row."""
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
 _IDN_LABEL = re.compile(r"(?<![\w%-])xn--[a-z0-9-]{1,59}(?![\w-])", re.IGNORECASE)
 """A host name label in ASCII form (RFC 5890) that is not part of a longer word."""
@@ -62,7 +62,8 @@ def printable(text: str) -> str:
 def clean(text: str) -> str:
     """Return ``text`` in a form for people.
 
-    It is :func:`printable`, secrets are masked, and international host names are in their own script.
+    Control characters are removed (:func:`printable`), secrets are masked, and international host names are
+    shown in their own script.
     """
     if "xn--" in text.lower():
         text = _IDN_LABEL.sub(lambda match: host_in_letters(match[0]), text)
@@ -83,7 +84,7 @@ def is_pipe(stream: TextIO) -> bool:
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """Return a console of rich that prints text as it is: without markup, emoji codes and highlighting."""
+    """Return a console of rich that prints text unchanged, without markup, emoji codes and highlighting."""
     from rich.console import Console
 
     return Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
@@ -110,8 +111,8 @@ def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequ
 def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
     """Return the indexes of the columns to show on a terminal with this width.
 
-    Columns are left out in the order of their ``spare``, highest first, until the table fits. If it does not
-    fit even then, wide columns will be printed below their rows, and only the other columns must fit.
+    Columns are left out in the order of their ``spare``, highest first, until the table fits. If the table
+    still does not fit, wide columns will be printed below their rows, and only the other columns must fit.
     """
     everything = range(len(columns))
     for chosen in _ever_fewer(everything, columns):
@@ -127,7 +128,7 @@ def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]
 
 
 def _ever_fewer(chosen: Iterable[int], columns: Sequence[Column]) -> Iterator[list[int]]:
-    """Yield all columns, then repeatedly the same without the one with the highest ``spare``."""
+    """Yield the indexes of all columns, then each time without the column with the highest ``spare``."""
     left = list(chosen)
     yield left
     for at in sorted(left, key=lambda at: -columns[at].spare):
@@ -143,7 +144,7 @@ def _only(
 
 
 def _room(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
-    """Return the least width in which wide columns are readable and other cells are not broken."""
+    """Return the minimum width at which wide columns are readable and other cells are not broken."""
     needed = []
     for at, column in enumerate(columns):
         longest = max((cell_len(row[at]) for row in cells), default=0)
@@ -184,7 +185,7 @@ def _heading(column: Column, longest: int) -> list[str]:
 
 
 def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
-    """Print each row with its wide columns below it, one per line. For narrow terminals."""
+    """Print each row with its wide columns below it, one per line. This is for narrow terminals."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -239,5 +240,5 @@ def when(seconds: float | None, now: float) -> str:
     return utc(seconds).strftime("%Y-%m-%d")
 
 
-# Unit, its seconds, and the distance in seconds below which it is used.
+# Units of time: name, number of seconds, and the distance in seconds below which the unit is used.
 _UNITS = (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172800), ("d", 86400, 60 * 86400))

@@ -34,7 +34,7 @@ PARTS = (
     *("DOWNLOADER", "SPIDER_LOADER_CLASS", "DOWNLOAD_HANDLERS", "DOWNLOADER_MIDDLEWARES"),
     *("SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS", "ADDONS", "FEED_EXPORTERS", "FEED_STORAGES"),
 )
-"""Settings of Scrapy whose values can contain dotted paths of newsbot's classes."""
+"""Names of Scrapy's settings whose values can contain dotted paths of newsbot's classes."""
 
 
 class SettingsLike(Protocol):
@@ -45,7 +45,7 @@ class SettingsLike(Protocol):
 
 
 def value_of(settings: SettingsLike, name: str) -> Any:
-    """Return the parsed value of a setting of the table; its default if it is not set.
+    """Return the parsed value of a setting of the table, or its default if it is not set.
 
     Raises :class:`ArgumentError` if the value is not valid, and ``KeyError`` if ``name`` is not in the table.
     """

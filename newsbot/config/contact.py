@@ -10,7 +10,7 @@ ASK_FOR_CONTACT = (
     "NEWSBOT_CONTACT is not set: site owners cannot reach you; set it to your e-mail address or web page"
 )
 _MAX = 200
-"""Characters of the contact."""
+"""Maximum number of characters of the contact."""
 
 
 def user_agent(contact: str) -> str:
@@ -26,8 +26,8 @@ def user_agent(contact: str) -> str:
 def introduce(settings: BaseSettings) -> None:
     """Put NEWSBOT_CONTACT into the user agent, unless the user agent was set explicitly.
 
-    :mod:`newsbot.settings` does this for the environment variable. This function is for ``-s`` on the command
-    line.
+    :mod:`newsbot.settings` does the same for the environment variable NEWSBOT_CONTACT. This function is for
+    the option ``-s`` on the command line.
     """
     by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
     contact = settings.get("NEWSBOT_CONTACT")

@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 from newsbot.clock import parse_duration
 
 Read = Callable[[Any], Any]
-"""Parses a value given as text or as a Python object. Raises ``ValueError`` or ``TypeError``."""
+"""A function that parses a value. The value is given as text or as a Python object.
+
+It raises ``ValueError`` or ``TypeError`` for an invalid value.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ def as_switch(given: Any) -> bool:
 
 
 def _switch(given: Any) -> bool:
-    # Environment variables allow more words (as_switch), and are converted before this check. A value from
-    # elsewhere is read by Scrapy's getbool, which accepts only these.
+    # Environment variables allow more words (as_switch), and are converted before this check. All other
+    # values are read by Scrapy's getbool, which accepts only the following words.
     if str(given) not in {"0", "1", "true", "false", "True", "False"}:
         raise ValueError(given)
     return as_switch(given)
@@ -139,4 +142,4 @@ WORDS = Kind("a list, or words separated by commas", _words)
 URL = Kind("a URL that begins with http:// or https://", _url)
 LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
 ANY = Kind("anything", lambda given: given)
-"""Any value. The code that uses it parses and checks it."""
+"""A kind with any value. The code that uses the setting parses and checks the value."""

@@ -31,7 +31,10 @@ from newsbot.config.kinds import (
 MIB = 2**20
 HOUR = 3600.0
 AGE = duration(HOUR)
-"""How long data are kept. The minimum of one hour protects against typing errors such as ``1s``."""
+"""The kind of settings that say how long data are kept.
+
+The minimum of one hour protects against typing errors such as ``1s``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,10 @@ class Setting:
     name: str
     kind: Kind
     default: Any
-    """None: the setting is not in :mod:`newsbot.settings`. It has Scrapy's default, or no default."""
+    """The default value.
+
+    None means that the setting is not in :mod:`newsbot.settings`. It has Scrapy's default, or no default.
+    """
     meaning: str
     """Text for docs/settings.md, in Markdown."""
     environment: str = ""
@@ -49,7 +55,7 @@ class Setting:
     secret: bool = False
     """True if messages must not show the value."""
     listed: str = field(default="", kw_only=True)
-    """The default in docs/settings.md, if the value itself would not be clear."""
+    """The text for the default in docs/settings.md, if the value itself would not be clear."""
 
 
 def _env(name: str, kind: Kind, default: Any, meaning: str, *, secret: bool = False) -> Setting:
@@ -414,10 +420,11 @@ SETTINGS = {setting.name: setting for section in SECTIONS for setting in section
 
 
 def defaults(environment: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of each setting: from its environment variable, else its default.
+    """Yield the name and the value of each setting.
 
-    An empty variable counts as not set. An invalid value is yielded as it is, so that an import of
-    :mod:`newsbot.settings` never fails. The check before a command begins reports it.
+    The value comes from the environment variable of the setting. If the variable is not set or empty, the
+    value is the default. An invalid value is yielded unchanged, so that an import of :mod:`newsbot.settings`
+    never fails. The check before a command begins reports such a value.
     """
     for setting in SETTINGS.values():
         given = environment.get(setting.environment, "") if setting.environment else ""

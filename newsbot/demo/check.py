@@ -12,9 +12,9 @@ from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 
 WORDS_SHARE = 0.8
-"""Minimum share of the article's words in a correct text."""
+"""Minimum share of the article's words that a correct text contains."""
 FIRST_LETTERS = 60
-"""Characters of the first line that a correct text contains."""
+"""Number of characters at the start of the first line that a correct text contains."""
 COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
 STORY_COLUMNS = ("pairs of similar texts", "pairs", "in one story", "wrong")
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
@@ -37,15 +37,15 @@ class Tally:
 
     expected: int = 0
     once: int = 0
-    """Stored exactly once."""
+    """Number of articles that were stored exactly once."""
     missing: int = 0
     twice: int = 0
-    """Stored more than once."""
+    """Number of articles that were stored more than once."""
     unexpected: int = 0
     wrong: int = 0
-    """Stored with a wrong title or text."""
+    """Number of articles that were stored with a wrong title or text."""
     dated: int = 0
-    """Stored with the correct time of publication."""
+    """Number of articles that were stored with the correct time of publication."""
 
 
 @dataclass(slots=True)
@@ -62,13 +62,16 @@ class Report:
         return not self.faults
 
     def rows(self) -> list[Sequence[object]]:
-        """Return a table row for each source and one for their sum, with the columns :data:`COLUMNS`."""
+        """Return a table row for each source, and one row for their sum, with the columns :data:`COLUMNS`."""
         rows = [(source, *astuple(tally)) for source, tally in sorted(self.hosts.items())]
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
 def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
-    """Return the differences between the stored articles, in any order, and the manifest."""
+    """Return the differences between the stored articles and the manifest.
+
+    The articles may have any order.
+    """
     report = Report()
     owners = {_key(address): expected for expected in manifest.articles for address in expected.addresses}
     stored: Counter[str] = Counter()
@@ -79,7 +82,7 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
             report.faults.append(Fault("unexpected", article.canonical_url, article.title))
             continue
         stored[owner.url] += 1
-        # Further copies count as "twice" below; their content is not compared.
+        # Further copies are counted as "twice" below. Their content is not compared.
         if stored[owner.url] == 1:
             tally = report.hosts[article.source]
             tally.dated += article.to_dict()["published_at"] == owner.published
@@ -111,7 +114,7 @@ def _wrong(article: Article, expected: Expected) -> list[Fault]:
 
 
 def _key(url: str) -> bytes:
-    """Return the identity of a URL; for a text that is not a URL, the text itself."""
+    """Return the identity of a URL. For a text that is not a URL, return the text itself."""
     try:
         return fingerprint(canonicalize(url))
     except ValueError:
@@ -129,13 +132,13 @@ class Judged:
     what: str
     pairs: int
     joined: int
-    """Pairs that newsbot put into one story."""
+    """Number of pairs that newsbot put into one story."""
     wrong: int
-    """Pairs with the wrong result: different news in one story, or the same news in two stories."""
+    """Number of pairs with a wrong result: different news in one story, or the same news in two stories."""
 
 
 def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
-    """Compare the stories to which newsbot assigned the articles with those of the manifest."""
+    """Compare the stories to which newsbot assigned the articles with the stories of the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
     story = {known.get(key, key): name for key, name in keys}
@@ -193,11 +196,14 @@ class Figures:
     requests: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
     articles: int = 0
-    """Articles that were sent completely. An article with several requested URLs is counted once."""
+    """Number of articles that were sent completely.
+
+    An article with several requested URLs is counted once.
+    """
     pages: int = 0
-    """Complete responses with status 200, without robots.txt, feeds, sitemaps and sections."""
+    """Number of complete responses with status 200. Robots.txt, feeds, sitemaps and sections do not count."""
     conditional: int = 0
-    """Requests with validators."""
+    """Number of requests with validators."""
     forbidden: list[str] = field(default_factory=list)
     """URLs that were requested although robots.txt disallows them."""
 
@@ -221,7 +227,8 @@ def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
         if record.status == 200 and record.whole and record.kind not in _SOURCES:
             figures.pages += 1
             owner = owners.get(_key(f"http://{record.host}{record.path}"))
-            # None is in ``seen`` from the start, so that other pages do not count.
+            # The owner of a page without an article is None. None is in ``seen`` from the start, so such
+            # pages do not count.
             figures.articles += owner not in seen
             seen.add(owner)
     return figures

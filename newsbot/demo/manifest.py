@@ -22,13 +22,13 @@ class Expected:
     source: str
     """The domain of the rule, in ASCII form."""
     first_line: str
-    """First paragraph of the text."""
+    """The first paragraph of the text."""
     words: int
     """Number of words of the text."""
     published: str
     """Time of publication in ISO 8601."""
     addresses: list[str] = field(default_factory=list)
-    """All URLs of the host that have this text. The canonical one is the first."""
+    """All URLs of the host that have this text. The first one is the canonical URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,10 @@ class Manifest:
     families: list[list[str]]
     """Groups of canonical URLs of articles with the same news, in the same or almost the same words."""
     templates: list[list[str]]
-    """Groups of canonical URLs of reports with the same words but different numbers: different news."""
+    """Groups of canonical URLs of reports that have the same words, but are different news.
+
+    Only the numbers in the reports of a group differ.
+    """
     homes: list[str]
     """URLs of the front pages."""
     forbidden: list[str] = field(default_factory=list)

@@ -20,11 +20,11 @@ from newsbot.demo.publishing import FRESH_DAYS, Article, Site
 from newsbot.demo.writer import fill, load
 
 PER_PAGE = 15
-"""Articles on a page of a section."""
+"""Number of articles on a page of a section."""
 ON_FRONT = 20
-"""Articles on the front page."""
+"""Number of articles on the front page."""
 COPIES_ON_FRONT = 3
-"""Articles whose copies the front page links to, with the trait ``links-copies``."""
+"""Number of articles to whose copies the front page links, if the site has the trait ``links-copies``."""
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""
 Link = tuple[str, Any]
@@ -36,9 +36,9 @@ class Page:
     """One response."""
 
     kind: str
-    """Word for the server's log, for example ``article``, ``feed`` or ``redirect``."""
+    """The kind of the page for the server's log, for example ``article``, ``feed`` or ``redirect``."""
     make: Callable[[], bytes] = bytes
-    """Returns the body. It is called at each request."""
+    """A function that returns the body. It is called at each request."""
     content_type: str = "text/html"
     status: int = 200
     location: str = ""
@@ -86,7 +86,7 @@ class Pages:
         self._routes = {path: page for part in parts for path, page in part()}
 
     def answer(self, path: str) -> Page:
-        """Return the response for a path with its query. There is one for every path, if only a 404."""
+        """Return the response for a path with its query. An unknown path gets a 404."""
         kind = path.split("/")[1].partition("?")[0]
         if path.startswith(tuple(self.site.disallow)):
             kind = "forbidden"
@@ -94,8 +94,8 @@ class Pages:
             return page
         elif kind not in load("noise")["kinds"]:
             return Page("missing", lambda: b"<h1>404</h1>", self._type, 404)
-        # Tags, searches and calendars have endless pages, as on real sites. They are made from the path
-        # alone.
+        # Tags, searches and calendars have an endless number of pages, as on real sites. These pages are made
+        # from the path only.
         return Page(kind, self._html_of("noise_page", path), self._type)
 
     def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
@@ -192,4 +192,4 @@ class Pages:
 
 
 def _packed(make: Callable[[], bytes]) -> bytes:
-    return gzip.compress(make(), mtime=0)  # without the time, so that the bytes and the ETag stay the same
+    return gzip.compress(make(), mtime=0)  # no time, so that the bytes and the ETag stay the same

@@ -21,7 +21,7 @@ from newsbot.demo.writer import Story, Writer, load
 MIN_ARTICLES = 60
 MAX_ARTICLES = 50_000
 FRESH_DAYS = 2
-"""Age of the articles of sites without an archive, at most."""
+"""Maximum age in days of the articles of sites without an archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Article:
     published: datetime
     path: str
     fault: str
-    """Fault of its page; empty if there is none."""
+    """The fault of the article's page (:mod:`newsbot.demo.server`); empty if there is none."""
 
     @property
     def url(self) -> str:
@@ -91,12 +91,15 @@ class Article:
         return [self.site.copy.format(path=self.path, number=self.number)] if self.site.copy else []
 
     def link(self, page: str) -> str:
-        """Return the target of a link on ``page``. Some sites add a session id, another one on each page."""
+        """Return the target of a link on ``page`` to this article.
+
+        Some sites add a session id. It is different on each page.
+        """
         return self.path + f"?sid={crc32(page.encode()):032x}" * ("sessions" in self.site.traits)
 
 
 def publish(size: int, now: datetime) -> list[Article]:
-    """Return ``size`` articles, by site and newest first.
+    """Return ``size`` articles, sorted by site, and the newest first within a site.
 
     Raises ``ValueError`` if ``size`` is not between MIN_ARTICLES and MAX_ARTICLES.
     """
@@ -120,7 +123,7 @@ class _Publisher:
 
     def run(self, site: Site, count: int) -> list[Article]:
         stories = self._stories(site, count)
-        # The agency is the first site; the others reprint its stories.
+        # The agency is the first site. The other sites reprint its stories.
         self._agency = self._agency or stories
         self._rng.shuffle(stories)
         moments = self._moments(site, count)
@@ -129,9 +132,10 @@ class _Publisher:
         return [self._article(site, *row) for row in zip(stories, moments, faults, strict=False)]
 
     def _stories(self, site: Site, count: int) -> list[Story]:
-        """Return the stories of a site: texts of the agency, reports, own stories, and second versions.
+        """Return the stories of a site.
 
-        The first text of the agency is reprinted word for word, the others are edited.
+        They are texts of the agency, reports, the site's own stories, and second versions of stories. The
+        first text of the agency is reprinted word for word; the other texts are edited.
         """
         stories: list[Story] = []
         writer = self._writers[site.languages[0]]
@@ -149,8 +153,8 @@ class _Publisher:
     def _moments(self, site: Site, count: int) -> list[datetime]:
         """Return times of publication, the latest first.
 
-        They are within FRESH_DAYS. Of a site with an archive, two thirds are older, on a few days of many
-        months.
+        The times are within the last FRESH_DAYS. But for a site with an archive, two thirds of them are older
+        and lie on a few days of many months.
         """
         fresh = count // 3 if "archive" in site.traits else count
         step = FRESH_DAYS * 24 * 60 / fresh  # in minutes, because pages show no seconds

@@ -5,12 +5,12 @@ A client that uses it as ``http_proxy`` sends the whole URL in the request line,
 Some pages have a fault:
 
 - ``error`` (500), ``busy`` (503), ``too-many`` (429, with Retry-After), ``broken`` (the response ends early)
-and
-  ``hang-up`` (no response) affect only the first request for a page;
-- ``slow``: the response is late; ``latin-header`` and ``utf8-header``: the charset in Content-Type is wrong;
-  ``year-9999``: the date of publication is in that year;
-- ``binary``: the body is not HTML although Content-Type says so; ``huge``: the body is larger than usual
-limits.
+  and ``hang-up`` (no response): these faults affect only the first request for a page.
+- ``slow``: the response is late.
+- ``latin-header`` and ``utf8-header``: the charset in Content-Type is wrong.
+- ``year-9999``: the date of publication is in the year 9999.
+- ``binary``: the body is not HTML although Content-Type says so.
+- ``huge``: the body is larger than usual limits.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from newsbot.demo.publishing import load_sites, make_manifest, publish
 DEFAULT_ARTICLES = 300
 SLOW_SECONDS = 1.0
 PATIENCE = 10.0
-"""Seconds to wait for the thread of the server to start and to end."""
+"""Maximum number of seconds to wait for the thread of the server to start, and to end."""
 _ONCE = {"error": 500, "busy": 503, "too-many": 429, "broken": 200, "hang-up": 0}
-"""Faults that affect only the first request, with the status of the response."""
+"""Status of the response, by name of the fault, for faults that affect only the first request."""
 _CUT = frozenset({"broken", "hang-up"})
 """Faults after which the connection is closed."""
 _CHARSETS = {"latin-header": "iso-8859-1", "utf8-header": "utf-8", "binary": "utf-8"}
@@ -58,8 +58,8 @@ interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 class DemoServer:
     """The demo on 127.0.0.1, served by a thread between ``__enter__`` and ``__exit__``.
 
-    The rules for its sites and its manifest are written into ``folder``. ``now`` is the time of its web, with
-    a time zone.
+    The rules for the demo's sites, and the manifest, are written into ``folder``. ``now`` is the present time
+    for the demo's sites, with a time zone.
     """
 
     def __init__(self, folder: Path, *, articles: int = DEFAULT_ARTICLES, now: datetime) -> None:
@@ -79,7 +79,7 @@ class DemoServer:
         self.log: list[Record] = []
         """All requests, in the order of their responses. The thread of the server appends to it."""
         self.address = ""
-        """``http://127.0.0.1:PORT``, without a slash at the end."""
+        """URL of the server, ``http://127.0.0.1:PORT``, without a slash at the end."""
         self._tries: Counter[tuple[str, str]] = Counter()
         self._active: Counter[str] = Counter()
         self._ready = threading.Event()
@@ -87,7 +87,7 @@ class DemoServer:
 
     @property
     def crawl_environment(self) -> dict[str, str]:
-        """Environment variables for a crawl of the demo. NEWSBOT_DATA is up to the caller."""
+        """Environment variables for a crawl of the demo. The caller must set NEWSBOT_DATA itself."""
         proxy = {"http_proxy": self.address, "https_proxy": self.address, "no_proxy": ""}
         return {**proxy, "NEWSBOT_RULES": str(self.rules)}
 
@@ -128,7 +128,10 @@ class DemoServer:
         return response
 
     def _find(self, method: str, host: str, path: str) -> Page:
-        """Return the page for a request. Faults that affect only the first request are removed later."""
+        """Return the page for a request.
+
+        A fault that affects only the first request is removed from the page for later requests.
+        """
         if method == "CONNECT":
             return Page("tunnel", status=501)
         if (other := self._sites.get(f"www.{host}")) is not None:
@@ -148,7 +151,7 @@ def this_hour() -> datetime:
 
 
 def _response(request: web.BaseRequest, page: Page) -> web.Response:
-    """Return the response with those faults that concern status, headers and body."""
+    """Return the response for a page. It has the faults of status, headers and body."""
     headers = {"Content-Type": page.content_type}
     if page.fault in _CHARSETS:
         headers["Content-Type"] = f"text/html; charset={_CHARSETS[page.fault]}"
@@ -175,7 +178,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
 
 
 async def _send(request: web.BaseRequest, page: Page, response: web.Response) -> None:
-    """Send the response with those faults that concern the connection."""
+    """Send the response. The faults of the connection are made here."""
     await asyncio.sleep(SLOW_SECONDS * (page.fault == "slow"))
     if page.fault != "hang-up":
         await response.prepare(request)

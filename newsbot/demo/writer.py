@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 SENTENCES = 24
-"""Sentences of a story."""
+"""Number of sentences of a story."""
 PER_PARAGRAPH = 3
 CUT = 4
-"""Sentences that another site leaves out of a story."""
+"""Number of sentences that another site leaves out when it edits a story."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -27,9 +27,9 @@ def load(name: str) -> Any:
 
 
 def fill(template: str, words: Mapping[str, Any], rng: random.Random) -> str:
-    """Return the template with each ``{slot}`` replaced by one of its words, drawn at random.
+    """Return the template with each ``{slot}`` replaced by a random word of this slot.
 
-    ``{Slot}`` gives a word with a capital letter. Words may contain slots.
+    ``{Slot}`` gives a word with a capital letter. Words may contain slots themselves.
     """
 
     def word(slot: re.Match[str]) -> str:
@@ -56,7 +56,10 @@ class Story:
     family: str
     """The title under which this story was first published."""
     template: str = ""
-    """The template of a report. Reports of one template have the same words and different numbers."""
+    """The template of a report; empty for other stories.
+
+    Reports of one template have the same words and different numbers.
+    """
 
     @property
     def paragraphs(self) -> list[str]:
@@ -71,7 +74,10 @@ class Story:
 
 
 class Writer:
-    """Writes stories in one language, each with its own title. Equal ``rng`` give equal stories."""
+    """Writes stories in one language, each with its own title.
+
+    Two random generators ``rng`` in the same state give the same stories.
+    """
 
     def __init__(self, language: str, rng: random.Random) -> None:
         self._language = language
@@ -120,9 +126,9 @@ class Writer:
         )
 
     def _cast(self, topic: str) -> dict[str, Any]:
-        """Return the words for one story: those of its topic, and a town, a subject and two speakers.
+        """Return the words for one story: the words of its topic, and a town, a subject and two speakers.
 
-        The last four are drawn once, so that they stay the same in the whole story.
+        The town, the subject and the speakers are drawn once, so they stay the same in the whole story.
         """
         words = {**self._words, **self._words["topics"][topic], "topic": topic}
         for name, slot in (("home", "town"), ("object", "object"), ("other", "person"), ("person", "person")):

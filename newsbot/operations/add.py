@@ -20,18 +20,21 @@ from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
 
 PRIORITY = 100.0
-"""Higher than the priority of any entry that the crawl found."""
+"""Priority of a URL that was added by hand.
+
+It is higher than the priority of any entry that the crawl found.
+"""
 BATCH = 1000
 LOOKED_AT = 1000
-"""Number of pages of a site that are read to find out whether one of its hosts is known."""
+"""Maximum number of pages of a site that are read to find out whether one of its hosts is known."""
 
 
 def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
     """Return the queue entry of a URL that was added by hand.
 
-    ``kind`` None: the kind that the rule gives the URL, or else an article. ``rule`` is the rule of the site;
-    it is needed if the URL may be on another host, as a site's feed can be. ``now`` is in POSIX seconds.
-    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
+    If ``kind`` is None, the rule decides the kind; if it does not, the kind is article. ``rule`` is the rule
+    of the site. It is needed if the URL may be on another host, as a site's feed can be. ``now`` is in POSIX
+    seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     rule = rule or rules.for_url(url)
     match = classify(rule, canonicalize(url, rule.drop_query))
@@ -45,16 +48,16 @@ def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule:
 def queue_by_hand(
     entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier
 ) -> list[Added]:
-    """Record the pages in the storage, then queue them; return one result for each entry, in order.
+    """Record the pages in the storage, then queue them. Return one result for each entry, in order.
 
-    This order ensures that after a crash no entry is queued without a record. Raises :class:`ArgumentError`
-    if one of the URLs was removed and is blocked; then nothing is queued.
+    The pages are recorded first, so that after a crash no entry is queued without a record. Raises
+    :class:`ArgumentError` if one of the URLs was removed and is blocked. In this case nothing is queued.
     """
     _must_be_allowed(entries, storage.notes)
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        if not _host_is_known(storage, rule.domain, entry.host):  # never reset a delay that a crawl increased
+        if not _host_is_known(storage, rule.domain, entry.host):  # keep a delay that a crawl increased
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
     for start in range(0, len(entries), BATCH):

@@ -22,7 +22,7 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
-"""Maximum number of other members of a story that are listed."""
+"""Maximum number of other articles of the same story that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +40,21 @@ class Explanation:
     judgement: Judgement
     """What the crawl would do now with a link to the URL in the body of a page."""
     is_listed: bool = False
-    """True if a feed or sitemap of the site is known: then links on article pages are not followed."""
+    """True if a feed or sitemap of the site is known.
+
+    The crawl then does not follow links on article pages.
+    """
     page: PageRecord | None = None
     known: Known | None = None
     entry: Entry | None = None
     article: Article | None = None
     versions: int = 0
     story: Sequence[Article] = ()
-    """Other members of the article's story."""
+    """Other articles of the same story."""
     removed: tuple[str, dict[str, Any]] | None = None
     """The removed URL or domain because of which the URL is blocked, and the note of the removal."""
     pace: HostCopy | None = None
-    """Delay and pauses of its host."""
+    """Delay and pauses of the host of the URL."""
 
     @property
     def same_text_as(self) -> str | None:
@@ -64,19 +67,21 @@ class Explanation:
 def explain(
     url: str, rules: RuleSet, storage: Storage | None, frontier: Frontier | None, *, now: float
 ) -> Explanation:
-    """Return what is known about ``url``. ``storage`` and ``frontier`` are None if nothing has been crawled.
+    """Return what is known about ``url``.
 
-    ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL, and
-    subclasses of :class:`newsbot.errors.DataError`.
+    ``storage`` and ``frontier`` are None if nothing has been crawled. ``now`` is in POSIX seconds. Raises
+    ``ValueError`` if ``url`` is not an absolute http(s) URL, and subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     if storage:
-        # The crawl drops learned session parameters from URLs; without this the fingerprint would differ.
+        # The crawl drops learned session parameters from URLs. They are dropped here too, because otherwise
+        # the fingerprint would differ.
         rules = rules.dropping(session_keys(storage.notes))
     rule = rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
     key = fingerprint(canonical)
     page = storage.pages.get([key]).get(key) if storage else None
-    if page is not None:  # an item of a feed may be on another host but belongs to the feed's site
+    if page is not None:  # an item of a feed may be on another host, but belongs to the feed's site
         rule = rules.get(page.source) or rule
     # An article may be stored with or without the parameters that the rule drops now.
     article = (

@@ -96,7 +96,8 @@ def _host_lines(story: Explanation, now: float) -> Iterator[str]:
         else f" (set by its robots.txt or another crawl; the rule says {story.rule.delay:g} s)"
     )
     yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
-    # A next turn within one delay is the normal rhythm; a later one is a pause (Retry-After, 429, 503).
+    # ``next_turn`` is the time from which the host may be requested again. Within one delay this is the
+    # normal rhythm. A later time means a pause (Retry-After, 429, 503).
     if pace.next_turn > now + pace.delay:
         yield _line("host pauses", f"until {_moment(pace.next_turn, now)}")
 
@@ -108,12 +109,14 @@ _ROBOTS = {
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
-"""Reasons for a missing article that no longer hold after a later successful download."""
+"""Events that explain a missing article only until the next successful download."""
 
 
 def _robots(page: PageRecord) -> str | None:
-    """Return the verdict of robots.txt at the last attempt to fetch the page; None if there was no
-    attempt."""
+    """Return the verdict of robots.txt at the last attempt to fetch the page.
+
+    Returns None if there was no attempt.
+    """
     for event in reversed(page.history):
         cause = event.get("cause", "")
         if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
@@ -126,8 +129,11 @@ def _robots(page: PageRecord) -> str | None:
 
 
 def _found_in(story: Explanation) -> str | None:
-    """Return where the URL was first found: the part of the page, and the page; None if no longer known."""
-    # The history of the page comes first: the entry in the queue may be a later one (added by hand, due
+    """Return where the URL was first found, as a text with the part of the page and the page.
+
+    Returns None if this is no longer known.
+    """
+    # The history of the page is preferred, because the entry in the queue may be newer (added by hand, or due
     # again).
     told: EntryData | Event = story.entry.data if story.entry is not None else {}
     if story.page is not None:
@@ -216,8 +222,8 @@ def _last_reason(page: PageRecord) -> Event | None:
     """Return the last event that says why there is no article and that still holds."""
     reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
     for event in reversed(page.history):
-        # Failures before the last successful download no longer hold. An earlier verdict of the extraction
-        # does: an unchanged page is not extracted again.
+        # Failures before the last successful download no longer explain the missing article. An earlier
+        # verdict of the extraction still does, because an unchanged page is not extracted again.
         if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             reasons = _WITHOUT_ARTICLE
         if event.get("event") in reasons:
@@ -254,7 +260,10 @@ def _shown(name: str, value: object) -> object:
 
 
 def reason_text(stored: str) -> str:
-    """Return the text for a reason as stored with an entry; the stored form itself if it has no text."""
+    """Return the text for a reason that is stored with an entry.
+
+    A reason without a text is returned as stored.
+    """
     token, detail = read_reason(stored)
     if token == Reason.SAME_HEADLINE:
         return f"same headline as {detail or 'under another address'}"

@@ -1,7 +1,7 @@
 """Deletes old data: WARC files, earlier versions of articles, and the history of pages.
 
 Each function counts the old data. With ``delete`` it also deletes them. Database records are deleted in
-batches, so that running crawls can write in between.
+batches, so that running crawls can write between two batches.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
 
 
 def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many pages that are never due again were last fetched before ``before`` (POSIX seconds).
+    """Return how many pages were last fetched before ``before`` (POSIX seconds) and are never due again.
 
-    Only their history and referrers are deleted; the records stay, so that a crawl still knows the URLs.
+    Only their history and referrers are deleted. The records stay, so that a crawl still knows the URLs.
     Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     count = storage.old_pages(before)

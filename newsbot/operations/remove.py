@@ -34,7 +34,7 @@ class Found:
 
     what: str
     domain: str | None
-    """None if a single URL is removed."""
+    """The domain that is removed; None if a single URL is removed."""
     articles: list[str] = field(default_factory=list)
     """Canonical URLs of the articles."""
     versions: int = 0
@@ -62,8 +62,8 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 
     Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
-    # The page may be stored with or without the query parameters that the rule drops: the rule
-    # may have changed since.
+    # The page may be stored with or without the query parameters that the rule drops, because the rule may
+    # have changed after the page was stored.
     names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
     found = Found(what=url, domain=None)
     for article in {one.canonical_url: one for name in names if (one := storage.articles.get(name))}.values():
@@ -80,8 +80,7 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 def find_domain(domain: str, storage: Storage) -> Found:
     """Return the data of a domain and its subdomains, and of the site that has this name.
 
-    A site's feed may list pages on other hosts. The pages of the site ``domain`` are included wherever they
-    are.
+    A site's feed may list pages on other hosts. All pages of the site ``domain`` are included, on any host.
     """
     found = Found(what=domain, domain=domain)
     only = frozenset((domain,))
@@ -89,7 +88,8 @@ def find_domain(domain: str, storage: Storage) -> Found:
     def belongs(url: str, source: str) -> bool:
         return source == domain or within(host_key(url), only)
 
-    # Both directions: sites below the domain, and the site above it, which may have pages on the domain.
+    # Two groups of sites are searched: sites below the domain, and the site above it. The site above may have
+    # pages on the domain.
     sites = {domain, *storage.sites.all(), *(record.source for record in storage.sources.all())}
     related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
     found.sites = sorted(site for site in related if within(site, only))
@@ -174,7 +174,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
 
 
 def wait_for_crawls(seconds: float) -> None:
-    """Sleep until all running crawls have read the notes of removals again."""
+    """Sleep for ``seconds``, so that all running crawls read the notes of removals again."""
     time.sleep(seconds)
 
 

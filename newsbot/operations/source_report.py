@@ -33,7 +33,7 @@ class Site:
     record: SiteRecord
     sources: Sequence[SourceRecord]
     named: frozenset[str]
-    """URLs of all feeds and sitemaps, and of the sections that the rule lists one by one."""
+    """URLs of all feeds and sitemaps, and of the sections that the rule lists with their URLs."""
 
     def counter(self, name: str) -> int:
         """Return a counter, summed over all crawls; 0 if it does not exist."""
@@ -49,8 +49,10 @@ class Site:
 
 
 def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
-    """Yield all sites in the rules or the data, sorted by domain; or only the site ``domain``, known or
-    not."""
+    """Yield all sites in the rules or the data, sorted by domain.
+
+    If ``domain`` is given, only this site is yielded, even if it is unknown.
+    """
     records = storage.sites.all()
     polled: dict[str, list[SourceRecord]] = defaultdict(list)
     for record in storage.sources.all(domain):
@@ -117,7 +119,10 @@ def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecor
 
 
 def health_text(one: SourceRecord, now: float) -> str:
-    """Return the health of a source as text; of a failing source with time, error and number of failures."""
+    """Return the health of a source as text.
+
+    The text of a failing source has the time, the error and the number of failures.
+    """
     state = health(one, now)
     if state not in (Health.FAILING, Health.DEAD):
         return state.value

@@ -1,9 +1,9 @@
 """Runs crawl workers as child processes and restarts those that fail.
 
-Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument: a restart would
-not help, so all workers are stopped. In all other cases the worker is restarted: first after one second, then
-each time after twice the previous wait, at most after a minute. Once a worker has run for a minute, the wait
-is one second again.
+Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument. A restart would
+not help then, so all workers are stopped. After any other exit code the worker is restarted: first after one
+second, then each time after twice the previous wait, at most after a minute. Once a worker has run for a
+minute, the wait is one second again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ USAGE = 2
 SHORTEST, LONGEST = 1.0, 60.0
 """Bounds of the wait before a restart, in seconds."""
 PATIENCE = 90.0
-"""Seconds that workers have to finish running requests before they are killed; as in
-deploy/newsbot@.service."""
+"""Seconds that workers have to finish running requests before they are killed.
+
+deploy/newsbot@.service has the same limit.
+"""
 MAX_LINE = 2**16
-"""Bytes. Longer lines on the stderr of a worker are passed on in parts."""
+"""Maximum length in bytes of a line on the stderr of a worker. Longer lines are passed on in parts."""
 GAUGES = ("newsbot/queue/",)
 """Prefixes of stats that are current values. All other stats are counts, which can be summed."""
 
@@ -64,7 +66,7 @@ class Supervisor:
         counts = Counter(self._ended)
         for stats in found:
             counts.update(_counts(stats))
-        # Queue sizes are shared by all workers: the value of one of them counts, not the sum.
+        # All workers report the size of the same queue. So the value of one worker is used, not the sum.
         now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
         return {**counts, **now}
 
@@ -82,7 +84,7 @@ class Supervisor:
             self._say(f"stopping: {workers} finishing the pages in progress; Ctrl-C again stops at once")
             self._killer = asyncio.get_running_loop().call_later(PATIENCE, self._signal, signal.SIGKILL)
         self._stopping.set()
-        self._signal(signal.SIGINT)  # Scrapy: the first one stops gracefully, the second at once
+        self._signal(signal.SIGINT)  # Scrapy stops gracefully at the first signal, and at once at the second
 
     def _signal(self, which: signal.Signals) -> None:
         for process in self._running.values():
@@ -102,7 +104,7 @@ class Supervisor:
                 return
             wait = SHORTEST if time.monotonic() - began > LONGEST else wait
             self._say(f"worker {number}: {_end(code)}; restarting it in {wait:.0f} s")
-            # Waits for the delay or for a stop, whichever comes first: a stop must not take a minute.
+            # Wait until the delay has passed or a stop is requested. A stop must not take a minute.
             with_stop = asyncio.create_task(self._stopping.wait())
             await asyncio.wait([with_stop], timeout=wait)
             with_stop.cancel()
@@ -122,16 +124,18 @@ class Supervisor:
         while line := await _line(process.stderr):
             self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")
         code = await process.wait()
-        # The file is removed at once: stats() must not count the worker twice, nor read an old file after a
-        # restart.
+        # The file is removed immediately. Otherwise stats() would count the worker twice, or read an old file
+        # after a restart.
         self._ended.update(_counts(_read(self._file(number))))
         self._file(number).unlink(missing_ok=True)
         del self._running[number]
         return code
 
     def _options(self, number: int) -> list[str]:
-        """Return the options of one worker: no progress display, stats written to ``folder`` every 2
-        seconds."""
+        """Return the options of one worker.
+
+        With them it does not show its progress, and writes its stats to ``folder`` every 2 seconds.
+        """
         settings = {
             "NEWSBOT_PROGRESS": 0,
             "NEWSBOT_PROGRESS_INTERVAL": 2,
@@ -146,8 +150,8 @@ class Supervisor:
 def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     """Return the command line of one worker.
 
-    ``arguments`` are spider arguments (``NAME=VALUE``); ``mode=continuous`` is added if they name no mode.
-    ``settings`` are those of the command line.
+    ``arguments`` are spider arguments (``NAME=VALUE``). If they name no mode, ``mode=continuous`` is added.
+    ``settings`` has the settings of the command line.
     """
     given = list(arguments)
     if not any(one.startswith("mode=") for one in given):

@@ -1,9 +1,9 @@
 """Writes WARC files into a folder, one file after the other.
 
 While a file is written, its name ends in ``.open`` and the process holds a lock on it. Each record is written
-with one system call, so a killed process usually leaves complete records. After a power failure a record may
-be incomplete: the next process that opens the folder removes it (:func:`recover`). Other programs may read or
-delete only files that have their final name.
+with one system call, so a killed process usually leaves complete records. After a power failure the last
+record may be incomplete. The next process that opens the folder removes this record (:func:`recover`). Other
+programs may read or delete only files that have their final name.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from newsbot.warc.records import packed_info
 SUFFIX = ".warc.gz"
 OPEN = ".open"
 _MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
-"""The first bytes of gzip members written by newsbot: deflate, no flags, no time."""
+"""The first bytes of each gzip member that newsbot writes. They mean: method deflate, no flags, no time."""
 _BACK = 1 << 20
-"""Bytes that are read at a time when the end of a file is searched."""
+"""Number of bytes that are read at a time when the last complete record of a file is searched."""
 _FARTHEST = 1 << 28
-"""Maximum distance from the end of a file that is searched, in bytes. Records of newsbot are shorter."""
+"""Maximum number of bytes at the end of a file that are searched. Records of newsbot are shorter."""
 
 
 class WarcFolder:
     """Writes records into files of a folder.
 
-    A new file begins as soon as the current one has at least ``max_size`` bytes, so files are a little larger
-    than that. ``about`` is added to the ``warcinfo`` record of each file, as lines that end with CRLF.
+    A new file begins as soon as the current file has at least ``max_size`` bytes, so files are a little
+    larger than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It has lines that
+    end with CRLF.
     ``now`` returns the time that is part of file names.
     """
 
@@ -70,7 +71,7 @@ class WarcFolder:
             return
         path = Path(str(file.name))
         with file:
-            # The data must be on disk before the rename: the final name promises complete records.
+            # The data must be on disk before the rename, because the final name promises complete records.
             os.fsync(file.fileno())
             path.rename(path.with_name(path.name.removesuffix(OPEN)))
 
@@ -82,7 +83,7 @@ class WarcFolder:
         file = FileIO(path, "xb")
         try:
             # Another process that runs recover() skips a locked file. The kernel releases the lock if this
-            # one dies.
+            # process dies.
             fcntl.flock(file, fcntl.LOCK_EX)
             self._file, self._size = file, 0
             self._append(packed_info(name, self._about))
@@ -99,10 +100,10 @@ class WarcFolder:
         assert file is not None
         try:
             while left:
-                # An unbuffered write may be partial.
+                # An unbuffered write may write only a part of the data.
                 left = left[file.write(left) :]
         except BaseException:
-            file.truncate(self._size)  # readers would fail at a partial record and miss those after it
+            file.truncate(self._size)  # readers would fail at a partial record
             file.seek(self._size)
             raise
         self._size += len(records)
@@ -122,8 +123,8 @@ def recover(folder: Path) -> list[Path]:
             continue
         with file:
             try:
-                # The kernel releases the locks of a process that ends, so this fails for running processes
-                # only.
+                # The kernel releases the locks of a process that ends. So this call fails only if the process
+                # still runs.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # a running process writes to it
                 continue
@@ -141,8 +142,8 @@ def recover(folder: Path) -> list[Path]:
 def whole_size(file: BinaryIO) -> int:
     """Return the size in bytes of the complete records at the start of a file written by newsbot.
 
-    The file is searched from its end for the last complete gzip member, so only its end is read. If none is
-    found within :data:`_FARTHEST` bytes, the size of the file is returned.
+    The last complete gzip member is searched from the end of the file, so only the end is read. If no member
+    is found within :data:`_FARTHEST` bytes, the size of the file is returned.
     """
     end = file.seek(0, os.SEEK_END)
     start = end
@@ -152,10 +153,11 @@ def whole_size(file: BinaryIO) -> int:
         start -= step
         file.seek(start)
         tail = file.read(step) + tail
-        # The bound reaches into the piece read before, because a member's first bytes may lie in both pieces.
+        # The search continues a little into the piece that was read before, because a member's first bytes
+        # may lie in both pieces.
         at = tail.rfind(_MEMBER, 0, step + len(_MEMBER) - 1)
         while at >= 0:
-            # The same bytes may also occur by chance inside compressed data. Such a place does not unpack.
+            # The same bytes may also occur by chance inside compressed data. Such data cannot be unpacked.
             ended = _end_of_member(tail[at:])
             if ended is not None:
                 return start + at + ended
@@ -175,7 +177,7 @@ def _end_of_member(data: bytes) -> int | None:
     left = data
     try:
         while left and not unpacker.eof:
-            # The output is dropped; the bound keeps a large record from filling the memory.
+            # The output is dropped. Its size is limited, so that a large record does not fill the memory.
             out = unpacker.decompress(left, _BACK)
             if first and not out.startswith(b"WARC/1."):
                 return None

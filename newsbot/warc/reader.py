@@ -15,15 +15,15 @@ from typing import Protocol
 from newsbot.errors import NewsbotError
 
 MAX_LINE = 16 * 1024
-"""Bytes of a header line."""
+"""Maximum number of bytes of a header line."""
 MAX_HEADERS = 128 * 1024
-"""Bytes of the headers of a record, and of the HTTP headers in it."""
+"""Maximum number of bytes of all headers of a record, and of all HTTP headers in the record."""
 _CHUNK = 64 * 1024
-"""Bytes that are read from a file, or decompressed, at a time."""
+"""Maximum number of bytes that are read from a file, or decompressed, at a time."""
 _GZIP = b"\x1f\x8b"
 _MEMBER = _GZIP + b"\x08"
 _ENOUGH = 512
-"""Number of bytes of a gzip member that show whether it contains a record."""
+"""Number of bytes at the start of a gzip member that show whether the member contains a record."""
 _Headers = dict[str, str]
 
 
@@ -50,7 +50,7 @@ class Page:
     """Time of the download, in UTC; None if the record gives no valid date."""
     status: int
     headers: Mapping[str, str]
-    """HTTP headers by lower-case name. If a header is repeated, this is the last one."""
+    """HTTP headers by lower-case name. If a header is repeated, its last value is given."""
     body: bytes | None
     """The body without transfer and content encodings; None if it is larger than allowed."""
 
@@ -64,18 +64,20 @@ class Record:
     page: Page | None
     """The archived response; None for other kinds of records."""
     end: int | None
-    """Offset of the next record in the file. None if reading cannot start there, because several records
-    share a gzip member."""
+    """Offset in bytes of the next record in the file.
+
+    None if reading cannot start there, because several records share a gzip member.
+    """
 
 
 def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[Record]:
-    """Yield the records of a file from the offset ``start`` on, which must be 0 or the ``end`` of a record.
+    """Yield the records of a file from the offset ``start`` on.
 
-    ``max_body`` is the maximum size of a body in bytes, before and after it is decompressed. Larger bodies
-    are skipped (:attr:`Page.body` is None).
+    ``start`` must be 0 or the ``end`` of a record. ``max_body`` is the maximum size of a body in bytes,
+    before and after it is decompressed. Larger bodies are skipped (:attr:`Page.body` is None).
 
-    Raises :class:`WarcFault` for damaged data; for an incomplete file, it is raised after all complete
-    records. Errors of the stream are passed on: ``OSError``, for example.
+    Raises :class:`WarcFault` for damaged data. For an incomplete file, it is raised after all complete
+    records. Errors of the stream, for example ``OSError``, are not converted.
     """
     source = _Source(stream, start)
     while (headers := _head(source)) is not None:
@@ -83,7 +85,8 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         length = _length(headers)
         page = None
         if kind == "response" and headers.get("content-type", "").startswith("application/http"):
-            # A block that is larger contains a body above the limit. The rest is skipped, not kept in memory.
+            # A larger block contains a body above the limit. The rest of the block is skipped, and not kept
+            # in memory.
             block = source.read(min(length, max_body + MAX_HEADERS))
             source.skip(length - len(block))
             page = _page(headers, block, whole=length == len(block), max_body=max_body)
@@ -104,8 +107,8 @@ def next_member(stream: Stream, start: int) -> int | None:
         piece = stream.read(_CHUNK)
         data += piece
         at = data.find(_MEMBER)
-        # Compressed data contain the three bytes of a member's start by chance, so each place is tried.
-        # Without enough bytes after it, the decision waits for the next piece.
+        # Compressed data may contain the three bytes of a member's start by chance, so each place is tested.
+        # If there are too few bytes after the place for the test, the test waits for the next piece.
         while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
             if _begins_record(data[at : at + _ENOUGH]):
                 return start + at
@@ -127,7 +130,7 @@ def _begins_record(data: bytes) -> bool:
 class _Source:
     """Reads the decompressed bytes of a file, and knows at which offsets gzip members end."""
 
-    # Data flow: _stream -> _input (as stored) -> _unpacker -> _buffer (decompressed, not yet returned).
+    # Data flow: _stream -> _input (bytes as stored) -> _unpacker -> _buffer (decompressed, not yet returned).
 
     def __init__(self, stream: Stream, start: int) -> None:
         self._stream = stream
@@ -140,9 +143,9 @@ class _Source:
 
     @property
     def boundary(self) -> int | None:
-        """Offset in the file of the next byte to return; None inside a gzip member.
+        """Offset in the file of the next byte that will be returned; None inside a gzip member.
 
-        This is the offset of the next record if it is asked for after :meth:`skip_blank`.
+        After :meth:`skip_blank` it is the offset of the next record.
         """
         if not self._packed:
             # Plain data: bytes that were read but not returned yet lie before the position of the stream.
@@ -183,18 +186,19 @@ class _Source:
     def skip_blank(self) -> None:
         """Skip the line ends after a record, to the end of its gzip member."""
         while True:
-            # The standard has two line ends after a record. Some programs write more, or fewer.
+            # The standard requires two line ends after a record. Some programs write more or fewer.
             self._buffer = self._buffer.lstrip(b"\r\n")
-            # Reading stops with the member: otherwise the next one would be begun and its offset lost.
+            # Reading stops at the end of the member. Otherwise the next member would be begun, and its offset
+            # would be lost.
             member_ended = self._packed and self._unpacker is None
             if self._buffer or member_ended or not self._fill():
                 return
 
     def _fill(self) -> bool:
-        """Add data to the buffer. Returns False at the end of the file.
+        """Add data to the buffer. Returns False at the end of the file, otherwise True.
 
-        Also returns True without new data if a gzip member has ended. Raises :class:`WarcFault` if the file
-        ends within a member, or if the data are damaged.
+        The result is also True if a gzip member has ended without new data. Raises :class:`WarcFault` if the
+        file ends within a member, or if the data are damaged.
         """
         while True:
             if not self._input:
@@ -211,7 +215,7 @@ class _Source:
                 return True
 
     def _unpack(self) -> bool:
-        """Decompress one piece of a gzip member. Returns True if it gave data, or ended the member."""
+        """Decompress one piece of a gzip member. Returns True if this gave data or ended the member."""
         if self._unpacker is None:
             self._input = self._input.lstrip(b"\0")  # padding between members
             if not self._input:
@@ -221,7 +225,7 @@ class _Source:
             piece = self._unpacker.decompress(self._input, _CHUNK)
         except zlib.error as error:
             raise WarcFault(f"a record is damaged ({error})") from error
-        # Each call gives at most _CHUNK bytes, so a small input that unpacks to gigabytes stays small in
+        # Each call gives at most _CHUNK bytes, so a small input that unpacks to gigabytes does not fill the
         # memory.
         if self._unpacker.eof:
             self._input = self._unpacker.unused_data
@@ -235,8 +239,8 @@ class _Source:
 def _head(source: _Source) -> _Headers | None:
     """Return the headers of the next record by lower-case name, or None at the end of the file."""
     blanks = 0
-    # Line ends can remain from the record before, if reading started after it. Their number has a limit,
-    # because a file of line ends alone would be read to its end.
+    # If reading started after a record, line ends of this record can remain. Their number is limited, because
+    # a file that has only line ends would be read to its end.
     while (line := source.line()) in (b"\r\n", b"\n"):
         blanks += 1
         if blanks > MAX_LINE:
@@ -258,7 +262,7 @@ def _head(source: _Source) -> _Headers | None:
 
 
 def _headers(lines: list[bytes]) -> _Headers:
-    """Return header lines as name (lower case) and value. Lines without a colon are ignored."""
+    """Return the values of header lines by lower-case name. Lines without a colon are ignored."""
     found: _Headers = {}
     for line in lines:
         name, colon, value = line.decode("utf-8", "replace").partition(":")
@@ -278,7 +282,7 @@ def _length(headers: _Headers) -> int:
 def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Page | None:
     """Return the HTTP response in the block of a record, or None if the block is not one.
 
-    ``headers`` are those of the record. ``whole`` is False if only the beginning of the block was read.
+    ``headers`` has the headers of the record. ``whole`` is False if only the beginning of the block was read.
     """
     head, gap, body = block.partition(b"\r\n\r\n")
     if not gap:  # some programs write bare line feeds
@@ -289,7 +293,7 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
         return None
     told = _headers(lines[1:])
     kept = _body(told, body, max_body) if whole and len(body) <= max_body else None
-    # WARC 1.0 has the URI in angle brackets in its grammar, and some programs write them.
+    # The grammar of WARC 1.0 has angle brackets around the URI, and some programs write them.
     url = headers.get("warc-target-uri", "").strip("<>")
     return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), told, kept)
 
@@ -297,8 +301,8 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
 def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
     """Return a body without its transfer and content encodings, or None if it is larger than ``max_body``.
 
-    Some archives remove an encoding but keep its header. A body that cannot be decoded is therefore returned
-    as it is.
+    Some archives remove an encoding but keep its header. Therefore a body that cannot be decoded is returned
+    unchanged.
     """
     if "chunked" in headers.get("transfer-encoding", "").lower():
         joined = _unchunked(body)

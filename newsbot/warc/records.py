@@ -14,14 +14,14 @@ from uuid import uuid4
 
 from newsbot import __version__
 
-# Names a revisit of a page for which the server answered 304 (ISO 28500:2017, 6.7.3).
+# The profile of a ``revisit`` record for a response with status 304 (ISO 28500:2017, 6.7.3).
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
 """Request headers that are not written, because they contain passwords or sessions."""
 _REFRAMED = frozenset((b"transfer-encoding", b"content-length", b"connection"))
 """Response headers that are not written, because the body is stored without chunks and in full."""
 _LEVEL = 4
-"""Compression level of zlib."""
+"""Compression level of zlib for data that are not compressed yet."""
 _LEVEL_PACKED = 1
 """Compression level for data that are already compressed."""
 
@@ -30,7 +30,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One HTTP request and its response, as they were sent, except for the transfer encoding."""
+    """One HTTP request and its response, as they were sent, but without transfer encoding."""
 
     url: str
     at: datetime
@@ -40,7 +40,7 @@ class Exchange:
     """Request headers as pairs of name and value."""
     status: int
     protocol: str
-    """For example ``HTTP/1.1``."""
+    """The protocol version of the response, for example ``HTTP/1.1``."""
     answered: tuple[tuple[bytes, bytes], ...]
     """Response headers as pairs of name and value."""
     body: bytes
@@ -85,7 +85,8 @@ def packed_exchange(exchange: Exchange) -> bytes:
 def packed_info(name: str, about: str) -> bytes:
     """Return the gzipped ``warcinfo`` record, which must be the first record of a file.
 
-    ``name`` is the file's name, ``about`` are more lines of its text, each with CRLF at its end.
+    ``name`` is the name of the file. ``about`` has more lines for the text of the record, each with CRLF at
+    its end.
     """
     text = (
         f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
@@ -114,7 +115,7 @@ def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
     The headers ``Content-Length`` and ``WARC-Block-Digest`` are added.
     """
-    # The standard has record ids in angle brackets. WARC-Target-URI has none since version 1.1.
+    # The standard requires angle brackets around record ids. Since version 1.1, WARC-Target-URI has none.
     lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
         "WARC-Block-Digest": digest(block),
         "Content-Length": str(len(block)),
@@ -124,7 +125,7 @@ def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-1 digest of a block or payload as WARC files give it: ``sha1:`` and base 32."""
+    """Return the SHA-1 digest of a block or payload in the form of WARC files: ``sha1:`` and base 32."""
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
@@ -140,7 +141,8 @@ def _answer_block(exchange: Exchange) -> bytes:
     except ValueError:
         phrase = "Unknown"
     kept = [(name, value) for name, value in exchange.answered if name.lower() not in _REFRAMED]
-    # A 304 has no body. Content-Length would describe the page that it stands for (RFC 9110, 8.6).
+    # A response with status 304 has no body. Its Content-Length would give the size of the unchanged page
+    # (RFC 9110, 8.6).
     if exchange.body or exchange.status != HTTPStatus.NOT_MODIFIED:
         kept.append((b"Content-Length", str(len(exchange.body)).encode()))
     line = f"{_version(exchange)} {exchange.status} {phrase}".encode()

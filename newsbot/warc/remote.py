@@ -19,16 +19,19 @@ from urllib.request import Request, urlopen
 from newsbot.errors import NewsbotError
 
 TRIES = 6
-"""Attempts for one read, the first one included."""
+"""Maximum number of attempts for one read, including the first one."""
 FIRST_WAIT = 2.0
 """Seconds before the second attempt. Each further wait is twice as long."""
 TIMEOUT = 60.0
 """Seconds without data after which a connection counts as broken."""
 MAX_LIST = 32 * 2**20
-"""Maximum size of a decompressed list, in bytes. A month has about 500 files."""
+"""Maximum size in bytes of a decompressed file list. A month has about 500 files."""
 _STEP = 1 << 16
 _NAME = re.compile(r"crawl-data/CC-NEWS/[0-9]{4}/[0-9]{2}/[\w-][\w.-]*\.warc\.gz")
-"""Other paths in a list are ignored, so that a list cannot point to another place on the server."""
+"""Matches a path of a WARC file.
+
+Other paths in a list are ignored, so that a list cannot name other files.
+"""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
@@ -58,16 +61,16 @@ class RemoteFile:
         self._answer: HTTPResponse | None = None
 
     def seek(self, at: int) -> int:
-        """Set the position of the next :meth:`read`, in bytes from the start of the file. Returns it."""
+        """Set and return the position of the next :meth:`read`, in bytes from the start of the file."""
         self.close()
         self._at = at
         return at
 
     def read(self, size: int) -> bytes:
-        """Return up to ``size`` bytes; an empty result means the end of the file.
+        """Return up to ``size`` bytes. An empty result means the end of the file.
 
-        Blocks until there are data. Raises :class:`RemoteFault` if :data:`TRIES` attempts failed, with a
-        growing wait between them.
+        The method blocks until there are data. Raises :class:`RemoteFault` if :data:`TRIES` attempts failed.
+        The wait between the attempts grows.
         """
         wait = FIRST_WAIT
         for left in reversed(range(TRIES)):
@@ -85,7 +88,7 @@ class RemoteFile:
         raise RemoteFault(f"{text}; gave up after {TRIES} attempts", status)
 
     def close(self) -> None:
-        """Close the connection, if one is open. A later :meth:`read` opens a new one."""
+        """Close the connection if it is open. A later :meth:`read` opens a new connection."""
         if self._answer is not None:
             self._answer.close()
             self._answer = None
@@ -107,7 +110,9 @@ class RemoteFile:
         return data
 
     def _opened(self) -> HTTPResponse | None:
-        """Request the file from the current position on. Returns None if the position is at or after the end.
+        """Request the file from the current position on, and return the response.
+
+        Returns None if the position is at or after the end of the file.
 
         Raises ``OSError`` for network errors, error statuses, and responses that do not continue the file at
         the current position.
@@ -118,16 +123,17 @@ class RemoteFile:
             answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310
         except HTTPError as error:
             error.close()
-            if error.code == 416:  # Range Not Satisfiable: the position is not before the end
+            if error.code == 416:  # Range Not Satisfiable: the position is at or after the end
                 return None
             raise
-        # A response with status 206 (Partial Content) must begin where the request asked it to. A proxy may
-        # send another part from its cache.
+        # A response with status 206 (Partial Content) must begin at the requested position. A proxy may send
+        # another part from its cache.
         part = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if answer.status == 206 and (part is None or int(part[1]) != self._at):
             answer.close()
             raise ConnectionError("the server sent a different part of the file than requested")
-        # Content-Range gives the size of the whole file; Content-Length of a 206 would give only the part.
+        # Content-Range gives the size of the whole file. Content-Length of a 206 gives only the size of the
+        # part.
         length = answer.headers.get("Content-Length", "")
         size = int(part[2]) if part else int(length) if length.isdecimal() else None
         # The file may be replaced between two attempts. Parts of two different files must not be joined.
@@ -165,8 +171,8 @@ def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None
     with closing(RemoteFile(url, user_agent, say)) as file:
         try:
             while (piece := file.read(_STEP)) and len(text) <= MAX_LIST and not unpacker.eof:
-                # The bound keeps a small file that unpacks to gigabytes out of memory. One byte more than
-                # allowed shows the check below that the list is too large.
+                # The size is limited, because a small file could unpack to gigabytes. The limit is one byte
+                # more than allowed, so that the check below sees that the list is too large.
                 text += unpacker.decompress(piece, MAX_LIST + 1)
         except RemoteFault as fault:  # its text does not name the URL
             raise RemoteFault(f"{url}: {fault}", fault.status) from fault

@@ -6,7 +6,7 @@ Files in reading order:
 * ``parquet``: the writer for Apache Parquet
 * ``feed``: articles as an Atom or RSS feed
 * ``opml``: the feeds of all sites as OPML
-* ``increment``: exports that continue where the last one of the same name ended
+* ``increment``: exports that continue where the last export of the same name ended
 """
 
 from newsbot.operations.exporting.formats import FORMATS, Format, Writer, WriterType, format_of, writer_of

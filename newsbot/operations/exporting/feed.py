@@ -96,7 +96,7 @@ def _atom(articles: list[Article], title: str, address: str, identity: str) -> E
         _add(entry, "updated", _iso(article.modified_at or _moment(article)))
         if article.published_at is not None:
             _add(entry, "published", _iso(article.published_at))
-        # RFC 4287 requires an author, so the site stands in for an unknown one.
+        # RFC 4287 requires an author. If the author is unknown, the site is given as the author.
         for author in article.authors or [article.source]:
             _add(_add(entry, "author"), "name", author)
         for tag in article.tags:

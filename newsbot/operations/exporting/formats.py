@@ -50,7 +50,8 @@ class WarcWriter:
 
     def write(self, article: Article) -> None:
         """Write one article as a record."""
-        # Derived from the content, so that the same version of an article has the same id in every export.
+        # The id is derived from the content, so that the same version of an article has the same id in every
+        # export.
         identity = uuid5(NAMESPACE_URL, f"{article.canonical_url}#{article.version}-{article.content_hash}")
         self._write(
             json_bytes(article.to_dict()),
@@ -83,7 +84,7 @@ class JsonLinesWriter:
     """Writes one article per line, as JSON (https://jsonlines.org)."""
 
     def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
-        del name  # the format does not depend on it
+        del name  # the format does not depend on the name
         self._stream = stream
 
     def write(self, article: Article) -> None:
@@ -159,13 +160,18 @@ class Writer(Protocol):
 
 
 WriterType = Callable[..., Writer]
-"""Creates a writer for a binary stream. ``name=`` is the name of the file; empty if the stream has none."""
+"""A function that creates a writer for a binary stream.
+
+``name=`` is the name of the file, or empty if the stream has no name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: module and class of its writer, file name endings, and the extra package that it
-    needs."""
+    """A file format.
+
+    It has the module and the class of its writer, its file name endings, and the extra package that it needs.
+    """
 
     name: str
     module: str
@@ -196,9 +202,10 @@ FORMATS = {
 
 
 def format_of(path: Path | None) -> Format:
-    """Return the format for the ending of a file name; JSON lines for an unknown ending, or without a file.
+    """Return the format for the ending of a file name.
 
-    Raises :class:`ArgumentError` for the ending of a spreadsheet, and for one that is probably misspelt.
+    The format is JSON lines for an unknown ending, or if there is no file. Raises :class:`ArgumentError` for
+    the ending of a spreadsheet, and for an ending that is probably misspelt.
     """
     for format_ in FORMATS.values():
         if path is not None and path.name.lower().endswith(format_.suffixes):

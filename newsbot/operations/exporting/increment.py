@@ -1,4 +1,4 @@
-"""Incremental exports: each export continues where the last one of the same name ended.
+"""Incremental exports: each export continues where the last export of the same name ended.
 
 No version of an article is exported twice. The state is a note in the storage, with the cursor after the last
 exported change. An export has four steps:
@@ -8,8 +8,8 @@ exported change. An export has four steps:
 3. Rename the file.
 4. Record in the note that the export is complete.
 
-If the export crashes after step 2, the next one looks for the temporary file. If it is missing, the file was
-renamed and the export is complete; otherwise the changes are exported again.
+If the export crashes after step 2, the next export looks for the temporary file. If the temporary file is
+missing, it was renamed, and the crashed export is complete. Otherwise the changes are exported again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
 
     The file is written under a temporary name in the same folder and renamed at the end, so that a failed
     export leaves the old file unchanged. Pipes and devices are written directly. Raises :class:`UserError`
-    for errors of the file system; ``BrokenPipeError`` is passed on.
+    for errors of the file system. Only ``BrokenPipeError`` is not converted.
     """
     if path is None:
         yield sys.stdout.buffer
@@ -49,7 +49,7 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
                 yield stream
         else:
             yield from _replacing(place)
-    except BrokenPipeError:  # the reader of a pipe has ended, as in `| head`: not an error of the file
+    except BrokenPipeError:  # the reader of a pipe has ended, as in `| head`
         raise
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
@@ -71,14 +71,16 @@ def _replacing(place: Path) -> Iterator[BinaryIO]:
 
 KIND = "export"
 _AT_ONCE = 100
-"""Maximum number of articles in memory."""
+"""Maximum number of articles that are in memory at the same time."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Write = Callable[[BinaryIO, Path, str], tuple[int, str]]
-"""Writes all changes after a cursor (:meth:`newsbot.storage.articles.Articles.changes_since`) to a stream.
+"""A function that writes all changes after a cursor to a stream.
 
-Takes the stream, the path that the file will have, and the cursor. Returns the number of articles and the
-cursor after the last change."""
+It takes the stream, the path that the file will have, and the cursor. The cursor is explained at
+:meth:`newsbot.storage.articles.Articles.changes_since`. The function returns the number of articles and the
+cursor after the last change.
+"""
 
 
 class Following:
@@ -94,7 +96,7 @@ class Following:
         while True:
             changes = self._articles.changes_since(self.cursor, _AT_ONCE)
             yield from (one.article for one in changes.found if one.article is not None)
-            # Moved only after the whole batch was taken, so the cursor never skips an article.
+            # The cursor is moved only after the whole batch was taken, so it never skips an article.
             self.cursor = changes.cursor
             if len(changes.found) < _AT_ONCE:
                 return
@@ -113,7 +115,7 @@ class Written:
 def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], write: Write) -> Written:
     """Write the changes since the last export called ``name`` to a numbered file in the folder of ``path``.
 
-    ``options`` are the options of the export (JSON-able); they must be the same for all exports of one name.
+    ``options`` has the options of the export (JSON-able). They must be the same for all exports of a name.
     Raises :class:`ArgumentError` for a bad name or other options, :class:`UserError` if the file cannot be
     written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
     """
@@ -157,8 +159,7 @@ class _Export:
         return Written(file if count else None, count, finished)
 
     def _finish_last(self) -> Path | None:
-        """Complete the state of an interrupted export, or roll it back. Return the file if it was
-        complete."""
+        """Complete the state of an interrupted export, or undo it. Return the file if it was complete."""
         pending = self._state.pop("pending", None)
         if pending is None or self._part.exists():
             return None  # not renamed: the changes are exported again
@@ -187,7 +188,7 @@ def _alone(folder: Path, name: str) -> Iterator[None]:
 
 
 def _numbered(path: Path, number: int) -> Path:
-    # At the first dot, as in articles-000001.warc.gz: the ending must stay whole.
+    # The name is split at the first dot, so that an ending such as .warc.gz stays whole.
     stem, dot, suffix = path.name.partition(".")
     return path.with_name(f"{stem}-{number:06}{dot}{suffix}")
 

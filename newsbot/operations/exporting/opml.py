@@ -16,10 +16,10 @@ MAX_FEEDS = 20
 
 
 def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[str]]:
-    """Return the feed URLs of each site: those in its rule; without any, those that the crawl found and that
-    work.
+    """Return the feed URLs of each site, by domain.
 
-    A feed works if it was polled and its last poll did not fail.
+    These are the feeds in the rule of the site. If the rule has no feeds, they are the feeds that the crawl
+    found and that work. A feed works if it was polled and its last poll did not fail.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for one in records:
@@ -30,10 +30,10 @@ def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[
 
 
 def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
-    """Return the OPML file. ``sources`` are the sources in the storage; None: only feeds in rules are
-    written.
+    """Return the content of the OPML file.
 
-    A site is in the folder of each of its tags; without a tag it is outside all folders. Raises
+    ``sources`` has the sources in the storage. If it is None, only the feeds in rules are written. A site is
+    in the folder of each of its tags. A site without a tag is outside all folders. Raises
     :class:`newsbot.errors.DataError`.
     """
     root = Element("opml", version="2.0")

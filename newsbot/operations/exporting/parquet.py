@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from newsbot.items import Article
 
 BATCH = 1000
-"""Number of articles in memory and in one row group; about 5 MB of text."""
+"""Number of articles in one row group (about 5 MB of text). As many articles are kept in memory."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())

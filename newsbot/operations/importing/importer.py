@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 KIND = "import"
 """Kind of the notes that hold the position in a file."""
 NOTE_EVERY = 5.0
-"""Seconds between two writes of the position, and between two reports of the progress."""
+"""Minimum number of seconds between two writes of the position, and between two reports of the progress."""
 _HEAD = 64 * 1024
 HEADINGS = (
     "records",
@@ -68,8 +68,10 @@ MAX_NAMED = 10
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of the import of one file. ``offset`` is in bytes; ``counts`` has the keys
-    :data:`HEADINGS`."""
+    """The progress of the import of one file.
+
+    ``offset`` is the position in the file in bytes. ``counts`` has the keys of :data:`HEADINGS`.
+    """
 
     name: str
     key: str
@@ -89,7 +91,10 @@ def is_address(name: str) -> bool:
 
 
 def _identity(stream: BinaryIO) -> bytes:
-    """Return the identity of a local file: its start and its size, so that it can be renamed or moved."""
+    """Return the identity of a local file, made from its start and its size.
+
+    The identity does not depend on the path, so the file can be renamed or moved between two imports.
+    """
     head = stream.read(_HEAD)
     return head + str(os.fstat(stream.fileno()).st_size).encode()
 
@@ -100,8 +105,8 @@ class Importer:
     def __init__(self, settings: Settings, *, sites: frozenset[str] | None = None) -> None:
         """Open the data and create the pipelines.
 
-        ``sites`` are the domains of the sites whose pages are imported; None: all. Raises subclasses of
-        :class:`newsbot.errors.UserError`.
+        ``sites`` has the domains of the sites whose pages are imported; None means all sites. Raises
+        subclasses of :class:`newsbot.errors.UserError`.
         """
         self._sites = sites
         self._crawler = Crawler(NewsSpider, settings)
@@ -119,11 +124,12 @@ class Importer:
         self._crawl.close()
 
     def run(self, name: str, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
-        """Import a file (path or URL), starting where its last import stopped; with ``again`` from the start.
+        """Import a file (path or URL), and return the progress at the end.
 
-        ``tell`` is called every few seconds with the progress. A damaged or unreachable file does not raise:
-        ``fault`` of the result then has the reason. Raises subclasses of :class:`UserError` if the file
-        cannot be opened or the data fail.
+        The import starts where the last import of the file stopped, or with ``again`` at the start of the
+        file. ``tell`` is called every few seconds with the progress. For a damaged or unreachable file no
+        exception is raised; ``fault`` of the result then has the reason. Raises subclasses of
+        :class:`UserError` if the file cannot be opened, or if the data cannot be read or written.
         """
         try:
             if not is_address(name):
@@ -148,13 +154,13 @@ class Importer:
         for path in build_component_list(settings.get_component_priority_dict_with_base("ITEM_PIPELINES")):
             try:
                 made.append(build_from_crawler(load_object(path), self._crawler))
-            except NotConfigured:  # switched off by its settings
+            except NotConfigured:  # the settings switch this pipeline off
                 continue
         return made
 
     def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
         sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
-        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # progress per choice of sites
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # one for each choice of sites
         note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
@@ -170,7 +176,7 @@ class Importer:
         self._context.notes.save(KIND, progress.key, note)
 
     async def _import(self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]) -> None:
-        """Import the whole file. Damaged records are skipped: reading continues at the next gzip member."""
+        """Import the whole file. After a damaged record, reading continues at the next gzip member."""
         try:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
                 beyond = next_member(stream, progress.offset + 1)
@@ -188,8 +194,10 @@ class Importer:
     async def _import_records(
         self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]
     ) -> WarcFault | None:
-        """Import up to the end or up to the first unreadable record; return the fault of that record, or
-        None."""
+        """Import up to the end of the file, or up to the first unreadable record.
+
+        Returns the fault of that record, or None at the end of the file.
+        """
         noted = time.monotonic()
         counts = progress.counts.copy()
         try:
@@ -198,9 +206,9 @@ class Importer:
                 if record.page is not None:
                     counts["pages"] += 1
                     counts[await self._take(record.page, progress.name)] += 1
-                # Counts and offset change together: after an interruption the import repeats the records
-                # since then, and must not count them twice. A record without a known end is not a place to
-                # continue from.
+                # Counts and offset change together. After an interruption the import repeats the records
+                # after the stored offset, and must not count them twice. If the end of a record is unknown,
+                # the import cannot continue there, so the offset stays.
                 if record.end is not None:
                     progress.offset, progress.counts = record.end, counts.copy()
                 if time.monotonic() - noted >= NOTE_EVERY:
@@ -213,8 +221,7 @@ class Importer:
         return None
 
     async def _take(self, page: Page, file: str) -> str:
-        """Send one page through the pipelines; return the counter for its outcome, one of
-        :data:`HEADINGS`."""
+        """Send one page through the pipelines. Return the counter of its outcome, a key of ``HEADINGS``."""
         if page.status != 200 or page.body is None:
             return "refused"
         try:
@@ -251,7 +258,8 @@ class Importer:
         article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
-        # Learns the lines that the site repeats on its pages, so that they are left out of later articles.
+        # The memory learns the lines that the site repeats on its pages. Later articles leave these lines
+        # out.
         memory.learn(article.url, article.shown.splitlines())
         return article
 
@@ -269,8 +277,10 @@ class Importer:
         return "new" if article.version == 1 else "updated"
 
     def _know(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
-        """Record the page as fetched, so that a crawl does not fetch it as new. A known page stays as it
-        is."""
+        """Record the page as fetched, so that a crawl does not fetch it as a new page.
+
+        The record of a page that is already known is not changed.
+        """
         context, moment = self._context, at.timestamp()
         if self._crawl.removals.covers(
             fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)

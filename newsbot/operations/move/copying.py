@@ -24,10 +24,10 @@ from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
 LINE_EVERY = 10_000
-"""Number of items per line of progress if the output is not a terminal."""
+"""Number of items after which a line of progress is written, if the output is not a terminal."""
 
 Totals = Mapping[str, int]
-"""Approximate number of items by kind. A kind that is missing has an unknown total."""
+"""Approximate number of items by kind. The total of a missing kind is unknown."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def lines(write: Callable[[str], None], totals: Totals) -> Report:
 
 
 def _close(drawn: Progress, tasks: Iterable[TaskID]) -> None:
-    """Set the total of each bar to the number that was counted, as totals are approximate."""
+    """Set the total of each bar to the number of items that were moved, because totals are approximate."""
     for task in tasks:
         drawn.update(task, total=drawn.tasks[task].completed)
 
@@ -69,7 +69,7 @@ BATCH = 500
 OWNER = "move"
 _RIGHT_SECONDS = 60.0
 Report = Callable[[str, int], None]
-"""Called with a kind and the number of its items that were moved so far."""
+"""A function that is called with a kind and the number of its items that were moved so far."""
 
 _Thing = TypeVar("_Thing")
 
@@ -91,8 +91,8 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
     if target.index is not None:
-        # The index is not copied but built again from the texts. With a part of the data, the target has
-        # fewer texts to read than the source.
+        # The near-duplicate index is not copied, but built again from the texts. If only a part of the data
+        # is moved, the texts are read from the target, because it has fewer texts than the source.
         texts = source.storage if choice.everything else target.storage or source.storage
         rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
@@ -108,8 +108,10 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
 
 
 def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
-    """Copy the small kinds of data, which have no place in the journal: a continued move copies them
-    again."""
+    """Copy the small kinds of data.
+
+    The journal does not record them, so a continued move copies them again.
+    """
     sources = [record for record in source.sources.all() if choice.has_site(record.source)]
     target.sources.save(sources)
     report("sources", len(sources))
@@ -161,11 +163,13 @@ def _copy_frontier(
 
 
 def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
-    """Return the time until which the target queue is complete after the copying; None: it keeps all entries.
+    """Return the time until which the target queue is complete after the copying.
 
-    A :class:`LeanFrontier` keeps only entries that are due soon. The time is computed at the start of the
-    first run and stored in the journal: a continued move does not read again the entries that an earlier run
-    left to the storage.
+    Returns None if the target queue keeps all entries.
+
+    A :class:`LeanFrontier` keeps only entries that are due soon. Its other entries are only in the storage.
+    The time is computed at the start of the first run and stored in the journal. So a continued move does not
+    read the entries again that an earlier run left out of the queue.
     """
     if not isinstance(target, LeanFrontier):
         return None
@@ -176,7 +180,7 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
 
 def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
     if choice.of_articles:
-        return iter(())  # a part by articles is for reading: its pages are known, but none is queued
+        return iter(())  # a copy of chosen articles is for reading: its pages are known, but not queued
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
 
@@ -215,7 +219,7 @@ def _copy_hosts(
         if not choice.everything and copy.host not in wanted:
             continue
         target.set_politeness(copy.host, delay=copy.delay, concurrency=copy.concurrency)
-        if copy.next_turn > now:  # a pause that the host asked for does not end with the move
+        if copy.next_turn > now:  # a pause that the host requested does not end with the move
             target.back_off(copy.host, copy.next_turn - now)
         number += 1
         report("hosts", number)

@@ -38,7 +38,10 @@ class Journal:
             self._write()
 
     def fixed(self, name: str, value: str) -> str:
-        """Return the value that ``name`` had at the start of the move. At the start, set it to ``value``."""
+        """Return the value that ``name`` had at the start of the move.
+
+        If the move starts now, store ``value``.
+        """
         return str(self._kept["fixed"].setdefault(name, value))
 
     @property
@@ -63,8 +66,10 @@ class Journal:
 
     @property
     def filled_until(self) -> float | None:
-        """The time (POSIX seconds) until which the target queue is complete after the copying; None: not
-        set."""
+        """The time (POSIX seconds) until which the target queue is complete after the copying.
+
+        None if it is not set.
+        """
         until: float | None = self._kept.get("filled_until")
         return until
 

@@ -39,7 +39,7 @@ class WholeFrontier(Frontier, FrontierTransfer, Protocol):
 
 @dataclass(slots=True)
 class Side:
-    """The open backends of one end of a move. None: this backend is not moved."""
+    """The open backends of one end of a move. A backend that is not moved is None."""
 
     storage: Storage | None = None
     frontier: WholeFrontier | None = None
@@ -73,8 +73,10 @@ class Side:
             check_idle(self.frontier)
 
     def totals(self) -> dict[str, int]:
-        """Return the approximate number of items of each kind, under the names that :mod:`copying` and
-        :mod:`verifying` report."""
+        """Return the approximate number of items by kind.
+
+        The names of the kinds are the names that :mod:`copying` and :mod:`verifying` report.
+        """
         found: dict[str, int] = {}
         if self.storage is not None:
             found = self.storage.dump.count()
@@ -97,8 +99,10 @@ class Side:
 
 
 def check_idle(frontier: FrontierTransfer) -> None:
-    """Raise :class:`DataError` if a crawl uses this frontier, except for workers that are known to be
-    dead."""
+    """Raise :class:`DataError` if a crawl uses this frontier.
+
+    Workers that are known to be dead do not count.
+    """
     owners = frontier.at_work()
     working = set(owners) - set(dead_owners(owners))
     if working:
@@ -111,17 +115,20 @@ def check_idle(frontier: FrontierTransfer) -> None:
 KINDS = ("pages", "articles", "texts", "aliases")
 """Kinds of data in a storage, in the order in which they are copied."""
 NOTES = (REMOVED,)
-"""Kinds of notes that are always copied. With a part of the data, the others are left out: crawls learn them
-again."""
+"""Kinds of notes that are always copied.
+
+If only a part of the data is moved, other notes are left out. Crawls learn their content again.
+"""
 
 
 @dataclass(slots=True)
 class Choice:
     """The choice of the data to move.
 
-    ``sites`` are domains; None: all. ``since`` (inclusive) and ``until`` (exclusive) are bounds of the
-    publication time, or of the fetch time if the publication time is unknown. ``max_articles`` is the size of
-    a random sample; None: all. The keys of the chosen articles are kept in memory, about 300 bytes each.
+    ``sites`` has the domains of the chosen sites; None means all sites. ``since`` (inclusive) and ``until``
+    (exclusive) are bounds of the publication time, or of the fetch time if the publication time is unknown.
+    ``max_articles`` is the size of a random sample; None means all articles. The keys of the chosen articles
+    are kept in memory, about 300 bytes each.
     """
 
     sites: tuple[str, ...] | None = None
@@ -133,7 +140,7 @@ class Choice:
 
     @property
     def everything(self) -> bool:
-        """True if nothing is left out."""
+        """True if all data are moved."""
         return self.sites is None and not self.of_articles
 
     @property
@@ -157,17 +164,20 @@ class Choice:
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
     def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
-        """Yield the chosen items of one of :data:`KINDS`, in the order of their keys, after the key
-        ``after``."""
+        """Yield the chosen items of one of :data:`KINDS` in the order of their keys.
+
+        Only items after the key ``after`` are yielded.
+        """
         if kind == "pages" and self.of_articles:
             return self._own_pages(storage, after)
         some = getattr(storage.dump, kind)(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
 
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
-        """Yield the pages of the chosen articles. They are read by key: a scan of all pages takes too long.
+        """Yield the pages of the chosen articles.
 
-        Only the first referrers of each page are copied, and the number of the others.
+        They are read by key, because a scan of all pages takes too long. Only the first referrers of each
+        page are copied, and the number of the other referrers.
         """
         left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
         while keys := list(islice(left, AT_ONCE)):
@@ -190,7 +200,8 @@ class Choice:
     def books(self, storage: Storage) -> Iterator[Book]:
         """Yield joined stories, notes and polls.
 
-        With a part of the data: all joined stories, the notes in :data:`NOTES`, and the polls of its sources.
+        If only a part of the data is moved, these are all joined stories, the notes in :data:`NOTES`, and the
+        polls of the chosen sources.
         """
         urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
         for book in storage.dump.books():

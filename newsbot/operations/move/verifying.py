@@ -23,8 +23,8 @@ _MODULUS = 1 << 128
 class Sum:
     """The number of items, and the sum of their hashes modulo 2**128.
 
-    Backends return items in different orders; a sum is the same in any order. Unlike XOR, it also shows items
-    that occur twice.
+    Backends return items in different orders, but a sum is the same in any order. Unlike XOR, a sum also
+    shows items that occur twice.
     """
 
     count: int = 0
@@ -118,8 +118,8 @@ def _compare_frontiers(
         for copy in copies:
             key = copy.page.fingerprint
             if key not in at_source or (choice.of_articles and key in at_target):
-                # Pages of a part by articles are never queued on the target, so their states may differ. A
-                # page that the target does not know still counts as a difference.
+                # If only articles were chosen, their pages are never queued on the target. So the states of
+                # these pages may differ. A page that the target does not know still counts as a difference.
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))
             if key in at_target:
