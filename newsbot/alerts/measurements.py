@@ -55,7 +55,7 @@ class Measured:
 
 
 def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
-    """Return the measurements of the present. ``folder`` is the data folder; ``now`` is in POSIX seconds.
+    """Return the current measurements. ``folder`` is the data folder; ``now`` is in POSIX seconds.
 
     Raises :class:`newsbot.errors.DataError`.
     """

@@ -161,7 +161,7 @@ class Command:
         """See :class:`Output`."""
         told = json.dumps([one.plain() | {"text": one.text} for one in messages])
         try:
-            done = subprocess.run(  # noqa: S603  (the command comes from the operator's settings and runs without a shell)
+            done = subprocess.run(  # noqa: S603  (from the operator's settings, without a shell)
                 self.words,
                 input=told.encode(),
                 stdout=subprocess.DEVNULL,

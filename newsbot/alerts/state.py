@@ -128,7 +128,7 @@ def note_told(book: Mapping[str, Entry], output: str, messages: Iterable[Message
 
 
 def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], now: float) -> None:
-    """Store the entries that changed, and delete the entries whose alert is over and reported.
+    """Store the entries that changed, and delete the entries that are done (:func:`_done`).
 
     ``before`` has the stored notes by key, ``book`` the new entries. Raises
     :class:`newsbot.errors.DataError`.

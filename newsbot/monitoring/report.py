@@ -132,10 +132,10 @@ class _Survey:
         self._begin_run(0.0)
 
     def _begin_run(self, run: float) -> None:
-        """Drop the changes that were collected so far, because a page of a later run was found.
+        """Begin to collect the changes of ``run``, and drop the changes of earlier runs.
 
-        Only pages of the latest run are compared with the run before. The latest run is known only after all
-        pages were read.
+        Only the pages of the latest run are compared with the run before. The latest run is known only after
+        all pages were read. So this is called again when a page of a later run is found.
         """
         self._run = run
         self._in_run = 0

@@ -106,9 +106,10 @@ def _lifetime(world: SiteWorld, chosen: Flags) -> float:
 
 
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
-    """Return the delays of the events that count, and the share of these events that no visit could find.
+    """Return the delays of the events that count, and the share of lost events.
 
-    Such an event had left the feed or section before the next visit.
+    An event is lost if it left its feed or section before the next visit. The share is a share of the events
+    of feeds and sections.
     """
     # Each visit finds the events ``before`` to ``until`` of its source. They are expanded here to one row per
     # event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its index in
