@@ -1,7 +1,6 @@
-"""``scrapy demo``: crawls the demo sites that come with newsbot and compares the articles with their
-manifest.
+"""``scrapy demo``: crawls the demo sites that come with newsbot and checks the stored articles.
 
-The manifest lists every article that the demo sites publish.
+The articles are compared with the manifest, which lists every article that the demo sites publish.
 """
 
 from __future__ import annotations

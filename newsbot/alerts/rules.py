@@ -30,8 +30,10 @@ LONGEST_LOOK = 30 * 24
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
 """Minimum number of observed hours and of new links. The rhythm of a source with fewer is not used."""
 FEWEST_ITEMS = 15.0
-"""Minimum number of remembered items (their weight halves in a week). Slower sources have no usable
-rhythm."""
+"""Minimum number of remembered items. A source with fewer items has no usable rhythm.
+
+The weight of a remembered item halves in a week.
+"""
 
 
 def expected_items(record: SourceRecord) -> float:
@@ -183,7 +185,7 @@ FAILED_POLLS = 3
 FAILING_FOR = 3600.0
 """Minimum number of seconds for which every source must have failed."""
 REFUSED_SHARE = 0.5
-"""Share of refused pages, among the last ones of a site, from which the site counts as refusing."""
+"""Minimum share of refused pages among the last pages of a site from which the site counts as refusing."""
 STORM_SITES, STORM_SHARE = 5, 0.25
 """If at least this number and this share of the sites refuse, one alert is raised for all of them."""
 FRESH = 3 * DAY
@@ -194,7 +196,10 @@ FELL_TO = 0.6
 The useful share is the share of fetched pages that had an article.
 """
 FEWEST_PAGES = 200
-"""Minimum number of pages in each of both periods; with fewer pages they are not compared."""
+"""Minimum number of pages in the last day, and in the week before.
+
+With fewer pages, no shares are compared.
+"""
 LATE_SHARE = 0.1
 """Minimum share of late sources from which an alert is raised."""
 NAMED = 5
@@ -230,7 +235,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
-        if not quiet:  # true for nearly all sites; what follows is expensive
+        if not quiet:  # true for nearly all sites; the code below is expensive
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)

@@ -5,8 +5,8 @@ the next notice, and the notices that some output has not received yet. The whol
 atomic swap. If the process is killed, the work is repeated: a notice that was sent but not recorded is sent
 again with the same ``id``.
 
-Only one article of each story is reported. Each round matches new articles in a temporary index of its own,
-so that no process needs the search index.
+Only one article of each story is reported. Each round builds its own temporary index of the new articles, so
+that no process needs the search index.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SavedSearch:
     name: str
     query: str
     tell: str
-    """How often it reports: a key of :data:`RHYTHMS`."""
+    """How often the search reports new articles: a key of :data:`RHYTHMS`."""
     created: float
     cursor: str
     """The position up to which the changes of the storage were read."""
@@ -176,8 +176,8 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         before = _search_from(kept[name]) if name in kept else None
         if name not in kept and len(kept) >= MAX_SAVED:
             raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
-        # A search that was off has an old cursor: without a new start it would report all articles since
-        # then.
+        # A search that was off has an old cursor. If it kept this cursor, it would report all articles that
+        # were stored while it was off.
         if before is None or (before.tell == "off") != (tell == "off"):
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:

@@ -143,8 +143,10 @@ class Watch:
         saved.note_told(self._notes, found, [one.name for one in self._options.outputs], now)
 
     def leave(self) -> None:
-        """Release the lock, so that another process can take over. Raises
-        :class:`newsbot.errors.DataError`."""
+        """Release the lock, so that another process can send alerts.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         book.drop_lock(self._notes, self._owner)
 
 

@@ -44,7 +44,8 @@ _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
-# Names of settings: those whose value is a secret, exceptions of scrapy-redis, and those with a URL as value.
+# The first pattern matches names of settings whose value is a secret. The next names match too, but are not
+# secret: settings of scrapy-redis. The last ones are settings whose value is a URL.
 _SECRET_NAME = re.compile(r"(?:^|_)(?:SECRET|PASSWORD|PASSWD|PASS|TOKEN|KEY)(?:$|_)")
 _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "REDIS_START_URLS_KEY"))
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")

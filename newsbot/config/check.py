@@ -21,7 +21,7 @@ MOVED = {
     "newsbot.scheduler": "newsbot.crawl.scheduler",
     "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",
 }
-"""Modules that users may name in Scrapy's settings and that have moved: old path -> new path."""
+"""Old path -> new path of the modules that have moved and that users may name in Scrapy's settings."""
 
 GONE = {
     f"{PREFIX}HTTP2": "set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
@@ -118,7 +118,10 @@ def _unknown(name: str, known: set[str]) -> str:
 
 
 def _shown(setting: Setting, given: Any) -> str:
-    """Return a value for a message: one line of at most 200 characters, without passwords."""
+    """Return a value as text for a message.
+
+    The text is one line of at most 200 characters without passwords.
+    """
     if setting.secret:
         return "***"
     return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]

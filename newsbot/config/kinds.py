@@ -24,7 +24,7 @@ class Kind:
     """One kind of value."""
 
     must: str
-    """What a value must be: the end of the message "NAME=VALUE: must be …"."""
+    """Text that says what a value must be. It is the end of the message "NAME=VALUE: must be …"."""
     read: Read
     least: float = -math.inf
     """Smallest allowed number."""

@@ -1,4 +1,4 @@
-"""Connects to the data file and to servers, with timeouts, and converts their errors to readable ones.
+"""Connects to the data file and to servers, with timeouts, and converts their errors to readable messages.
 
 These modules do not know any tables. The tables are declared in the packages of the storage, the frontier and
 the near-duplicate index.

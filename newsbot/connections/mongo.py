@@ -47,7 +47,7 @@ _MAJORITY_MS = 20_000
 """Maximum time in milliseconds for a majority of the replica set to acknowledge a write."""
 _ANSWER_MS = 30_000
 _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
-"""Shorter timeouts for a crawl, whose reactor is blocked while it waits; the crawl retries."""
+"""Shorter timeouts for a crawl. Its reactor is blocked while it waits, so the crawl retries instead."""
 _HURRIED_MAJORITY_MS = 4_000
 FORM = (
     "mongodb://host:27017/newsbot, with a log-in as user:password@ before the host (in a password, write "
@@ -83,7 +83,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     try:
         client: Client = MongoClient(uri, connect=False, **more)
     except (PyMongoError, ValueError, TypeError) as error:
-        # The message of the driver is left out: it may quote parts of a password that is not escaped.
+        # The message of the driver is left out, because it may quote parts of a password that is not escaped.
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
     try:
         timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
@@ -130,10 +130,12 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})
-"""Error codes of a server that shuts down, holds an election, or has lost its connection. The codes are
-listed at https://www.mongodb.com/docs/manual/reference/error-codes/."""
+"""Error codes of a server that shuts down, holds an election, or has lost its connection.
+
+All codes are listed at https://www.mongodb.com/docs/manual/reference/error-codes/.
+"""
 _REFUSED = frozenset({2, 9, 14, 52, 57, 66, 121, 10334, 17280, 17419})
-"""Error codes caused by a single record: its values, names or size."""
+"""Error codes that a single record causes by its values, names or size."""
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def take(pool: ConnectionPool) -> Any:
     ready = _ready.get(pool)
     try:
         connection = ready.pop()() if ready else None
-    except IndexError:  # another thread took the last one
+    except IndexError:  # another thread took the last connection
         connection = None
     if connection is None or connection.pid != os.getpid():
         return pool.get_connection()

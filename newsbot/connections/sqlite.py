@@ -42,7 +42,8 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
         try:
             connection.row_factory = sqlite3.Row
             _use_wal(connection)
-            # In WAL mode NORMAL cannot corrupt the file; a power failure may undo the last transactions.
+            # In WAL mode the level NORMAL cannot corrupt the file. But a power failure may undo the last
+            # transactions.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute("PRAGMA cache_size=-65536")  # KiB

@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Tally:
-    """Numbers of articles of one source."""
+    """Counts of the articles of one source."""
 
     expected: int = 0
     once: int = 0
@@ -149,7 +149,7 @@ def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
     joined = _pairs(stories.values())
     same = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.families)
     reports = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.templates)
-    # Pairs of the same news on one site.
+    # Pairs of articles on the same site with the same news.
     at_home = {pair for pair in same if len({source.get(key) for key in pair}) == 1}
     kinds = (
         ("same news on another site", same - at_home, True),

@@ -182,8 +182,10 @@ class _Survey:
         return page.referrer_count <= len(page.referrers)
 
     def _where_of(self, referrer: str) -> str | None:
-        """Return the section of a linking page; None for feeds, sitemaps and robots.txt, which are not
-        pages."""
+        """Return the section of a linking page.
+
+        Returns None for feeds, sitemaps and robots.txt, which are not pages.
+        """
         # A rough comparison comes first. Computing the exact keys of all referrers would take most of the
         # time.
         key = _key(referrer) if _rough(referrer) in self._rough else b""

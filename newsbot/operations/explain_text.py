@@ -69,7 +69,7 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
-    # Only the newest event counts: a page that was left in the queue may have been fetched since then.
+    # Only the newest event counts, because a page that was left in the queue may have been fetched later.
     left = story.page.last(EventKind.LEFT) if story.page is not None else None
     if left is not None and story.page is not None and left is story.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))

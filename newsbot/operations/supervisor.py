@@ -111,7 +111,10 @@ class Supervisor:
             wait = min(wait * 2, LONGEST)
 
     async def _work(self, number: int) -> int:
-        """Run one worker until it ends; return its exit code (negative: the signal that killed it)."""
+        """Run one worker until it ends, and return its exit code.
+
+        A negative code is the number of the signal that killed the worker.
+        """
         process = await asyncio.create_subprocess_exec(
             *self._command,
             *self._options(number),

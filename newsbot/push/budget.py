@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from newsbot.clock import Clock
 
 MAX_BUCKETS = 50_000
-"""Maximum number of buckets. The least recently used bucket is dropped; it starts full again."""
+"""Maximum number of buckets. Beyond it, the least recently used bucket is dropped. It starts full again."""
 
 
 @dataclass(slots=True)

@@ -36,9 +36,9 @@ class Trust:
     misses: float = 0.0
     """Number of notices after which the fetch found nothing new."""
     told: float = 0.0
-    """Number of changes that the notifier reported: fetches after its notices found them."""
+    """Number of changes that the notifier reported. Fetches after its notices found these changes."""
     untold: float = 0.0
-    """Number of changes that the notifier did not report: our own polls found them at its URLs."""
+    """Number of changes that the notifier did not report. Our own polls found these changes at its URLs."""
 
     def tell(self, now: float, *, new: bool) -> None:
         """Count a notice that caused a fetch; ``new`` is True if the fetch found something new."""
@@ -112,7 +112,7 @@ class Notifier:
     recall: float | None
     """Share of the changes that it reported (0 to 1); None without changes."""
     believed: float
-    """Share of a host's budget that it may use (0 to 1); it depends on the precision."""
+    """Share of a host's budget that the notifier may use (0 to 1). This share depends on the precision."""
     last: datetime
     """When its trust last changed."""
 
@@ -195,7 +195,7 @@ class Ledger:
         return list(self._places)
 
     def observe(self, url: str, fetches: int, found: int) -> None:
-        """Compare the current counts of a URL with the earlier ones, and update the trust in its notifier."""
+        """Compare the current counts of a URL with its earlier counts, and update the trust."""
         place, now = self._places.get(url), self._clock()
         if place is None:
             return

@@ -93,7 +93,7 @@ class Subscription:
     hub: str
     secret: str
     page: str
-    """The source that is fetched when the hub reports a change: the URL of the feed in the rules."""
+    """URL of the feed in the rules. This source is fetched when the hub reports a change."""
     state: State = "wanted"
     asked: float = 0.0
     """When the last request was sent to the hub."""

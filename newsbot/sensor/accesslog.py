@@ -124,8 +124,10 @@ class LogReader:
 
 
 def _plain(path: str) -> str:
-    """Return a path without the differences that servers ignore: query, parameters, escapes, case, dots,
-    slashes."""
+    """Return a path without the differences that servers ignore.
+
+    These are the query, parameters, escapes, case, dots and slashes.
+    """
     plain = unquote(path.partition("?")[0].partition("#")[0])
     return normpath("/" + _IGNORED.sub("", plain).lower().lstrip("/"))
 

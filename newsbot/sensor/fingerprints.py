@@ -94,8 +94,11 @@ class Changes:
         self._lock = threading.Lock()
 
     def is_news(self, url: str, page: bytes, charset: str = "utf-8") -> bool:
-        """Return True if the page is new and its text is not known from another URL, or if its text has
-        changed."""
+        """Return True if the text of the page is news.
+
+        The text of a new page is news if it is not known from another URL. The text of a known page is news
+        if it has changed.
+        """
         found = main_text_hash(page, charset)
         if found is None:
             return False

@@ -85,6 +85,8 @@ def without_tracking(path: str) -> str:
 
 
 def is_article(path: str) -> bool:
-    """Return False for paths that are not articles on any site, such as searches, lists, log-ins and
-    files."""
+    """Return False for paths that are not articles on any site, otherwise True.
+
+    Such paths are searches, lists, log-ins and files.
+    """
     return _NO_PAGE.search(path) is None and log_odds(f"https://site.invalid{path}") > CLEARLY_NONE

@@ -66,8 +66,10 @@ class _Seen:
         self._whole = True
 
     def close(self) -> None:
-        """Close the response of the application, as PEP 3333 requires, and queue the copy if it is
-        complete."""
+        """Close the response of the application, as PEP 3333 requires.
+
+        If the copy of the response is complete, it is queued.
+        """
         close = getattr(self._answer, "close", None)
         if close is not None:
             close()
@@ -81,7 +83,7 @@ class _Seen:
 
 
 def _path(environ: Environ) -> str:
-    # PEP 3333: each character of the path stands for one byte.
+    # According to PEP 3333, each character of the path stands for one byte.
     path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1")
     query = environ.get("QUERY_STRING", "")
     quoted = quote(path, safe="/:@!$&'()*+,;=~-._") or "/"

@@ -228,7 +228,7 @@ def _pages(starts: Array) -> Array:
 def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
     """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
-    # Page and time as one number: its upper bits are the page, its lower 32 bits the time.
+    # Page and time are compared as one number. Its upper bits are the page, its lower 32 bits are the time.
     unsorted = np.diff((page << 32) + time) < 0
     _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

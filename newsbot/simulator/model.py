@@ -91,7 +91,10 @@ class ChangeLog(Log):
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The order in which robots visit pages: robot r repeats ``pages[starts[r]:starts[r + 1]]``."""
+    """The order in which robots visit pages.
+
+    Robot r visits ``pages[starts[r]:starts[r + 1]]`` again and again.
+    """
 
     starts: Array
     pages: Array
@@ -174,7 +177,8 @@ def _make_types(
     for page in range(len(sizes)):
         size = int(sizes[page])
         for row in range(starts[page], starts[page + 1]):
-            # ``bounds`` are cumulative probabilities: the type is one more than the number of bounds below.
+            # ``bounds`` has cumulative probabilities. The number of bounds below ``chance``, plus one, is the
+            # type.
             chance = unit(type_key, row)
             kind = 1
             for bound in bounds:

@@ -36,7 +36,7 @@ NEW, OPEN = 1, 2
 MAX_BYTES = 2**29
 """All sizes of pages in bytes are below this number."""
 KNOWN = -1
-"""Used in place of a time: the page has no unseen change."""
+"""This value in place of a time means that the page has no unseen change."""
 
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
 """Indexes in :attr:`Measures.tally`.
@@ -153,7 +153,7 @@ def _pack(
 
 @compiled
 def _is_new(before: int, now: int) -> bool:
-    """Return True if a change of type ``now`` after one of type ``before`` brings new content.
+    """Return True if a change of type ``now`` after a change of type ``before`` brings new content.
 
     ``AVAILABLE`` after a change of size brings nothing new, because the page was available before. A change
     between available and unavailable counts as new.

@@ -85,7 +85,7 @@ class Outcome:
     runs: dict[tuple[int, int], Run] = field(default_factory=dict)
     """The runs, by number of the situation and number of the variant."""
     events: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {"changes": [], "queries": []})
-    """Number of rows of each change log and query log, including those without effect."""
+    """Number of rows of each change log and query log, including rows without effect."""
     volumes: dict[int, int] = field(default_factory=dict)
     """Bytes of all pages at the start, by number of pages."""
 

@@ -26,7 +26,10 @@ UNITS_AN_HOUR = 36_000
 MAX_SITUATIONS = 4
 """Largest number of situations that get charts over time."""
 SHOWN = (10, 52)
-"""Situations of the experiment that get charts over time: those that the text of the publication quotes."""
+"""Situations of the experiment that get charts over time.
+
+The text of the publication quotes these situations.
+"""
 MAX_POINTS = 400
 """Maximum number of points of a line. More would not be visible."""
 OVER_TIME = (
@@ -134,7 +137,7 @@ def draw(chart: Chart) -> str:
         figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
         axes = figure.add_subplot()
         for line in chart.lines:
-            # tab20 has pairs of a dark and a light colour: the dark ones are used first.
+            # tab20 has pairs of a dark and a light colour. The dark colours are used first.
             colour = matplotlib.colormaps["tab20"]((2 * line.colour % 20) + line.colour // 10)
             every = 1 if chart.dots else max(1, -(-len(line.x) // MAX_POINTS))
             style: dict[str, Any] = (

@@ -38,7 +38,10 @@ class Run:
     stale: Array
     """Number of pages with a change that was not seen yet, at the times of :meth:`fresh_times`."""
     traffic: Array
-    """Bytes so far, at :meth:`traffic_times`. It has one row per robot, or one row for all sensors."""
+    """Number of bytes downloaded up to each of the times of :meth:`traffic_times`.
+
+    There is one row per robot, or one row for all sensors.
+    """
     processing: Array | None = None
     """Number of running downloads of sensors, at the times of :meth:`fresh_times`."""
     waits: int

@@ -40,9 +40,11 @@ ZONE_SHARES: Final = (0.35, 0.25, 0.1, 0.2, 0.1)
 RELEASE: Final = 60.0
 """Number of seconds within which all items of a batch appear."""
 PAGE_SIGMA: Final = 1.0
-"""Standard deviations of logarithms: rate of changes of pages, size, response time."""
+"""Standard deviation of the logarithm of the rate of changes of pages."""
 SIZE_SIGMA: Final = 0.8
+"""Standard deviation of the logarithm of the size of a response."""
 RESPONSE_SIGMA: Final = 0.6
+"""Standard deviation of the logarithm of the response time."""
 Flags = NDArray[np.bool_]
 
 

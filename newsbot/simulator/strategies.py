@@ -45,7 +45,10 @@ class PushSettings:
     notice: float = 10.0
     """Mean seconds from an event to the arrival of its notice."""
     safety: float = 6 * HOUR
-    """Seconds between safety polls: visits that are made without a notice."""
+    """Seconds between two safety polls of a source.
+
+    A safety poll is a visit that is made without a notice.
+    """
     servers: int = 1
     """Maximum number of simultaneous downloads, for strategies with a queue."""
 
@@ -124,7 +127,7 @@ class PageRecords:
         return np.inf if rest is None else rest
 
     def spend(self, requests: float, hours: float) -> None:
-        """Do nothing: there is no budget."""
+        """Do nothing, because the policy has no budget."""
 
 
 class OptimalPages(PageRecords):
@@ -195,7 +198,7 @@ class Shared:
         return np.asarray(polled.at + interval)
 
     def spend(self, requests: float, hours: float) -> None:
-        """Do nothing: the shares are fixed."""
+        """Do nothing, because the shares are fixed."""
 
 
 class Push:

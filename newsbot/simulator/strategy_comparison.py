@@ -62,7 +62,7 @@ class Compared:
     figures: Estimates
     """All figures by name, over all sources."""
     kinds: dict[str, Estimates]
-    """The same for each kind of source. Empty if there is only one kind."""
+    """All figures by name, for each kind of source. Empty if there is only one kind."""
     runs: Sequence[VisitFigures]
     """The results for each seed."""
 

@@ -163,7 +163,7 @@ def whole_size(file: BinaryIO) -> int:
                 return start + at + ended
             at = tail.rfind(_MEMBER, 0, at)
         if end - start > _FARTHEST:
-            return end  # not written by newsbot: leave it as it is
+            return end  # not written by newsbot, so the file is not changed
     return 0
 
 

@@ -148,7 +148,8 @@ class _Source:
         After :meth:`skip_blank` it is the offset of the next record.
         """
         if not self._packed:
-            # Plain data: bytes that were read but not returned yet lie before the position of the stream.
+            # The data are not compressed. The position of the stream is after the bytes that were read but
+            # not returned yet, so their number is subtracted.
             return self._read - len(self._input) - len(self._buffer)
         between = self._unpacker is None and not self._buffer
         return self._read - len(self._input) if between else None

@@ -153,7 +153,7 @@ class Writer(Protocol):
     """Interface of all writers: they write articles to a stream."""
 
     def write(self, article: Article) -> None:
-        """Take one article; it is written now or with the next batch."""
+        """Take one article. It is written immediately or with the next batch."""
 
     def close(self) -> None:
         """Write the last batch and the end of the file; the stream stays open."""

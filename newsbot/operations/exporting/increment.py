@@ -32,7 +32,7 @@ from newsbot.storage.notes import Notes
 
 @contextmanager
 def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
-    """Yield a binary stream: stdout for None, otherwise the file ``path``.
+    """Yield a binary stream to the file ``path``, or stdout if ``path`` is None.
 
     The file is written under a temporary name in the same folder and renamed at the end, so that a failed
     export leaves the old file unchanged. Pipes and devices are written directly. Raises :class:`UserError`
@@ -162,7 +162,7 @@ class _Export:
         """Complete the state of an interrupted export, or undo it. Return the file if it was complete."""
         pending = self._state.pop("pending", None)
         if pending is None or self._part.exists():
-            return None  # not renamed: the changes are exported again
+            return None  # the file was not renamed, so the changes are exported again
         file = Path(pending.pop("file"))
         self._save(pending)
         return file

@@ -61,7 +61,7 @@ class ParquetWriter:
         self._rows: list[dict[str, Any]] = []
 
     def write(self, article: Article) -> None:
-        """Take one article; it is written with its row group."""
+        """Take one article. It is written when its row group is complete."""
         row = asdict(article)
         # pyarrow takes maps as lists of pairs.
         row["structure"] = list(article.structure.items())
