@@ -27,22 +27,23 @@ LOCAL_NAMES = (
 
 _LOCAL = tuple(
     ipaddress.ip_network(network)
-    # NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and the dummy and
-    # relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions take some of them for public.
+    # In this order: NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and
+    # the dummy and relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions take some of them for
+    # public addresses.
     for network in ("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "192.0.0.8/32", "192.88.99.0/24")
 )
 _ISATAP = (0x5EFE, 0x2005EFE)
 """The first half of an interface identifier that ends with an IPv4 address (RFC 5214)."""
 _HOLD_IPV4 = tuple(
     ipaddress.IPv6Network(network)
-    # mapped, compatible (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052)
+    # IPv4-mapped and IPv4-compatible (RFC 4291), IPv4-translated (RFC 2765), NAT64 (RFC 6052)
     for network in ("::ffff:0:0/96", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
 """IPv6 networks whose addresses end with an IPv4 address."""
 
 
 def is_public(address: str) -> bool:
-    """Return True for an IP address that is globally reachable (IANA special-purpose registries).
+    """Return True for an IP address that is globally reachable by the IANA special-purpose registries.
 
     If an IPv6 address contains an IPv4 address, the IPv4 address decides. Raises ``ValueError`` if
     ``address`` is not an IP address.
@@ -73,8 +74,9 @@ def is_local(host: str) -> bool:
 
 
 MAX_REFUSED = 10_000
+"""Maximum number of names in :data:`refused`."""
 refused: set[str] = set()
-"""Names that were refused. Twisted reports them as names that do not exist, so we note them here."""
+"""Names that were refused. Twisted reports these names as not existing, so this set tells them apart."""
 
 
 class GuardedResolver(CachingThreadedResolver):

@@ -1,8 +1,9 @@
 """Writes requests and responses to WARC files (ISO 28500) in the folder NEWSBOT_WARC_DIR.
 
 A separate thread compresses and writes one exchange (a request and its response) at a time. A page is
-acknowledged after its exchange is written, so that a crash loses none. If the folder cannot be written, this
-is logged once. The crawl continues without the archive and tries again after :data:`REST`.
+acknowledged after its exchange is written, so that a crash loses no exchange. If the folder cannot be
+written, this is logged once. The crawl continues without the archive and tries again after :data:`REST`
+seconds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _DEFAULT_SIZE = 10**9
 
 
 class Archive:
-    """Writes exchanges to ``folder``. ``count(name)`` is called with ``archive/kept`` or ``archive/lost``."""
+    """Writes exchanges to ``folder``.
+
+    ``count(name)`` is called for each exchange, with ``archive/kept`` or ``archive/lost``.
+    """
 
     def __init__(
         self, folder: WarcFolder, count: Callable[[str], None], clock: Clock = time.monotonic
@@ -39,15 +43,15 @@ class Archive:
         self._folder = folder
         self._count = count
         self._clock = clock
-        # One thread, because a WARC file has one writer. The crawl goes on while it compresses.
+        # Only one thread, because a WARC file has one writer. The crawl goes on while the thread compresses.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
         self._lost = 0
-        """Exchanges lost since the last successful write."""
+        """Number of exchanges lost since the last successful write."""
         self._next_try = 0.0
 
     async def keep(self, exchange: Exchange) -> None:
-        """Write an exchange. An exchange that cannot be written is counted as lost; nothing is raised."""
-        # After a fault, only one exchange in REST seconds is tried.
+        """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
+        # After a fault, only one exchange in REST seconds is written as a test. The others are lost.
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return

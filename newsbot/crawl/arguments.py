@@ -29,7 +29,7 @@ MAX_LIST_FILE = 50 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """The arguments of one crawl. Empty tuples and None mean that the argument was not given."""
+    """The arguments of one crawl. An empty tuple or None means that the argument was not given."""
 
     sites: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ def words(text: str | None) -> list[str]:
 def address(name: str, given: str) -> str:
     """Return an absolute URL; ``https://`` is added if the scheme is missing.
 
-    Raises :class:`ArgumentError` with the argument's ``name``.
+    Raises :class:`ArgumentError`, whose message contains the argument's ``name``.
     """
     url = given
     if "://" not in given:
@@ -167,18 +167,18 @@ def lines_of(name: str, file: str | None) -> list[str]:
 
 
 def _some(name: str, file: str, found: list[str]) -> list[str]:
-    """Return ``found``. Raises :class:`ArgumentError` if it is empty: the crawl would do nothing."""
+    """Return ``found``. Raises :class:`ArgumentError` if it is empty, because the crawl would do nothing."""
     if not found:
         raise ArgumentError(f"{name}={file}: there is nothing in this file; write one per line")
     return found
 
 
 def _feeds(value: str | None) -> list[str]:
-    """Return the URLs of feeds: ``value`` is a list of them, or names a text file or an OPML file."""
+    """Return the URLs of feeds. ``value`` is a list of URLs, or the name of a text file or an OPML file."""
     if not value:
         return []
     if "://" in value or not Path(value).expanduser().is_file():
-        # Otherwise a wrong file name would be taken for a domain, and the error would be about that.
+        # Otherwise a wrong file name would be taken for a domain, and the error message would be misleading.
         if _looks_like_a_file(value):
             _read("feeds", value)  # the file does not exist, so this raises the error that says so
         return words(value)
@@ -196,7 +196,7 @@ def _looks_like_a_file(value: str) -> bool:
 
 
 def _opml(file: str, text: str) -> list[str]:
-    """Return the feeds of an OPML file (http://opml.org/spec2.opml)."""
+    """Return the URLs of the feeds in an OPML file (http://opml.org/spec2.opml)."""
     try:
         root = fromstring(text.encode())
     except (ParseError, DefusedXmlException) as error:
@@ -217,7 +217,8 @@ def _follow(value: str | None) -> tuple[Follow, ...] | None:
 def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
     if not value:
         return None
-    # "20261120" is a date for fromisoformat. Read as a duration, it would be an age of 20 million seconds.
+    # A bare number is read as a date only: "20261120" is a valid ISO date. As a duration, it would mean 20
+    # million seconds.
     readers: tuple[Callable[[str], datetime], ...] = (
         lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
         datetime.fromisoformat,

@@ -1,7 +1,8 @@
 """Builds all parts of one crawl.
 
 Scrapy creates its components (scheduler, middlewares, pipelines, extensions) one by one and passes each the
-crawler. :meth:`Crawl.of` returns the same :class:`Crawl` for all of them, and each takes the parts it needs.
+crawler. :meth:`Crawl.of` returns the same :class:`Crawl` for all components, and each takes the parts that it
+needs.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Crawl:
         arguments: Arguments,
         clock: Clock | None = None,
     ) -> None:
-        """Raises :class:`newsbot.errors.UserError` kinds: rules, arguments or settings are wrong."""
+        """Raises a :class:`newsbot.errors.UserError` if rules, arguments or settings are wrong."""
         self._settings = settings
         clock = clock or system_clock
         self.started = clock()
@@ -120,14 +121,14 @@ class Crawl:
         self.hubs = Hubs(context)
         self.reachability = Reachability()
         self.refill: Refill | None = None
-        """Fills a frontier that keeps only entries that are due soon.
+        """Loads due pages into a frontier that keeps only entries that are due soon.
 
-        None for other frontiers, and before :meth:`open`.
+        It is None for other frontiers, and before :meth:`open`.
         """
         self.peers: dict[str, Decision] = {}
-        """By canonical URL, the decisions on articles that belong to the story of another article.
+        """By canonical URL, the decision on an article that belongs to the same story as a stored one.
 
-        The stories are merged after the article is stored.
+        The two stories are merged after the new article is stored.
         """
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
@@ -137,7 +138,7 @@ class Crawl:
     def of(cls, crawler: Crawler) -> Crawl:
         """Return the crawl of a crawler. The first call builds it.
 
-        Raises :class:`newsbot.errors.UserError` kinds: rules, arguments or settings are wrong.
+        Raises a :class:`newsbot.errors.UserError` if rules, arguments or settings are wrong.
         """
         if crawler not in _crawls:
             assert crawler.stats is not None
@@ -149,7 +150,8 @@ class Crawl:
         """Open the backends and read what other crawls stored. Raises :class:`newsbot.errors.DataError`."""
         self._open_backends()
         context = self.context
-        # Both compare the backends as earlier crawls left them, so they run before this crawl writes.
+        # These two checks compare the backends as earlier crawls left them, so they run before the first
+        # write.
         notice_lost_index(context.storage, context.index, context.clock())
         notice_foreign_queue(context.bare_frontier, context.storage)
         self.sites.open()
@@ -194,9 +196,9 @@ class Crawl:
             self._throwaway.cleanup()
 
     def take_rules(self, rules: RuleSet) -> None:
-        """Continue with new rules.
+        """Use ``rules`` from now on.
 
-        Raises :class:`ArgumentError` if a site of the arguments has no rule in them, and
+        Raises :class:`ArgumentError` if a site of the arguments has no rule any more, and
         :class:`newsbot.errors.DataError`.
         """
         self.scope.take_rules(rules)

@@ -1,9 +1,10 @@
 """The scheduler of the spiders ``search`` and ``monitor``, which may run at the same time as a news crawl.
 
-These spiders lease nothing and change no due time. Their requests wait in this process only, each URL once.
-They share the turns of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that
-the delay of a host holds for all programs together. A host gets one request at a time. After each request,
-one turn is left to the news crawl, so that neither program blocks the other.
+These spiders lease nothing and change no due time. Their requests wait in this process only, each URL once. A
+*turn* is a time that is reserved for one request to a host. The spiders share the turns of each host with all
+workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that the delay of a host holds for all programs
+together. A host gets one request at a time. After each request, one turn is left to the news crawl, so that
+neither program blocks the other.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 200_000
-"""Requests that may wait at the same time. Further requests are dropped and counted."""
+"""Maximum number of requests that wait at the same time. Further requests are dropped and counted."""
 LOOK_AGAIN = 1.0
 """Seconds until the scheduler is woken if no turn comes sooner."""
 
@@ -50,11 +51,14 @@ class _Host:
     turn: float | None = None
     """The time of the turn that was taken (POSIX seconds); None if no turn is taken."""
     not_before: float = 0.0
-    """The earliest time for taking the next turn (POSIX seconds). One turn before it is left to the crawl."""
+    """The earliest time for taking the next turn (POSIX seconds).
+
+    The turn before is left to the news crawl.
+    """
 
 
 class SideSpider(Spider):
-    """A spider that can use its scheduler and finishes its work while the backends are still open."""
+    """A spider that can call its scheduler, and that finishes its work while the backends are still open."""
 
     side: SideScheduler
     """The scheduler. It is set when the crawl opens."""
@@ -159,7 +163,10 @@ class SideScheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        """Return a request whose host's turn has come, or None. Scrapy is woken when there is one."""
+        """Return a request whose host's turn has come, or None.
+
+        After None, Scrapy is woken for the next turn.
+        """
         now = self._context.clock()
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
@@ -170,9 +177,9 @@ class SideScheduler(BaseScheduler):
             at = self._turn(name, host, now)
             if at <= now and host.waiting:
                 host.turn = None
-                # Two delays: the turn in between is left to the news crawl.
+                # The host rests for two delays, because the turn in between is left to the news crawl.
                 host.not_before = now + 2 * self._politeness.delay_of(name)
-                # Moved to the end of the dict, so that the other hosts come first next time.
+                # The host moves to the end of the dict, so that the other hosts come first next time.
                 self._hosts[name] = self._hosts.pop(name)
                 self._waiting -= 1
                 request = host.waiting.popleft()
@@ -187,8 +194,8 @@ class SideScheduler(BaseScheduler):
     def _turn(self, name: str, host: _Host, now: float) -> float:
         """Return the time (POSIX seconds) at which the host may get a request.
 
-        Takes a turn if none is taken yet and one may be taken now. If the host rests for longer than
-        NEWSBOT_PATIENCE, its requests are dropped.
+        Takes a turn if none is taken yet and one may be taken now. If the turn comes later than
+        NEWSBOT_PATIENCE seconds from now, the host's requests are dropped.
         """
         if host.turn is not None:
             return host.turn

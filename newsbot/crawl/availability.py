@@ -38,7 +38,7 @@ from newsbot.storage.base import REPOSITORIES, Storage
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
-"""Seconds before the second try. The try is at a random moment in the second half of the pause."""
+"""Length of the first pause in seconds. The next try is at a random moment in the pause's second half."""
 LONGEST_PAUSE = 30.0
 """Maximum of the doubled pauses, in seconds."""
 CALM = 5.0
@@ -54,11 +54,16 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(slots=True)
 class _Fault:
+    """An outage of one place. Times are seconds of :attr:`Outage.clock`."""
+
     text: str
+    """The message of the last fault."""
     call: str
+    """The backend's method that failed last."""
     since: float
+    """When the call began that failed first."""
     calm_since: float | None = None
-    """When the first call since the last fault succeeded."""
+    """When a call succeeded for the first time since the last fault; None if none has."""
 
 
 class Outage:
@@ -80,17 +85,17 @@ class Outage:
         self._ended: dict[str, float] = {}
         """By place, when its last outage ended."""
         self.count = 0
-        """Number of outages so far."""
+        """Number of outages since the crawl began."""
         self.noted = 0
-        """Number of faults so far."""
+        """Number of faults since the crawl began."""
         self.ending: Callable[[], bool] = lambda: False
         """Returns True when the crawl ends, so that waiting calls stop waiting."""
         self.give_up: Callable[[], None] = lambda: None
         """Called when a local disk is full, because waiting does not help then."""
         self.on_return: dict[str, Callable[[], None]] = {}
-        """By place, called before the first call after an outage.
+        """By place, a function that is called before the first call after an outage.
 
-        It must write and may raise :class:`DataError`.
+        The function must write to the place and may raise :class:`DataError`.
         """
         self._given_up = False
         self.over = False
@@ -138,7 +143,7 @@ class Outage:
     async def patiently(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Call ``work`` until the backends answer, and return its result. ``work`` must be idempotent.
+        """Call ``work`` until it succeeds, and return its result. ``work`` must be idempotent.
 
         Raises the :class:`DataError` of the last call if the crawl ends in the meantime, or if waiting cannot
         help.
@@ -179,13 +184,16 @@ class Outage:
 
     # --- telling
     def failed(self, place: str, call: str, error: DataError, *, began: float, for_good: bool) -> None:
-        """Record a fault of a call that began at ``began``. ``for_good``: waiting does not help."""
+        """Record a fault of a call that began at ``began``.
+
+        ``for_good``: waiting does not help, because the local disk is full.
+        """
         if self.over:
             return
         self.noted += 1
         fault = self._faults.get(place)
         if not self._faults and self.clock() - self._calm_since > LONGEST_PAUSE:
-            self._tries = 0  # otherwise this outage continues the one before, and so does its pause
+            self._tries = 0  # soon after another outage, the pause goes on doubling instead
         if fault is None:
             self.count += 1
             fault = self._faults[place] = _Fault(str(error), call, began)
@@ -238,8 +246,9 @@ def guarded_storage(storage: Storage, outage: Outage) -> Storage:
 class Guarded:
     """A backend, or a repository of one, behind an :class:`Outage`.
 
-    It has the methods of the backend. Each call first asks the outage. ``place`` identifies the server or
-    file. ``local``: the disk is our own, so a full disk ends the crawl.
+    It has the methods of the backend. Before each call it checks whether the outage allows the call.
+    ``place`` identifies the server or file. ``local``: the backend is a file on this machine, so a full disk
+    ends the crawl.
     """
 
     def __init__(self, backend: object, part: str, place: str, outage: Outage, *, local: bool) -> None:
@@ -284,7 +293,7 @@ class Guarded:
                 outage.on_return[self._place]()
             yield
         except (RecordRefused, RecordBusy):
-            raise  # the place works; only this record cannot be had
+            raise  # the place works; only this record cannot be read or written
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
             # If another call has recorded a fault since this one began, both belong to the same attempt, and
@@ -296,7 +305,7 @@ class Guarded:
         outage.succeeded(self._place, call, sure=prepared)
 
     def _stream(self, name: str, records: Iterator[Any]) -> Iterator[Any]:
-        """Yield ``records``, each behind the guard: an iterator calls the server again with each batch."""
+        """Yield ``records``. Each step is guarded, because the iterator calls the server for each batch."""
         end = object()
         while (record := self._call(name, next, records, end)) is not end:
             yield record

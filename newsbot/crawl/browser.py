@@ -2,7 +2,7 @@
 
 The browser itself has no network access. It gets the page as the crawl downloaded it. Each request of the
 page's scripts is passed to a function that downloads it with the crawl's politeness and address guard. Each
-page has a browser context of its own, which is closed with the page.
+page is opened in a separate browser context, which is closed with the page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_OPEN = 4
 """Maximum number of open pages per worker."""
 PAGES_EACH = 200
-"""Pages after which a new browser is started, to free memory that the old one leaks."""
+"""Number of pages after which a new browser is started, to free memory that the old browser leaks."""
 MAX_REQUESTS = 60
 """Maximum number of requests that the scripts of one page may make."""
 MAX_MARKUP = 5_000_000
@@ -35,7 +35,7 @@ QUIET = 500
 START_SECONDS = 60.0
 """Seconds to wait for the start of the browser."""
 READ_SECONDS = 10.0
-"""Seconds to wait for the markup of a page. It never comes if a script does not end."""
+"""Seconds to wait for the markup of a page. The markup never comes if a script does not end."""
 CLOSE_SECONDS = 10.0
 """Seconds to wait for the end of a page or of the browser."""
 
@@ -68,14 +68,14 @@ _MOMENT = f"new Promise(end => setTimeout(end, {QUIET}))"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A request that a script of the page makes."""
+    """A request of the page for a script file, or a request that one of its scripts makes."""
 
     url: str
     method: str
     headers: dict[str, str]
     body: bytes
     lasting: bool
-    """True for a script file. Other pages of the site need it too, so it is worth caching."""
+    """True for a script file. Other pages of the site need the same file, so it is worth caching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ Ask = Callable[[Part], Awaitable[Answer | None]]
 
 
 class BrowserError(Exception):
-    """A page could not be rendered: it crashed the browser twice, or one of its scripts does not end."""
+    """A page could not be rendered: the browser crashed twice, or a script of the page does not end."""
 
 
 class NoBrowserError(BrowserError):
@@ -123,7 +123,7 @@ class Renderer:
     """Renders pages in one browser at a time. The browser is started when the first page needs it."""
 
     def __init__(self, path: str, user_agent: str, seconds: float) -> None:
-        """``path`` as in :func:`find_browser`; ``seconds`` is the time limit for each page."""
+        """``path``: as in :func:`find_browser`. ``seconds``: the time limit for each page."""
         self._path, self._user_agent, self._seconds = path, user_agent, seconds
         self._room = asyncio.Semaphore(MAX_OPEN)
         self._starting = asyncio.Lock()
@@ -156,7 +156,8 @@ class Renderer:
     async def _take(self) -> _Running:
         """Return a usable browser and count one more open page in it. Starts a new one if needed."""
         async with self._starting:
-            # A browser that is no longer usable may still have open pages. The last one closes it.
+            # A browser that is no longer usable may still have open pages. It is closed with the last of
+            # them.
             if self._running is None or not self._running.usable:
                 if self._running is not None and not self._running.open:
                     await self._running.close()
@@ -215,8 +216,8 @@ class Renderer:
                 await _quiet(page, traffic)
         except TimeoutError:
             in_time = False
-        # A script that navigates away interrupts the loading. The navigation is refused and the page stays
-        # open, so its markup can be read.
+        # This error comes if a script navigates away and so interrupts the loading. The navigation is refused
+        # and the page stays open, so its markup can be read.
         except running.error:
             if page.is_closed() or crashed.is_set() or not running.browser.is_connected():
                 raise
@@ -257,7 +258,7 @@ class _Running:
             return
         self._closed = True
         for end in (self.browser.close, self._driver.stop):
-            with suppress(Exception):  # it may have crashed, and its results are not needed any more
+            with suppress(Exception):  # the browser may have crashed, and nothing of it is needed any more
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await end()
 
@@ -269,7 +270,7 @@ class _Traffic:
         self.url, self._content_type, self._body, self._ask = url, content_type, body, ask
         self._error = error
         self._tasks: set[asyncio.Future[Answer | None]] | None = set()
-        """Downloads in progress. None after :meth:`end`: then nothing more is downloaded."""
+        """The downloads in progress; None after :meth:`end`, when nothing more is downloaded."""
         self._given = False
         self._seen = self._asked = self._in_flight = 0
 
@@ -293,7 +294,7 @@ class _Traffic:
                 self._given = True
                 await route.fulfill(headers={"content-type": self._content_type}, body=self._body)
         elif kind == "stylesheet":
-            await route.fulfill(content_type="text/css", body="")  # some scripts wait for it
+            await route.fulfill(content_type="text/css", body="")  # some scripts wait for stylesheets
         elif kind in _FETCHED and self._asked < MAX_REQUESTS and self._tasks is not None:
             self._asked += 1
             headers = {name: value for name, value in request.headers.items() if _is_passed(name)}
@@ -307,8 +308,8 @@ class _Traffic:
                 await route.abort()
             else:
                 kept = {name: told for name, told in answer.headers.items() if name not in _NOT_PASSED_ON}
-                # The script may read other origins (CORS, Fetch 3.2): no cookies are sent and private hosts
-                # are refused, so there is nothing to protect.
+                # Scripts may read responses of other origins (CORS, Fetch 3.2). There is nothing to protect,
+                # because no cookies are sent and private hosts are refused.
                 kept["access-control-allow-origin"] = request.headers.get("origin", "*")
                 kept["access-control-allow-credentials"] = "true"
                 await route.fulfill(status=answer.status, headers=kept, body=answer.body)

@@ -14,7 +14,10 @@ from newsbot.crawl.assembly import Crawl
 
 
 class HttpsHandler(HTTP11DownloadHandler):
-    """Scrapy's handler for https downloads. The rule of each host decides whether to verify."""
+    """Scrapy's handler for https downloads.
+
+    The rule of each host decides whether certificates are verified.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -26,9 +29,9 @@ class HttpsHandler(HTTP11DownloadHandler):
 class ByRule(BrowserLikePolicyForHTTPS):
     """Verifies the certificates of all hosts except those for which ``ignores(host)`` is True.
 
-    ``verifying`` is Scrapy's own policy. For each connection it reads the certificate authorities of the
-    system again, which takes 20 ms or more. Twisted 26.4 stores them in an object that does not depend on the
-    host, so the object of the first connection is used for all.
+    ``verifying`` is Scrapy's own policy. It reads the certificate authorities of the system again for each
+    connection, which takes 20 ms or more. Twisted 26.4 stores the authorities in an object that does not
+    depend on the host, so the object of the first connection is used for all connections.
     """
 
     def __init__(self, verifying: Any, ignores: Callable[[str], bool]) -> None:

@@ -1,6 +1,7 @@
 """Completes visits: links are queued, the page record is written, the lease is acknowledged.
 
-The steps are done in this order and are idempotent. A crash between two steps repeats work and loses nothing.
+The steps are done in this order and are idempotent. After a crash between two steps, work is repeated and
+nothing is lost. :mod:`newsbot.crawl.visit` defines a visit and its endings.
 """
 
 from __future__ import annotations
@@ -45,18 +46,20 @@ from newsbot.urls import canonicalize
 logger = logging.getLogger(__name__)
 
 NO_HOME = (Reason.DNS, Reason.HTTP_404, Reason.HTTP_410)
+"""Errors that mean that a guessed home page does not exist."""
 _OURS = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, *KNOWN_PAGE, Reason.LIMIT)
 """Errors of visits that say nothing about the site."""
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
+"""The plan for a guessed address of a feed or sitemap at which nothing was found."""
 MAX_ATTEMPTS = 3
-"""Attempts after which a visit that cannot be completed is set aside."""
+"""Number of attempts after which a URL whose visit cannot be completed is set aside."""
 REST = 60.0
-"""Seconds before such a visit is tried again."""
+"""Seconds before the URL of a visit that cannot be completed is tried again."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
 class Completion:
-    """Completes visits. ``retry_scale`` multiplies the pauses before another attempt."""
+    """Completes visits. ``retry_scale`` multiplies the pauses before a URL is tried again."""
 
     def __init__(
         self,
@@ -80,7 +83,7 @@ class Completion:
     def settle(self, visit: Visit, until: float = math.inf) -> bool:
         """Complete a visit. Return False if work is left when ``until`` (monotonic seconds) has passed.
 
-        Raises :class:`newsbot.errors.DataError`. After an error or False, call it again.
+        Raises :class:`newsbot.errors.DataError`. After an error or False, the caller calls this method again.
         """
         if self._ends_without_a_record(visit):
             return True
@@ -142,8 +145,8 @@ class Completion:
         self._teach(visit)
         self._feed_details.end(visit)
         self._links.queue_released(visit)
-        # The next guess has the same key, so it is queued when the lease has ended. If the worker is killed
-        # in between, the page is due immediately, and not in the minutes that were planned.
+        # The next guessed address of the home page has the same key as this page, so it can be queued only
+        # after the lease has ended. If the worker is killed before that, the page is due at once.
         self._context.frontier.ack(
             visit.lease, next_due=record.next_due if home is None else self._context.clock()
         )
@@ -151,8 +154,11 @@ class Completion:
         self._queue_what_follows(visit, home)
 
     def _queue_what_follows(self, visit: Visit, home: str | None) -> None:
-        """Queue what has the same key as the visited page. This is possible now that its lease has ended."""
-        if following := self._spellings.following(visit):  # another worker has found this spelling meanwhile
+        """Queue URLs that have the same key as the visited page.
+
+        This is possible after its lease has ended.
+        """
+        if following := self._spellings.following(visit):  # another worker has just found this spelling
             self._links.queue_spelling(following, again=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
@@ -160,7 +166,7 @@ class Completion:
 
     def _ends_without_a_record(self, visit: Visit) -> bool:
         if visit.ending is Ending.HELD:
-            return True  # we keep the lease until the crawl closes and releases it
+            return True  # the lease is kept until the crawl closes and releases it
         if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
@@ -173,10 +179,10 @@ class Completion:
         return False
 
     def _record(self, visit: Visit) -> PageRecord:
-        """Return a new page record, updated by this visit."""
+        """Return the page record as this visit changes it. The visit's own record is not modified."""
         now, outcome = self._context.clock(), visit.outcome
         known = visit.record or self._known_page(visit) or page_for(visit.lease.entry, visit.discovered_at())
-        record = replace(known)  # a copy: after a fault this runs again, and the visit must count once
+        record = replace(known)  # a copy: after a fault this method runs again, and the visit must count once
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
         for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
@@ -191,7 +197,7 @@ class Completion:
             record.last_fetched = now
         entry, homes = visit.lease.entry, _homes(visit.rule.domain)
         if not failed and entry.url in homes and record.url in homes:
-            record.url, record.host = entry.url, entry.host  # this is the guessed home page that answers
+            record.url, record.host = entry.url, entry.host  # this guessed address of the home page answers
         if not failed and not outcome.not_modified:
             record.last_full_fetch = now
             digest = visit.page.get("content_hash")
@@ -205,7 +211,10 @@ class Completion:
         return self._context.storage.pages.get([key]).get(key)
 
     def _retry(self, visit: Visit, record: PageRecord) -> bool:
-        """Give the URL back for another attempt if its error may pass. Return False if the error is final."""
+        """Give the URL back for another attempt if its error may be temporary.
+
+        Returns False if there was no error, if the error is final, or if no attempt is left.
+        """
         cause = visit.outcome.error
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
@@ -223,7 +232,10 @@ class Completion:
         return True
 
     def _respell(self, visit: Visit, record: PageRecord) -> bool:
-        """Queue a failed page under another spelling of its address. Return False if no spelling is left.
+        """Queue a failed page under another spelling of its address.
+
+        Returns False if the page has not failed or no spelling is left
+        (:mod:`newsbot.crawl.links.spellings`).
 
         If a redirect from another site led to a page and failed, that page is queued as well.
         """
@@ -242,7 +254,7 @@ class Completion:
         return True
 
     def _teach(self, visit: Visit) -> None:
-        """Tell URL learning and site health whether the page was an article."""
+        """Report to URL learning and site health whether the page was an article."""
         told = visit.outcome.is_article
         if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, told):
             return
@@ -259,10 +271,10 @@ class Completion:
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
-        """Return True if another site chose the page, so that the result says nothing about its own site.
+        """Return True if another site led to the page, so that the result says nothing about the page's site.
 
-        Another site may list only those pages of a site that are not articles. An article counts, unless
-        it was reached by a redirect of another site.
+        The other site may list only pages that are not articles. An article counts nevertheless, unless it
+        was reached by a redirect of another site.
         """
         url, rule_for = visit.lease.entry.url, self._context.rule_for
         if visit.hops and rule_for(url).domain != visit.rule.domain:
@@ -274,8 +286,8 @@ class Completion:
 def _next_guess(visit: Visit) -> str | None:
     """Return the next address to try if a guessed home page does not exist, or None if no guess is left.
 
-    The order is https, then http, then the same under ``www.``. Many sites answer under one of these only.
-    After a refused certificate nothing more is tried, because http would hide the problem.
+    The order is https, then http, then both with ``www.``. Many sites answer at only one of these addresses.
+    After a refused certificate no other address is tried, because http would hide the problem.
     """
     domain, error = visit.rule.domain, visit.outcome.error
     if visit.data.get("where") != Where.SEED or error not in (*NO_TLS, *NO_HOME):
@@ -298,9 +310,9 @@ def _homes(domain: str) -> tuple[str, ...]:
 class CompletionQueue:
     """Finished visits that wait for completion. They stay here while the backends are unavailable.
 
-    A fault in one visit must not stop the others. A visit that cannot be completed is logged and its lease is
-    given back to the frontier. The queue also listens to Scrapy's signals on items and spider errors and
-    notes them in the visits.
+    A fault in one visit must not stop the others. If a visit cannot be completed, this is logged and the
+    lease is given back to the frontier. The queue also listens to Scrapy's signals on items and spider errors
+    and notes them in the visits.
     """
 
     def __init__(
@@ -321,12 +333,12 @@ class CompletionQueue:
         crawler.signals.connect(self._spider_error, signals.spider_error)
 
     def __bool__(self) -> bool:
-        """True while a visit is not completed."""
+        """True while a visit waits for completion."""
         return bool(self._unsettled)
 
     @property
     def held(self) -> int:
-        """Number of leases that we keep because their visits stopped at a limit, on hosts of this crawl."""
+        """Number of leases on hosts of this crawl that are kept because their visits stopped at a limit."""
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
     def leases(self) -> Iterator[Lease]:
@@ -342,8 +354,8 @@ class CompletionQueue:
         """Complete all visits, or as many as ``seconds`` allow, since a sitemap may hold 50,000 links.
 
         Nothing is completed while it is not clear whether the sites or our network failed
-        (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the rest is kept for
-        the next call.
+        (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
+        stay in the queue.
         """
         until = time.monotonic() + seconds
         while self._unsettled and not self._reachability.in_doubt:
@@ -391,7 +403,7 @@ class CompletionQueue:
         if visit is not None:
             visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
             reason = getattr(exception, "reason", None)
-            if reason == Reason.UNCHANGED:  # the markup may differ, for example in its advertisements
+            if reason == Reason.UNCHANGED:  # same text, although the markup may differ, for example in ads
                 visit.outcome.changed = False
             elif reason == Reason.LIMIT:
                 visit.end(Ending.HELD)
@@ -406,7 +418,7 @@ class CompletionQueue:
         visit = self._visit_of(response)
         if visit is None:
             return
-        # An unavailable backend is not a fault of the page: the URL is pending again.
+        # An unavailable backend is not a fault of the page, so the URL becomes pending again.
         if isinstance(failure.value, DataError) and not isinstance(failure.value, RecordRefused):
             visit.end(Ending.RETURNED)
             return

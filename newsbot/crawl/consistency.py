@@ -16,7 +16,7 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
-"""The smallest share of recent articles that a healthy index holds. Short articles are never in it."""
+"""The smallest share of recent articles whose texts a healthy index holds. It never holds short articles."""
 
 
 logger = logging.getLogger(__name__)
@@ -41,12 +41,14 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
 def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
     """Log a warning if the queue belongs to another storage.
 
-    URLs that this queue knows as fetched would never be stored here. An empty queue is assigned to this
-    storage. Raises :class:`newsbot.errors.DataError`.
+    Such a queue knows URLs as fetched that this storage lacks, so they would never be stored here. An empty
+    queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
     """
     if not isinstance(frontier, LeanFrontier):
         return
-    counts = frontier.counts()  # read before the storage: a page is stored before it is queued
+    # The queue is read before the storage. Other workers store a page before they queue it, so a queued page
+    # is found in the storage.
+    counts = frontier.counts()
     urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
     own = identity_of(storage.notes)
     served = frontier.serves(own, instead=not urls)

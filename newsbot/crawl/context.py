@@ -41,7 +41,10 @@ class Context:
     storage: Storage
     index: NearIndex
     bare_frontier: Frontier
-    """The frontier without the guard. Used only for the first call after an outage."""
+    """The frontier without the availability guard.
+
+    It is used when the crawl opens, and for the first call after an outage.
+    """
 
     def __init__(self, rules: RuleSet, stats: StatsCollector, clock: Clock) -> None:
         self.rules, self.stats, self.clock = rules, stats, clock
@@ -49,13 +52,13 @@ class Context:
         self.archive: Archive | None = None
         """Writes WARC files; None if NEWSBOT_WARC_DIR is not set."""
         self.books = SiteCounters()
-        """The last article and the last error of each site, and the counters that are stored already."""
+        """By site, the last article and the last error, and the counts that were already stored."""
 
     # --- backends
     def use(
         self, frontier: Frontier, storage: Storage, index: NearIndex, archive: Archive | None = None
     ) -> None:
-        """Set the backends. Each is wrapped in the availability guard."""
+        """Set the backends. Frontier, storage and index are wrapped in the availability guard."""
         self.bare_frontier = frontier
         self.outage.over = False
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
@@ -68,7 +71,7 @@ class Context:
 
     @property
     def is_open(self) -> bool:
-        """True once the backends were set."""
+        """True once the backends are set."""
         return hasattr(self, "index")
 
     @property
@@ -77,11 +80,11 @@ class Context:
         return self.storage.notes
 
     async def store(self, article: Article, over: str | None = None) -> Stored:
-        """Store an article. ``over`` as in the storage's ``store``.
+        """Store an article, and return what the storage has done with it.
 
-        If the storage is a server, the call runs in a thread, so that other pages are processed meanwhile.
-
-        Raises :class:`newsbot.errors.DataError` kinds.
+        ``over`` has the meaning that the method ``store`` of the articles' repository gives it. If the
+        storage is a server, the call runs in a thread, so that other pages are processed meanwhile. Raises
+        subclasses of :class:`newsbot.errors.DataError`.
         """
         with self.timed("store"):
             if self.storage.is_local:
@@ -90,7 +93,7 @@ class Context:
             return cast("Stored", await guarded.in_thread("store", article, over))
 
     def close(self) -> None:
-        """Close the backends. Calls that fail from now on do not count as faults."""
+        """Close the backends. Calls that fail from now on do not count as faults of a server or file."""
         self.outage.over = True
         self.frontier.close()
         self.storage.close()
@@ -113,22 +116,25 @@ class Context:
 
     # --- counters
     def count(self, name: str, amount: int = 1) -> None:
-        """Add to the stat ``newsbot/<name>``."""
+        """Add ``amount`` to the stat ``newsbot/<name>``."""
         self.stats.inc_value(f"newsbot/{name}", amount)
 
     def count_site(self, domain: str, what: str, amount: int = 1) -> None:
-        """Add to the stat ``newsbot/site/<domain>/<what>``."""
+        """Add ``amount`` to the stat ``newsbot/site/<domain>/<what>``."""
         self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
 
     def count_error(self, domain: str, cause: str) -> None:
-        """Count a page of a site that could not be read; ``cause`` is the token of the error."""
+        """Count a page of a site that could not be read.
+
+        ``cause`` is the token of the error (:mod:`newsbot.crawl.failures`).
+        """
         self.count(f"errors/{cause}")
         self.count_site(domain, "errors")
         self.count_site(domain, f"errors/{cause}")
         self.books.last_error[domain] = (cause, self.clock())
 
     def count_queue(self) -> None:
-        """Set the stats of the queue's size and of outages. Raises :class:`newsbot.errors.DataError`."""
+        """Set the stats of outages and of the queue's size. Raises :class:`newsbot.errors.DataError`."""
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()
@@ -145,6 +151,6 @@ class Context:
             self.spent(step, time.perf_counter() - began)
 
     def spent(self, step: str, seconds: float) -> None:
-        """Add to ``newsbot/time/<step>``."""
+        """Add ``seconds`` to the stat ``newsbot/time/<step>``."""
         name = f"newsbot/time/{step}"
         self.stats.set_value(name, self.stats.get_value(name, 0.0) + seconds)

@@ -14,14 +14,14 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
-"""Characters of a link's text that are stored."""
+"""Maximum number of characters of a link's text that are stored."""
 AGAIN_PRIORITY = 30.0
 """Priority of pages that were fetched before. It is lower than that of new articles."""
 
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
-"""Userinfo in a URL.
+"""Matches a URL with userinfo: the scheme, and what follows the userinfo.
 
-WHATWG URL: the host begins after the last ``@`` before the path; ``\\`` counts as ``/``.
+By the WHATWG URL standard, the host begins after the last ``@`` before the path, and ``\\`` counts as ``/``.
 """
 
 
@@ -37,9 +37,9 @@ def entry_for(
 ) -> Entry:
     """Return the frontier entry for a judged link.
 
-    ``depth``: clicks from a seed to the link. ``referrer``: the URL of the page that has the link. ``now``:
-    POSIX seconds. ``force``: a person requested the URL. Raises ``ValueError`` if the URL is not a valid
-    http(s) URL.
+    ``depth``: number of clicks from a seed to the link. ``referrer``: the URL of the page that has the link.
+    ``now``: POSIX seconds. ``force``: a person requested the URL. Raises ``ValueError`` if the URL is not a
+    valid http(s) URL.
     """
     data: EntryData = {
         "source": rule.domain,
@@ -79,8 +79,8 @@ def without_user(url: str) -> str:
 
 
 def entry_again(page: PageRecord) -> Entry:
-    """Return the entry that queues a stored page again, at its due time."""
-    # The record has no field for where the page was found; the first such event says it.
+    """Return the frontier entry that queues a stored page again, at its due time."""
+    # The record has no field for where the page was found. The first ``discovered`` event says it.
     events = (event for event in page.history if event.get("event") == EventKind.DISCOVERED)
     found: Details = next(events, Details())
     data: EntryData = {
@@ -110,7 +110,7 @@ def entry_again(page: PageRecord) -> Entry:
 
 
 def _priority_again(page: PageRecord, where: str) -> float:
-    """Return the priority of a known page. Files of a sitemap index that never changed come last."""
+    """Return the priority of a known page. Files of a sitemap index that never changed get the lowest."""
     if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
     return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
@@ -149,10 +149,16 @@ def page_for(entry: Entry, now: float) -> PageRecord:
 
 @dataclass(slots=True)
 class Batch:
-    """The result of judging links. ``entries`` and ``held`` are by fingerprint, ``rejected`` by reason."""
+    """The result of judging links."""
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
+    """By fingerprint, the frontier entries of the links to be queued."""
     pages: list[PageRecord] = field(default_factory=list)
+    """New page records for ``entries``."""
     held: dict[bytes, Entry] = field(default_factory=dict)
-    """Links of doubtful URL shape. They are queued when a page of the same shape was an article."""
+    """By fingerprint, links of doubtful URL shape (:mod:`newsbot.crawl.links.shape_trials`).
+
+    They are queued when another page with the same shape turns out to be an article.
+    """
     rejected: Counter[str] = field(default_factory=Counter)
+    """By reason, the number of links that are not followed."""

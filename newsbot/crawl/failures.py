@@ -68,8 +68,11 @@ NO_TLS = (
     Reason.TIMEOUT,
     Reason.ROBOTS_UNREACHABLE,
 )
-"""Errors of an https request to a host without TLS. A refused certificate (``tls``) is not among them: with a
-certificate of their own, an attacker between us and the host could force the crawl to use http."""
+"""Errors that an https request to a host without TLS may have.
+
+A refused certificate (``tls``) is not among them. Otherwise an attacker between the crawl and the host could
+send a false certificate to make the crawl use http.
+"""
 REFUSED_CERTIFICATE = (
     "the TLS certificate is not valid (to read the site nevertheless: tls: ignore in its rule)"
 )
@@ -95,9 +98,9 @@ def cause_of(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the message of a download's exception for people.
+    """Return the message of a failed download for people to read.
 
-    A refused certificate comes with the remedy.
+    If a certificate was refused, the message says how to read the site nevertheless.
     """
     text = str(error)
     if "certificate verify failed" in text or "VerificationError" in text:

@@ -1,7 +1,8 @@
 """Stores the WebSub hubs that feeds and sections name, so that ``scrapy serve`` can subscribe to them.
 
 Each page has one note of the kind ``hub``: ``{"topic": …, "hubs": […]}``. The note is deleted if the page
-names no hub any more. WebSub is a W3C recommendation: a hub notifies its subscribers when a page changes.
+names no hub any more. WebSub is a W3C recommendation. A hub is a server that notifies its subscribers when a
+page changes.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ class Hubs:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._offers: dict[str, dict[str, Any]] | None = None
-        """The notes by page URL; None if they are not read yet."""
+        """By page URL, the hub notes of the storage; None if they are not read yet."""
 
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
-        """Store the hubs of a page: those of its Link headers, then ``hubs`` from the document.
+        """Store the hubs of a page: first those of its Link headers, then ``hubs`` from the document.
 
-        ``self_url`` is the topic that the document names. Raises :class:`newsbot.errors.DataError`.
+        ``self_url`` is the topic that the document names, that is the URL to which people subscribe. Raises
+        :class:`newsbot.errors.DataError`.
         """
         headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         found = topic_and_hubs(headers, response.url, hubs, self_url)

@@ -1,7 +1,8 @@
 """Returns free memory to the system.
 
-Parsers, compressors and sockets allocate buffers of all sizes in several threads. glibc does not return the
-free pieces between the used ones. In a process that runs for weeks these are tens of megabytes.
+Parsers, compressors and sockets allocate buffers of all sizes in several threads. The C library glibc does
+not return free memory that lies between used buffers. In a process that runs for weeks, this amounts to tens
+of megabytes.
 
 Python also caches source lines. pymongo records where a client was created, and for this Python loads the
 source of each module in the call stack, 1.5 MB in all.
@@ -18,9 +19,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def trim() -> bool:
-    """Return free memory to the system, in whole pages (malloc_trim).
+    """Clear Python's cache of source lines, and return free memory to the system in whole pages (malloc_trim).
 
-    Return False if nothing was free or if the C library is not glibc.
+    Returns False if no memory was free or if the C library is not glibc.
     """
     linecache.clearcache()
     call = _malloc_trim()
@@ -30,9 +31,9 @@ def trim() -> bool:
 def keep_free(size: int) -> bool:
     """Let glibc keep ``size`` free bytes at the end of each heap (mallopt(3)).
 
-    By default, a search for a phrase requests 19 MB from the system for arrays that live for milliseconds,
-    and returns them, again and again. This takes a quarter of its time. Blocks of more than an eighth of
-    ``size`` still come directly from the system. Returns False if the C library is not glibc.
+    By default, a search for a phrase repeatedly requests 19 MB from the system for arrays that live for
+    milliseconds, and returns the memory. This takes a quarter of the time of the search. Blocks of more than
+    an eighth of ``size`` still come directly from the system. Returns False if the C library is not glibc.
     """
     try:
         call = ctypes.CDLL(None).mallopt

@@ -1,7 +1,8 @@
-"""Chooses the recrawl policy of each page.
+"""Chooses the recrawl policy of each page. The policy decides when the page is fetched again.
 
-All sources share a budget of polls. The other pages of a site share a number of visits (policy ``optimum``),
-or are fetched again at fixed ages.
+A *source* is a feed, a sitemap or a section, and a *poll* is a visit of a source. All sources share a budget
+of polls. The other pages of a site share a number of visits (policy ``optimum``), or are fetched again at
+fixed ages.
 """
 
 from __future__ import annotations
@@ -24,28 +25,32 @@ from newsbot.rules.schema import RECRAWL
 from newsbot.storage.base import Storage
 
 ADJUST_EVERY = 600.0
-"""Seconds between two corrections of the threshold, by any worker."""
+"""Minimum number of seconds between two corrections of the threshold. It holds for all workers together."""
 GROWING = 60.0
-"""Seconds until the records are read again while sources are still being added."""
+"""Seconds until the source records are read again while sources are still being added."""
 NOTE = ("polling", "budget")
-"""Kind and key of the note with the threshold."""
+"""Kind and key of the storage's note with the threshold."""
 
 
 class PollBudget:
     """Adjusts the threshold of the square-root index until all sources together use the poll budget.
 
-    The polls of all workers are counted in the source records. Two workers that adjust the threshold at the
-    same time therefore get the same result, and no lock is needed.
+    :mod:`newsbot.recrawl.index` explains index and threshold. The polls of all workers are counted in the
+    source records. Two workers that adjust the threshold at the same time therefore get the same result, and
+    no lock is needed.
     """
 
     def __init__(self, budget: float, clock: Clock) -> None:
-        """``budget`` is in requests per hour; 0 means POLLS_AN_HOUR for each source that is alive."""
+        """``budget`` is in requests per hour. 0 means POLLS_AN_HOUR for each source.
+
+        Sources that failed DEAD_AFTER times in a row or more are not counted.
+        """
         self._budget, self._clock = budget, clock
         self._threshold = 0.0
         self._until = 0.0
 
     def threshold(self, storage: Storage) -> float:
-        """Return the threshold. Raises :class:`newsbot.errors.DataError`."""
+        """Return the present threshold of the index. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
         if not self._until - ADJUST_EVERY <= now < self._until:
             self._threshold, rest = self._adjusted(storage, now)
@@ -62,10 +67,10 @@ class PollBudget:
         polls = sum(source.polls for source in sources)
         controller = Controller(budget, _number(kept, "value") or first_threshold(budget, alive), 0.5)
         controller.spent, controller.weight = _number(kept, "spent"), _number(kept, "weight")
-        # The controller's state is in a note, so that all workers continue from the same one.
+        # The controller's state is stored in a note, so that all workers continue from the same state.
         changed = _rescale(controller, kept, alive)
         hours = (now - _number(kept, "at", now)) / 3600.0
-        # Negative hours: the note is from the future, so the clock was set back since.
+        # If the hours are negative, the clock was set back after the note was written.
         due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
         if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
@@ -86,9 +91,11 @@ class PollBudget:
 
 
 def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
-    """Adapt the threshold at once to a changed number of sources or budget. Return True if one has changed.
+    """Adapt the threshold at once to a changed budget or number of sources.
 
-    The controller is slow on purpose. It would need days to reach the new threshold alone.
+    ``kept`` is the stored note. ``alive`` is the present number of sources. Returns True if the budget or the
+    number differs from the note. The controller is slow on purpose: without this function, it would need days
+    to reach the new threshold.
     """
     before, budget = _number(kept, "sources"), _number(kept, "budget")
     if not (before and budget) or (before, budget) == (alive, controller.budget):
@@ -107,16 +114,16 @@ def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:
 
 
 SAMPLE = 2000
-"""Maximum number of pages of a site that are read. Reading them takes some tenths of a second."""
+"""Maximum number of a site's page records that are read. Reading them takes some tenths of a second."""
 ANEW_AFTER = 3600.0
-"""Seconds after which a site's policy is computed again."""
+"""Seconds after which the policy of a site's pages is computed again."""
 
 
 class PagePrices:
     """Computes the ``optimum`` policy of each site and kind of page.
 
-    Workers need not agree on the result: they read the same records, so the results hardly differ.
-    ``visits_a_day`` is the average number of visits per page.
+    ``visits_a_day`` is the average number of visits per page and day. Each worker computes the policy for
+    itself. All workers read the same records, so their results hardly differ.
     """
 
     def __init__(self, visits_a_day: float, clock: Clock) -> None:
@@ -124,7 +131,7 @@ class PagePrices:
         self._known: dict[tuple[str, Kind], tuple[float, Optimum]] = {}
 
     def policy(self, storage: Storage, domain: str, kind: Kind) -> Optimum:
-        """Return the policy for a site's pages of a kind. Raises :class:`newsbot.errors.DataError`."""
+        """Return the policy for the pages of this site and kind. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
         at, policy = self._known.get((domain, kind), (0.0, None))
         if policy is None or not at <= now < at + ANEW_AFTER:
@@ -142,11 +149,14 @@ PAGES: Mapping[str, Policy] = {
     "fixed": FixedIntervals(),
     "off": Never(),
 }
-"""The policies that ``recrawl`` of a rule can name for articles and other pages."""
+"""The policies that ``recrawl`` of a rule can name for articles and other pages, besides ``optimum``."""
 
 
 class RecrawlPolicies:
-    """Selects the policy of each visit. ``budget`` is for sources, see :class:`SourceState`."""
+    """Selects the policy of each visited page.
+
+    ``budget`` is not used here but by :class:`newsbot.crawl.source_state.SourceState`, for sources.
+    """
 
     def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:
         self._context, self.budget, self._prices = context, budget, prices
@@ -154,7 +164,7 @@ class RecrawlPolicies:
     def of(self, visit: Visit) -> Policy:
         """Return the policy for the visited page.
 
-        Sources that are polled get their policy from :class:`newsbot.crawl.source_state.SourceState` instead.
+        A source whose polls are counted gets its policy from :class:`newsbot.crawl.source_state.SourceState`.
         Raises :class:`newsbot.errors.DataError`.
         """
         if visit.kind.is_source:

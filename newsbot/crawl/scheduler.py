@@ -1,10 +1,12 @@
 """Scrapy's scheduler on top of the frontier, for the news crawl.
 
-Each request that leaves the scheduler carries a lease. The visit is completed when the request and everything
-that it yielded are done. Scrapy has no signal for this. But the engine's slot removes each request from
-``inprogress`` exactly once, as the last step after success, drop, error, redirect and ignore. The scheduler
-hooks into that removal. The slot is private, so :meth:`FrontierScheduler.open` checks that it has the
-expected attributes.
+Each request that leaves the scheduler carries a lease and a visit (:mod:`newsbot.crawl.visit`). The visit is
+completed when the request and everything that it yielded are done. Scrapy has no signal for this. But the
+engine's slot removes each request from ``inprogress`` exactly once, as the last step after success, drop,
+error, redirect and ignore. The scheduler hooks into that removal. The slot is private, so
+:meth:`FrontierScheduler.open` checks that it has the expected attributes.
+
+A *turn* is a time reserved for one request to a host. Turns of a host are at least its delay apart.
 
 If ``next_request()`` returns None, Scrapy calls it again only after 5 s. The scheduler therefore wakes Scrapy
 when the next entry can be leased. Other programs add to the frontier too, so Scrapy is woken at least every
@@ -57,24 +59,30 @@ REFILL_EVERY = 0.1
 EXPLAIN_EVERY = 2.0
 """Seconds between two updates of the stat :data:`WAITS_FOR`."""
 WAITS_FOR = "newsbot/queue/waits_for"
-"""The stat with the reason why an idle crawl waits."""
+"""Name of the stat with the reason why an idle crawl waits."""
 SLICE = 0.03
-"""Seconds for which visits are completed without a break."""
+"""Maximum number of seconds for which visits are completed without a break."""
 GO_ON = 0.002
-"""Length of the break in seconds. Other tasks use the event loop in the meantime."""
+"""Length of that break in seconds. Other tasks use the event loop in the meantime."""
 TAKEN = 0.02
-"""Seconds until the next try if an entry was due but could not be leased: another worker was faster, or a
-suspect entry waits for another one. Each failed try doubles it, up to MAX_TAKEN, because a try costs work."""
-MAX_TAKEN = 0.5
-MOST_LEFT = 100
-"""Maximum number of rounds in one call if leased entries turn out not to be worth a fetch.
+"""Seconds until the next try if an entry was due but could not be leased.
 
-It keeps the call below some tenths of a second.
+Another worker may have been faster. Or the entry must be fetched alone because its earlier workers died (see
+:data:`newsbot.frontier.base.ALONE`), and another such entry is in progress. A try costs work, so each failed
+try doubles the pause.
+"""
+MAX_TAKEN = 0.5
+"""Maximum of the doubled pause, in seconds."""
+MOST_LEFT = 100
+"""Maximum number of times that one call of ``next_request`` leases entries.
+
+It leases again if some of the leased entries are not worth a fetch. The limit keeps the call below some
+tenths of a second.
 """
 
 
 def is_about_us(record: logging.LogRecord) -> bool:
-    """Return False for Scrapy's error about a scraper that was never opened."""
+    """Logging filter: return False for Scrapy's error about a scraper that was never opened."""
     return record.msg != "Scraper close failure"
 
 
@@ -103,11 +111,14 @@ class FrontierScheduler(BaseScheduler):
         self._undecided: deque[Lease] = deque()
         """Leases without a decision. They stay here if a backend becomes unavailable in between."""
         self._asked = 0.0
-        """When the frontier's ``lease`` was last called. The turns of its leases are not earlier."""
+        """When the frontier's ``lease`` was last called.
+
+        Requests of its leases get this time as their turn.
+        """
         self._ready: deque[Request] = deque()
         """Requests with a lease that can be sent: from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
-        """Next hops of redirects that wait for their host's turn, with the time of the turn."""
+        """Next hops of redirects that wait for a turn of their host, each after the time of its turn."""
         self._slots = Slots(self.concurrency, self._context.clock)
         self._heartbeat: Any = None
         self._refilling: Any = None
@@ -116,9 +127,12 @@ class FrontierScheduler(BaseScheduler):
         self._leased_before = 0
         self._wake: Any = None
         self._wake_is_old = False
-        """True if a lease was given or ended after the wake-up was planned. It may then be due sooner."""
+        """True if a lease was given or ended after the wake-up was planned.
+
+        The next entry may then be ready before the planned wake-up, so a new one is planned.
+        """
         self._in_vain = 0
-        """Number of consecutive tries in which an entry was due but not leased."""
+        """Number of consecutive tries in which an entry was due but could not be leased."""
         self._ending: asyncio.Future[None] | None = None
 
     @classmethod
@@ -136,7 +150,7 @@ class FrontierScheduler(BaseScheduler):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
         try:
             self._crawl.open()
-            # Workers of this machine that were killed: their leases need not wait for the deadline.
+            # Release the leases of this machine's killed workers now, without waiting for the deadline.
             for owner in dead_owners(self._context.frontier.owners()):
                 handed_back = self._context.frontier.release(owner, lost=True)
                 logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
@@ -185,8 +199,8 @@ class FrontierScheduler(BaseScheduler):
         self.slot: Any = slot
         remove_request = slot.remove_request
 
-        # First the visit is added to the completion queue, then the request leaves ``inprogress``. While the
-        # spider closes, the removal of the last request makes Scrapy close the scheduler at once.
+        # The visit must be in the completion queue before the request leaves ``inprogress``: while the spider
+        # closes, the removal of the last request makes Scrapy close the scheduler at once.
         def remove_and_settle(request: Request) -> None:
             try:
                 self._finished(request)
@@ -208,7 +222,7 @@ class FrontierScheduler(BaseScheduler):
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
             self._context.stats.set_value(UNREACHABLE, fault)
         self._context.outage.try_now()
-        with suppress(DataError):  # visits that stay incomplete are given back and fetched again
+        with suppress(DataError):  # the leases of the other visits are released, and the pages fetched again
             self.completed.settle()
         atexit.unregister(self._hand_back)
         self._hand_back()
@@ -263,7 +277,7 @@ class FrontierScheduler(BaseScheduler):
             return True
 
     def next_request(self) -> Request | None:
-        """Return the next request with its lease, or None. Scrapy is woken when there is one."""
+        """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
         self._take_hops()
         if not self._ready and not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
@@ -280,8 +294,8 @@ class FrontierScheduler(BaseScheduler):
     def _judge_failures(self) -> None:
         """Decide whether the network or the sites are at fault, if no host was reached.
 
-        This is done when no request is in flight. Either the crawl ends because there is no network, or the
-        failures are attributed to the few sites that were tried.
+        The decision is made when no request is in flight. Either the crawl ends because there is no network,
+        or the failures are attributed to the few sites that were tried.
         """
         if not self._reachability.in_doubt or self._ready or self.slot.inprogress:
             return
@@ -313,9 +327,10 @@ class FrontierScheduler(BaseScheduler):
     # --- leases
     @property
     def _horizon(self) -> float:
-        """Entries that are due until this time are leased: the crawl's start in mode ``once``, else now.
+        """Only entries due up to this time are leased (POSIX seconds).
 
-        Newly found links are leased in mode ``once`` too, since their due time is 0.
+        It is the crawl's start in mode ``once``, and now in mode ``continuous``. Newly found links are leased
+        in mode ``once`` too, since their due time is 0.
         """
         return self._crawl.started if self._scope.arguments.mode == "once" else self._context.clock()
 
@@ -327,8 +342,8 @@ class FrontierScheduler(BaseScheduler):
         if free <= 0:
             return
         in_flight = list(self._in_flight())
-        # An entry whose workers died before is fetched alone. If this worker dies too, the entry is the
-        # reason.
+        # An entry whose workers have died is fetched alone. If this worker dies too, that entry must be the
+        # cause.
         if any(lease.lost >= ALONE for lease in in_flight):
             return
         taken = 0
@@ -358,13 +373,16 @@ class FrontierScheduler(BaseScheduler):
         )
 
     def _take_undecided(self) -> Iterator[Lease]:
-        """Yield each undecided lease. It is removed only after its decision, which may raise DataError."""
+        """Yield each undecided lease.
+
+        Remove it only after the caller's decision, which may raise DataError.
+        """
         while self._undecided:
             yield self._undecided[0]
             self._undecided.popleft()
 
     def _decide(self, lease: Lease) -> _Decision:
-        """Decide on a lease: fetch it, return it if no slot is free, or end it if it is not worth a fetch."""
+        """Decide on a lease: fetch its page, return it if no slot is free, or end it if not worth a fetch."""
         if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
@@ -373,7 +391,7 @@ class FrontierScheduler(BaseScheduler):
             return _Decision.HANDED_BACK
         try:
             self._ready.append(self._request(lease))
-        except ValueError as error:  # Scrapy, or the rules as they are now, do not accept the URL
+        except ValueError as error:  # Scrapy or the present rules do not accept the URL
             logger.warning("set aside url=%s fault=%s", lease.entry.url, error)
             self._context.count("errors/bad_url")
             self._slots.end(lease, answered=True)
@@ -402,7 +420,10 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _beat(self) -> None:
-        """Extend the leases and write what was learned. Called four times in the duration of a lease."""
+        """Extend the leases, and write what was learned of each site (:mod:`newsbot.crawl.site_knowledge`).
+
+        This method is called four times in the duration of a lease.
+        """
         # Each step has its own ``suppress``: a fault in one must not keep the others from running.
         with suppress(DataError):
             self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
@@ -413,7 +434,7 @@ class FrontierScheduler(BaseScheduler):
             self._crawl.write_sites()
 
     def _leases(self) -> Iterator[Lease]:
-        """Yield the leases that this worker holds, including those of visits to be completed."""
+        """Yield the leases that this worker holds, including those of visits that wait for completion."""
         yield from self._undecided
         yield from self._in_flight()
         yield from self.completed.leases()
@@ -435,7 +456,7 @@ class FrontierScheduler(BaseScheduler):
         """Complete the visit of a request that Scrapy has finished."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
-            return  # a request for robots.txt, or a hop that passed its visit on to the next one
+            return  # a request for robots.txt, or a redirected request whose visit goes on in the next hop
         self._wake_is_old = True
         self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
@@ -445,7 +466,7 @@ class FrontierScheduler(BaseScheduler):
 
     # --- waiting
     def _wake_later(self) -> None:
-        """Wake Scrapy when there may be a request: at the next turn or due time, or after an outage."""
+        """Plan to wake Scrapy when a request may be ready: at the next turn or due time, or after an outage."""
         if self._wake is not None and not self._wake_is_old:
             return
         self._wake_is_old = False
@@ -468,7 +489,7 @@ class FrontierScheduler(BaseScheduler):
         self._wake = call_later(wait, self._woken)
 
     def _explain(self) -> None:
-        """Set the stat :data:`WAITS_FOR`. It is empty if a lease was taken since the last call."""
+        """Set the stat :data:`WAITS_FOR`. The text is empty if an entry was leased since the last call."""
         leased = self._context.stats.get_value("newsbot/frontier/leased", 0)
         idle, self._leased_before = leased == self._leased_before, leased
         text = ""
@@ -487,7 +508,7 @@ class FrontierScheduler(BaseScheduler):
         self.slot.nextcall.schedule()
 
     def _end(self, reason: str) -> None:
-        """End the crawl, once."""
+        """End the crawl with this reason. Only the first call has an effect."""
         engine = self.crawler.engine
         assert engine is not None
         if self._ending is None:

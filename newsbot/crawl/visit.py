@@ -22,7 +22,10 @@ from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
-"""Request meta key: the retries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
+"""Request meta key: how often a request without a visit was retried.
+
+See :mod:`newsbot.crawl.auxiliary_scheduler`.
+"""
 PART_KEY = "part of"
 """Request meta key: the page whose scripts make the request (:mod:`newsbot.middlewares.rendering`)."""
 RULE_KEY = "rule"
@@ -30,17 +33,18 @@ RULE_KEY = "rule"
 TURN_KEY = "turn"
 """Request meta key: the :class:`Turn` reserved for this request.
 
-A request without one takes the next turn.
+A request that has no such key takes the next turn of its host when it is sent.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of a host's clock. ``at`` is the time when it comes (POSIX seconds of the worker's clock)."""
+    """A time that is reserved for one request to a host. Turns of a host are at least its delay apart."""
 
     at: float
+    """When the request may be sent (POSIX seconds of the worker's clock)."""
     leased: float | None = None
-    """The same time on the frontier's clock, if the turn came with a lease."""
+    """The same time on the frontier's clock if the turn came with a lease, else None."""
 
 
 class Ending(IntEnum):
@@ -49,7 +53,7 @@ class Ending(IntEnum):
     COMPLETE = auto()
     """The page record is written and the next visit is planned, or the URL is tried again."""
     FAULT = auto()
-    """As complete, but the spider or a pipeline raised an exception. The URL is tried again."""
+    """The same as COMPLETE, but the spider or a pipeline raised an exception. The URL is tried again."""
     RETURNED = auto()
     """A backend was unavailable. The URL is pending again, and no attempt is counted."""
     HELD = auto()
@@ -64,7 +68,7 @@ class Visit:
     rule: Rule
     started: float
     record: PageRecord | None = None
-    """The page record as it was before the visit."""
+    """The page record as it was before the visit; None if there was none or if it was not read."""
     outcome: Outcome
     carrier: object = None
     """The request that carries the visit now: the leased one, or the last hop of its redirects."""
@@ -75,7 +79,7 @@ class Visit:
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
     queueing: Iterator[int] | None = None
-    """The remaining steps for the first of them (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
+    """The remaining steps to queue ``found[0]`` (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
     parsed: asyncio.Future[Any] | None = None
     """The parsed response, or the error of the parser, if it was parsed in a thread."""
     events: list[Event] = field(default_factory=list)
@@ -89,20 +93,23 @@ class Visit:
     no_article: str = ""
     """The token of the reason why the page is not an article. Empty if it is one or was not read as one."""
     anew: bool = False
-    """True if a source is read in full even if it is unchanged.
+    """True if a source (feed, sitemap or section) is read in full even if it has not changed.
 
-    This is the case if other links of it are wanted than at the last visit.
+    This is the case if this crawl wants other links of the source than the last visit did.
     """
     asked_head: bool = False
-    """True if a HEAD request was sent and did not suffice, so that this is the GET request after it."""
+    """True if a HEAD request was sent first and did not suffice. The present request is the GET after it."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.list_probing`)."""
     tried: bool = False
-    """True once the result of the list under trial is recorded (:mod:`newsbot.discovery.list_probing`)."""
+    """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
+
+    See :mod:`newsbot.crawl.links.list_probing`.
+    """
     taught: bool = False
-    """True once URL learning has the result of the visit (:mod:`newsbot.ranking.url_learning`)."""
+    """True once URL learning knows whether the page is an article (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False
-    """True once the poll is counted in the source's record."""
+    """True once this visit is counted as a poll in the source's record."""
     next_page: str | None = None
     """The URL of the article's next page; see :mod:`newsbot.spiders.paging`."""
 
@@ -126,7 +133,10 @@ class Visit:
 
     @property
     def guessed(self) -> bool:
-        """True for a usual place of feeds and sitemaps at which nothing was found yet."""
+        """True for a guessed address of a feed or sitemap from which nothing was read yet.
+
+        See :mod:`newsbot.crawl.links.usual_places`.
+        """
         untried = self.record is None or self.record.last_full_fetch is None
         return self.data.get("where") == Where.GUESS and untried
 
@@ -137,15 +147,15 @@ class Visit:
 
     @property
     def keeps_book(self) -> bool:
-        """True for sources whose polls are counted.
+        """True if the visit counts as a poll in the record of its source.
 
-        A file of a sitemap index counts if it was read before and has new links now.
+        A file of a sitemap index counts only if it was read before and has new links now.
         """
         known = self.record is not None and self.record.last_full_fetch is not None
         return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
 
     def end(self, ending: Ending) -> None:
-        """Set the ending, unless the present one is later in :class:`Ending`."""
+        """Set the ending, unless the present ending is later in the list of :class:`Ending`."""
         self.ending = max(self.ending, ending)
 
     def note(self, at: float, kind: EventKind, **details: Unpack[Details]) -> None:
@@ -171,12 +181,16 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Links of one page or rule. A spider yields it like an item; the links middleware queues the links."""
+    """Links of one page or rule.
+
+    A spider yields this object like an item, and the links middleware (:mod:`newsbot.middlewares.links`)
+    queues the links.
+    """
 
     links: tuple[Link, ...]
     referrer: str | None
     depth: int
-    """Clicks from a seed to these links."""
+    """Number of clicks from a seed to these links."""
     force: bool = False
     """True if a person requested the links. They are fetched now even if they are known."""
     patient: bool = False

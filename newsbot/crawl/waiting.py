@@ -16,7 +16,7 @@ SOURCES_EVERY = 60.0
 
 @dataclass(slots=True)
 class Waiting:
-    """Makes the description. Only hosts and sites of ``scope`` count."""
+    """Makes the description of what the crawl waits for. Only hosts and sites of ``scope`` count."""
 
     context: Context
     scope: Scope
@@ -26,9 +26,9 @@ class Waiting:
     def text(self, hosts: Collection[str], *, horizon: float, own: Callable[[], int]) -> str:
         """Return what the crawl waits for; an empty string if it waits for nothing.
 
-        ``hosts``: the hosts with a request in flight. ``horizon``: only entries due until then count (POSIX
-        seconds). ``own``: returns the number of leases that this worker holds without working on them. Raises
-        :class:`newsbot.errors.DataError`.
+        ``hosts``: the hosts with a request in flight. ``horizon``: only entries due up to this time count
+        (POSIX seconds). ``own``: returns the number of leases that this worker holds without working on them.
+        Raises :class:`newsbot.errors.DataError`.
         """
         if away := self.context.outage.away:
             return f"{' and '.join(away)}, not available"
@@ -39,7 +39,7 @@ class Waiting:
         outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepts)
         if outlook.next_at is not None:
             if outlook.next_at <= now:
-                return ""  # the scheduler is about to lease it
+                return ""  # the scheduler is about to lease this entry
             host = self.context.frontier.host(outlook.host) if outlook.host else None
             delay = f" (delay {host.delay:g} s)" if host is not None else ""
             return f"{outlook.host or 'a host'}, next request {when(outlook.next_at, now)}{delay}"

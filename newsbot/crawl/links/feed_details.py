@@ -1,8 +1,9 @@
 """Adds a feed's data to articles that were leased or stored before the feed was read.
 
-A home page often links to an article before the feed is read. A pending entry takes the feed's data
-(:meth:`newsbot.frontier.base.Frontier.add`), but a leased entry never changes. This module keeps the feed's
-data on a known page until the article is stored. Then the data fill the fields that the page does not give.
+A home page often links to an article before the feed is read. While the frontier's entry of the article is
+pending, the feed's data are added to it (:meth:`newsbot.frontier.base.Frontier.add`). But a leased entry
+never changes. This module keeps the feed's data until the article is stored. Then the data fill the fields
+that the article's page does not give.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Article, Kind, Where
 
 MAX_TOLD = 50_000
-"""Limit of pages whose feed data wait for the article, and of pages whose articles have them."""
+"""Half of the maximum number of pages that are remembered.
+
+Pages whose feed data wait for the article, and pages whose articles have got their data, count together. If
+there are more than twice as many, all are forgotten.
+"""
 FEED = "feed"
-"""Value in ``Article.extraction`` of a field that was taken from a feed after the page was read."""
+"""Value in ``Article.extraction`` for a field that was taken from a feed after the page was read."""
 _LISTINGS = (Where.FEED, Where.NEWS_SITEMAP)
 
 
@@ -31,10 +36,15 @@ class FeedDetails:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._told: dict[bytes, EntryData] = {}
+        """By page fingerprint, the data of feeds that wait for the article."""
         self._settled: set[bytes] = set()
+        """Fingerprints of pages whose articles have got the data of a feed."""
 
     def take(self, known: Iterable[Entry]) -> None:
-        """Take a feed's data on known pages. ``known`` are the entries of the feed's links to them."""
+        """Keep a feed's data on pages that are already known, and fill them into stored articles.
+
+        ``known``: the entries that were made from the feed's links to these pages.
+        """
         told = {
             entry.fingerprint: entry.data
             for entry in known
@@ -50,19 +60,22 @@ class FeedDetails:
         self._fill(told)
 
     def end(self, visit: Visit) -> None:
-        """After a visit: add the data that a feed gave in the meantime to the page's article."""
+        """After a visit, add the data that a feed gave in the meantime to the page's article."""
         key = visit.lease.entry.fingerprint
         if key in self._told and visit.outcome.is_article:
             self._fill([key], str(visit.page.get("canonical_url")))
 
     def finish(self) -> None:
-        """Before the crawl closes: add the remaining data to articles that other workers have stored."""
+        """Add the remaining data to articles that other workers have stored.
+
+        Called before the crawl closes.
+        """
         self._fill(list(self._told))
 
     def _fill(self, keys: Iterable[bytes], canonical_url: str | None = None) -> None:
         articles = self._context.storage.articles
-        # After a visit the article's canonical URL is known. It may differ from the URL of the page, whose
-        # key would not find the article.
+        # After a visit the article's canonical URL is known. If it differs from the page's URL, the page's
+        # fingerprint does not find the article, so the canonical URL is used.
         found = articles.with_keys(list(keys)) if canonical_url is None else {}
         if canonical_url is not None and (article := articles.get(canonical_url)) is not None:
             found = dict.fromkeys(keys, article)
@@ -74,10 +87,10 @@ class FeedDetails:
 
 
 def filled(article: Article, told: EntryData) -> bool:
-    """Fill the publication time and the authors if ``article`` has none. Return True if it was changed.
+    """Fill in the publication time and the authors that ``article`` lacks. Return True if it was changed.
 
-    ``told`` are the data of a feed. A date without a time of day is replaced as well if the feed gives a time
-    on that day.
+    ``told``: the data of a feed. A date without a time of day is replaced as well if the feed gives a time on
+    that day.
     """
     at = from_iso(told.get("published_at"))
     own, authors = article.published_at, told.get("authors")
