@@ -19,7 +19,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def trim() -> bool:
-    """Clear Python's cache of source lines, and return free memory to the system in whole pages (malloc_trim).
+    """Clear Python's cache of source lines, and return free memory to the system (malloc_trim).
 
     Returns False if no memory was free or if the C library is not glibc.
     """

@@ -1,4 +1,7 @@
-"""Sets the pace of each host: delays from rules and robots.txt, and pauses that hold for all workers."""
+"""Sets the pace of each host: delays from rules and robots.txt, and pauses that hold for all workers.
+
+A *turn* is a time that is reserved for one request to a host. Turns of a host are at least its delay apart.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ class Politeness:
     def __init__(self, context: Context, *, obeys_robots: bool) -> None:
         self._context, self._obeys_robots = context, obeys_robots
         self.crawl_delays: dict[str, float] = {}
-        """By host, the Crawl-delay of its robots.txt in seconds (0: none).
+        """By host, the Crawl-delay of its robots.txt in seconds; 0 if it has none.
 
-        Hosts whose file was not read are absent.
+        Hosts whose robots.txt was not read are absent.
         """
         self._introduced: set[str] = set()
         """Hosts whose delay and concurrency this crawl has written to the frontier."""
         self._rests: dict[str, float] = {}
-        """By host, the end of a pause that could not be written to the frontier yet."""
+        """By host, the end (POSIX seconds) of a pause that could not be written to the frontier yet."""
 
     def delay_of(self, host: str) -> float:
         """Return the delay of ``host`` in seconds: the rule's or that of robots.txt, whichever is larger."""
@@ -44,21 +47,21 @@ class Politeness:
         self._introduced.add(host)
 
     def introduce_again(self) -> None:
-        """Write all hosts to an emptied frontier, and let each pause for one delay.
+        """Write all hosts to a frontier that has lost its data, and let each host pause for one delay.
 
         Raises :class:`newsbot.errors.DataError`.
         """
+        # Each host pauses, because the time of its last request is lost with the frontier's data.
         for host in self._introduced:
             delay, rule = self.delay_of(host), self._context.rule_for(f"http://{host}/")
             concurrency = 1 if delay > rule.delay else rule.concurrency  # as in set_pace
             self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
-            # The time of the last request is lost with the frontier.
             self._context.frontier.back_off(host, delay)
 
     def take_rules(self, old: RuleSet) -> None:
         """Update the hosts whose delay or concurrency differs from that of the ``old`` rules.
 
-        A host whose robots.txt is not read yet is updated when it is read. Raises
+        A host whose robots.txt is not read yet is updated when the file is read. Raises
         :class:`newsbot.errors.DataError`; may then be called again.
         """
         for host in list(self._introduced):
@@ -71,7 +74,7 @@ class Politeness:
                 self.set_pace(host, rule, self.crawl_delays.get(host, 0.0))
 
     def set_pace(self, host: str, rule: Rule, crawl_delay: float) -> None:
-        """Write a host's delay to the frontier: the rule's, or ``crawl_delay`` (seconds) if that is longer.
+        """Write a host's delay to the frontier: the rule's delay, or ``crawl_delay`` (seconds) if longer.
 
         If ``crawl_delay`` is longer, the host gets one request at a time. Raises
         :class:`newsbot.errors.DataError`.
@@ -85,18 +88,21 @@ class Politeness:
         self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency)
 
     def rest(self, host: str, seconds: float) -> None:
-        """Pause a host for all workers. If the frontier is unavailable, the pause is written later."""
+        """Pause a host for all workers.
+
+        If the frontier is unavailable, :meth:`tell_rests` writes the pause.
+        """
         try:
             self._context.frontier.back_off(host, seconds)
-        except DataError:  # tell_rests() writes it after the outage
+        except DataError:  # the outage is logged already
             if len(self._rests) < MAX_HOSTS:
                 self._rests[host] = max(self._rests.get(host, 0.0), self._context.clock() + seconds)
 
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Take the host's next turn and return the seconds until it comes.
 
-        The turn is written to the frontier before it is used, so that no other worker uses it too. If the
-        frontier is unavailable, the host's delay is returned. ``missed`` as in
+        The turn is written to the frontier before it is used, so that no other worker uses the same turn. If
+        the frontier is unavailable, the host's delay is returned. ``missed``: the missed turn of a lease, see
         :meth:`newsbot.frontier.base.Frontier.take_turn`.
         """
         delay = self.delay_of(host)
@@ -106,7 +112,7 @@ class Politeness:
             self.introduce(host, self._context.rule_for(f"http://{host}/"))
             return self._context.frontier.take_turn(host, missed=missed)
         except DataError:
-            return delay  # the workers cannot agree on turns now, so each keeps the delay on its own
+            return delay  # the workers cannot share turns now, so each worker keeps the delay by itself
 
     def tell_rests(self) -> None:
         """Write the pauses that could not be written before. Raises :class:`newsbot.errors.DataError`."""

@@ -1,8 +1,8 @@
 """Detects that this machine has no network, so that the failures are not attributed to the sites.
 
-Failed visits are not completed before a first host has answered. If several sites were tried, none answered
-and nothing else can be tried, the crawl ends within seconds. The leases are returned, and no page is
-postponed.
+Failed visits are not completed before a first host has answered. If several sites were tried, none has
+answered and there is no other site to try, the crawl ends within seconds. The leases are returned, and no
+page is postponed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
 ENOUGH: Final = 3
-"""Sites that must have failed if there are no others to try. A single site may be down itself."""
+"""Number of failed sites from which the network is blamed, if there are no other sites to try.
+
+It is more than one, because a single site may be down itself.
+"""
 MANY: Final = 10
-"""Failed sites after which no others are tried."""
+"""Number of failed sites after which no other sites are tried."""
 MAX_SITES: Final = 10_000
+"""Maximum number of failed sites that are remembered."""
 UNREACHABLE: Final = "newsbot/unreachable"
-"""The stat that holds :attr:`Reachability.fault` at the end of a crawl."""
+"""Name of the stat that holds :attr:`Reachability.fault` at the end of a crawl."""
 
 
 class Reachability:
@@ -32,7 +36,7 @@ class Reachability:
         self._failed: dict[str, str] = {}
         """By site, the cause of the last failure."""
         self.begun = False
-        """True when all seeds of the crawl are queued."""
+        """True once all seeds of the crawl are queued."""
 
     def answered(self) -> None:
         """Record that a host has answered."""
@@ -46,28 +50,28 @@ class Reachability:
             self._failed[site] = cause
 
     def believe(self) -> None:
-        """Attribute the failures to the sites from now on, because there is nothing else to try."""
+        """Attribute the failures to the sites from now on. Called when there is no other site to try."""
         self._believed = True
 
     @property
     def in_doubt(self) -> bool:
-        """True while all requests have failed, so that the network may be the reason."""
+        """True while all sites have failed, so that the network may be the reason."""
         return bool(self._failed) and not self._believed
 
     @property
     def enough_tried(self) -> bool:
-        """True if :data:`MANY` sites have failed and none has answered. Others need not be tried."""
+        """True if :data:`MANY` sites have failed and none has answered. Other sites need not be tried."""
         return self.in_doubt and len(self._failed) >= MANY
 
     @property
     def is_ours(self) -> bool:
-        """True if the failures are not the sites' fault. Valid when there is nothing else to try."""
+        """True if the failures are not the sites' fault. Valid only when there is no other site to try."""
         refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
         return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)
 
     @property
     def fault(self) -> str | None:
-        """The fault and the remedy in one line; None if a host has answered or none was tried."""
+        """The fault and the remedy in one line; None if a host has answered or no host was tried."""
         if not self._failed:
             return None
         causes = Counter(self._failed.values())

@@ -48,7 +48,7 @@ class Recovery:
         self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
         self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
         self._emptied = False
-        """True if the frontier's server has lost its data, and sources are not queued again yet."""
+        """True if the frontier's server has lost its data and the sources are not queued again yet."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
         context.outage.on_return[place_of(context.bare_frontier)] = self._resume
@@ -68,7 +68,7 @@ class Recovery:
     def _resume(self) -> None:
         """Resume the leases. The outage calls this before any other call to the frontier."""
         held = list(self._leases())
-        # The guarded frontier would ask the outage again, which calls this method.
+        # The guarded frontier must not be used here: it would call this method again.
         resumed = self._context.bare_frontier.resume(self._owner, held, self._ttl)
         if resumed.emptied:
             self._emptied = True
@@ -96,12 +96,12 @@ class Recovery:
             del self._unusable[0]
 
     def _begin_again(self) -> None:
-        """Fill an empty frontier with hosts and sources. The refill loads the rest from the storage."""
+        """Write hosts and sources to an empty frontier. The refill loads all other pages from the storage."""
         if self._refill is not None:
             self._refill.restart()
         self._politeness.introduce_again()
         for found in seeds(self._context, self._scope):
-            self._links.queue(replace(found, force=False))  # pages that were fetched are not fetched again
+            self._links.queue(replace(found, force=False))  # so that fetched pages are not fetched again
 
 
 def queue_request(links: Links, request: Request) -> bool:

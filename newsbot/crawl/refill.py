@@ -1,12 +1,13 @@
 """Loads pages that are due soon from the storage into a frontier that keeps only those.
 
-The frontier in Redis drops an entry whose next visit is later than its horizon (``keep_within``). This module
-reads such pages from the storage when they come within the horizon. The order of writes ensures that no page
-is missed: a page's record is written with its next due time before its lease is acknowledged. A page that the
-frontier drops is due after the end of the last read, so the next read finds it.
+The frontier in Redis keeps only entries that are due within the next ``keep_within`` seconds (its horizon)
+and drops the others. This module reads the dropped pages from the storage when their due time comes within
+the horizon. The order of writes ensures that no page is missed: a page's record is written with its next due
+time before its lease is acknowledged. A page that the frontier drops is due after the end of the last read,
+so the next read finds it.
 
-A frontier that was never filled (it is new, or its server has lost its data) gets everything: pending pages,
-due pages, and the fingerprints of known URLs.
+A frontier that was never filled gets everything: pending pages, due pages, and the fingerprints of known
+URLs. This is the case if it is new, or if its server has lost its data.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from newsbot.storage.base import Storage
 logger = logging.getLogger(__name__)
 
 SLICE = 500
-"""Pages that one step queues. A step takes a few milliseconds."""
+"""Maximum number of pages that one step queues. A step takes a few milliseconds."""
 RIGHT_SECONDS = 60.0
-"""Seconds after which another worker may refill if the current one has stopped in the middle."""
+"""Seconds for which a worker holds the refill lock.
+
+If the worker stops in the middle of a refill, another worker can take over after this time.
+"""
 ASK_AGAIN = 1.0
 """Seconds after which a worker checks again whether the refilling worker has finished or stopped."""
 PENDING = ("pending", "leased")
@@ -52,13 +56,17 @@ class Refill:
     def restart(self) -> None:
         """Start again, because the frontier's server has lost its data."""
         self._pages: Iterator[PageRecord] | None = None
-        """The rest of the pages being read; None if no read is in progress."""
+        """The pages that remain to be read in the current read; None if no read is in progress."""
         self._anew = False
+        """True if the current read fills an empty frontier."""
         self._until = 0.0
-        """The latest due time of the pages being read (POSIX seconds)."""
+        """The latest due time of the pages that are being read (POSIX seconds)."""
         self._done_until: float | None = None
+        """All pages that are due until this time are queued (POSIX seconds); None if none was read yet."""
         self._next = 0.0
+        """When the next read may begin (POSIX seconds)."""
         self._queued = 0
+        """Number of pages queued in the current read."""
 
     def covers(self, moment: float) -> bool:
         """Return True if all pages that are due until ``moment`` (POSIX seconds) have been queued."""
@@ -74,7 +82,7 @@ class Refill:
         try:
             self._step()
         except BaseException:
-            self._pages = None  # a generator that raised is finished, so the next step reads again
+            self._pages = None  # a generator that raised cannot continue, so the next step starts a new read
             raise
 
     def _step(self) -> None:
@@ -83,7 +91,7 @@ class Refill:
         self._check_clock(asked, turn.now)
         self._done_until = turn.until
         if self._pages is not None and self.covers(self._until):
-            self._pages = None  # the lock had expired, and another worker has read the same pages
+            self._pages = None  # the lock has expired, and another worker has read the same pages
         if not turn.yours:
             self._pages = None
             self._next = self._clock() + ASK_AGAIN
@@ -97,10 +105,10 @@ class Refill:
             self._finish()
 
     def _check_clock(self, asked: float, now: float) -> None:
-        """Log once if this worker's clock differs from the server's.
+        """Log once if this worker's clock differs from the clock of the frontier's server.
 
-        The worker plans visits by its own clock. ``asked`` is the worker's time before the call, ``now`` is
-        the server's time during the call.
+        The worker plans visits by its own clock, so a wrong clock leads to visits at the wrong time.
+        ``asked`` is the worker's time before the call, ``now`` is the server's time during the call.
         """
         if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
             return
@@ -112,7 +120,7 @@ class Refill:
         )
 
     def _ask(self, now: float, so_far: float | None) -> None:
-        """Begin to read the pages that are due after ``so_far``; None: all pages of the storage."""
+        """Begin to read the pages that are due after ``so_far``, or all pages if ``so_far`` is None."""
         self._until = now + self._frontier.keep_within
         self._anew = so_far is None
         self._queued = 0
@@ -124,7 +132,7 @@ class Refill:
     def _finish(self) -> None:
         self._pages = None
         self._done_until = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until).until
-        # Well before the horizon is reached, so that there is time if a refill is interrupted.
+        # The next read begins well before the horizon is reached, so that there is time for a retry.
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
             logger.warning("queue filled from the storage pages=%d; it was empty", self._queued)
@@ -136,7 +144,7 @@ class Refill:
         for page in pages:
             kept = stands.get(page.fingerprint)
             if kept is not None and (kept.state != "done" or kept.next_due is not None):
-                continue  # the frontier has queued it, set it aside, or knows its due time
+                continue  # the frontier has queued the page, set it aside, or knows its due time
             if self._is_wanted(page):
                 again.append(entry_again(page))
             else:

@@ -23,7 +23,7 @@ class Removals:
         self._tombstones.read(self._context.notes)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True for a removed URL, given by its fingerprint and host."""
+        """Return True if a URL was removed. ``key`` is its fingerprint, ``host`` its host key."""
         self._tombstones.refresh(self._context.notes)
         return self._tombstones.covers(key, host)
 
@@ -32,7 +32,7 @@ class Removals:
         return self._tombstones.covers_site(domain)
 
     def stored(self, article: Article) -> None:
-        """Remember an article that was stored, or moved to another address, for :meth:`take_out`."""
+        """Remember an article that was stored or moved to another address. :meth:`take_out` checks it."""
         self._latecomers.stored(article)
 
     def take_out(self) -> None:

@@ -466,7 +466,7 @@ class FrontierScheduler(BaseScheduler):
 
     # --- waiting
     def _wake_later(self) -> None:
-        """Plan to wake Scrapy when a request may be ready: at the next turn or due time, or after an outage."""
+        """Plan to wake Scrapy when a request may be ready: at a turn, at a due time, or after an outage."""
         if self._wake is not None and not self._wake_is_old:
             return
         self._wake_is_old = False

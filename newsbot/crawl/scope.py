@@ -25,7 +25,7 @@ class Scope:
     """Decides which sites and dates belong to a crawl, by its arguments, by pauses and by limits."""
 
     def __init__(self, context: Context, settings: BaseSettings, arguments: Arguments) -> None:
-        """Raises :class:`newsbot.errors.ArgumentError` if a site of the arguments has no rule."""
+        """Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site without a rule."""
         self._context, self._settings = context, settings
         self.arguments = arguments
         self.limited_to = check_scope(settings, context.rules, arguments)
@@ -36,13 +36,13 @@ class Scope:
         """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
         self.named_hosts: set[str] = set()
         """Hosts that belong to the crawl although its arguments do not name their sites."""
-        # Each lease asks for each host of the frontier. The search for the rule is too slow for this.
+        # Each call of the frontier's ``lease`` checks each host. Without a cache this would be too slow.
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
 
     def take_rules(self, rules: RuleSet) -> None:
-        """Continue with new rules.
+        """Use ``rules`` from now on.
 
-        Raises :class:`newsbot.errors.ArgumentError` if a site of the arguments has no rule in them.
+        Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site that has no rule in them.
         """
         self.limited_to = check_scope(self._settings, rules, self.arguments)
         self._domain.cache_clear()
@@ -68,21 +68,25 @@ class Scope:
 
     @property
     def accepting(self) -> Callable[[str], bool] | None:
-        """:meth:`accepts` for the frontier; None if all hosts are accepted, which avoids a call per host."""
+        """The function :meth:`accepts`, or None if all hosts are accepted. None avoids a call per host."""
         return self.accepts if self.limited_to is not None or self.limited or self.paused else None
 
     def since_of_sitemaps(self) -> datetime | None:
-        """Return the earliest date of pages from sitemaps: ``since``, else by NEWSBOT_MAX_AGE_DAYS."""
+        """Return the earliest date of pages from sitemaps: ``since``, else NEWSBOT_MAX_AGE_DAYS days ago.
+
+        None means that there is no limit.
+        """
         days = self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
         if self.arguments.since is not None or not days:
             return self.arguments.since
         return self._context.now() - timedelta(days=days)
 
     def since_of_lists(self, shown: int) -> datetime | None:
-        """Return the date down to which lists are read, or None if there is no limit.
+        """Return the earliest date of articles down to which lists are read, or None if there is no limit.
 
-        ``shown`` is the number of articles that the site's lists have shown. The date is that of sitemaps. If
-        nobody chose one, an archive of up to :data:`SMALL_ARCHIVE` articles is read completely.
+        ``shown`` is the number of articles that the site's lists have shown so far. The date is the same as
+        for sitemaps. If nobody has chosen a date, an archive of up to :data:`SMALL_ARCHIVE` articles is read
+        completely.
         """
         chosen = SETTINGS["NEWSBOT_MAX_AGE_DAYS"].default != self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
         if self.arguments.since is None and not chosen and shown < SMALL_ARCHIVE:
@@ -94,7 +98,7 @@ class Scope:
 
 
 def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:
-    """Return the domains that a crawl is limited to, or None for all.
+    """Return the domains that a crawl is limited to, or None if it is not limited.
 
     Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site without a rule, or if there are
     neither rules nor URLs.
@@ -116,8 +120,8 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
 
 
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
-    """Return the domains of ``sites`` as the rules write them. Sites without a rule are left out.
+    """Return the domains of ``sites`` in the spelling of their rules. Sites without a rule are left out.
 
-    People may write ``правда.рф`` where the rule has the ASCII form.
+    The spelling may differ: people may write ``правда.рф`` where the rule has the ASCII form.
     """
     return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

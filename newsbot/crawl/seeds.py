@@ -22,7 +22,7 @@ from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
 TOGETHER = 200
-"""Links of rules that are queued in one transaction. One transaction per rule would be slow."""
+"""Number of links of rules that are queued in one transaction. One transaction per rule would be slow."""
 SHOWN = 5
 """Maximum number of sites that a log line names."""
 
@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:
-    """Yield the links to begin with: first those of the selected rules, then those of the arguments."""
+    """Yield the links that the crawl begins with: first those of the rules, then those of the arguments."""
     bare: dict[tuple[str, ...], list[str]] = {}
-    # Seeds on the site's own hosts need no ``source``, so those of many rules go into one transaction.
+    # Seeds on the site's own hosts need no ``source``, so seeds of many rules can be queued together.
     at_home: list[Link] = []
     for rule in scope.selected_rules():
         links = tuple(_of_rule(rule, scope.arguments.follow))
@@ -47,7 +47,8 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
             bare.setdefault(scope.arguments.follow or rule.follow or (), []).append(rule.domain)
     if at_home:
         yield Found(links=tuple(at_home), referrer=None, depth=0)
-    # A rule whose ``follow`` allows only kinds of sources that it does not name: probably a mistake.
+    # A rule without seeds is probably a mistake: its ``follow`` allows only kinds of sources that the rule
+    # does not name.
     for follow, domains in bare.items():
         names, kinds = ", ".join(domains[:SHOWN]), ",".join(follow)
         logger.warning("no seeds sites=%d (%s) follow=%s", len(domains), names, kinds)
@@ -74,9 +75,10 @@ def _of_rule(rule: Rule, follow: tuple[str, ...] | None) -> Iterator[Link]:
 
 
 def _fronts(rule: Rule, chosen: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the pages to begin with: seeds and sections of the rule, else the home page.
+    """Return the URLs of the pages to begin with: seeds and sections of the rule, else the home page.
 
-    If a rule names only feeds or sitemaps, the home page is read if ``chosen`` includes links of pages.
+    ``chosen`` is the list ``follow`` that applies. If a rule names only feeds or sitemaps, the home page is
+    read only if ``chosen`` includes ``sections`` or ``links``.
     """
     of_pages = chosen is None or "sections" in chosen or "links" in chosen
     given = (*rule.seeds, *rule.sections) if of_pages else ()
@@ -94,7 +96,7 @@ def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
 
 
 def _kind_of(url: str, rule: Rule) -> Kind:
-    """Return the kind of a URL that a person gave: by the rule, else by the form of the URL."""
+    """Return the kind of a URL that a person gave. The rule decides, else the form of the URL."""
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
     if match.kind is not None:
@@ -107,10 +109,10 @@ def _kind_of(url: str, rule: Rule) -> Kind:
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
-    """Raise :class:`Ignored` for a source that a rule led to and that no rule names any more.
+    """Raise :class:`Ignored` if the page is a source that came from a rule and that no rule names any more.
 
-    If the rule itself named the source, it is due again only when it is named again. Other sources are
-    checked each day.
+    If a rule named the source itself, it is due again only when a rule names it again. A source that was
+    found on the site of a deleted rule is checked each day.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:

@@ -21,17 +21,17 @@ class SiteKnowledge:
     def __init__(self, context: Context, removals: Removals, *, explore: float) -> None:
         self._context, self._removals = context, removals
         self.url_learning = UrlLearning(explore)
-        """The form of article URLs, and the query keys that carry sessions."""
+        """The form of article URLs, and the query keys that carry session ids."""
         self.shared_lines = SharedLines()
-        """Lines that the articles of a site have in common. They are not part of the text."""
+        """Lines that the site repeats around its articles. They do not belong to the articles' text."""
         self.canonical_trust = CanonicalTrust()
         """Whether the canonical URLs of a site can be trusted."""
         self.health = SiteHealth()
-        """The results of the last pages of each site."""
+        """By site, the results of the last pages."""
         self.rendering = RenderTrials()
         """Whether the scripts of a site's pages add text."""
         self.rights = SiteRights()
-        """Reservations on AI in robots.txt and tdmrep.json of each site. Not stored."""
+        """By site, the reservations on AI in robots.txt and tdmrep.json. They are not stored here."""
 
     def open(self) -> None:
         """Connect the parts to the storage."""
@@ -40,7 +40,7 @@ class SiteKnowledge:
     def write(self) -> None:
         """Write new knowledge, except for removed sites.
 
-        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        Raises :class:`newsbot.errors.DataError`. What could not be written is written by the next call.
         """
         context, out = self._context, self._removals.covers_site
         context.books.write(context.storage, context.stats.get_stats(), context.clock(), out)

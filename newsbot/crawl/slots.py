@@ -19,8 +19,9 @@ from newsbot.items import Reason
 from newsbot.urls import host_key, site_of
 
 SMALLEST = 2
-"""The smallest window: the requests in flight to a group that never answers."""
+"""The smallest window, that is the number of requests in flight to a group that never answers."""
 NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
+"""Errors of requests that count as missing answers."""
 SLOW = 5.0
 """Seconds after which an answer counts as slow and halves the windows of its groups."""
 
@@ -42,24 +43,25 @@ class Slots:
         self._windows: dict[Group, int] = {}
         self._in_flight: Counter[Group] = Counter()
         self._flights: dict[bytes, _Flight] = {}
-        """Requests in flight by the fingerprint of the entry."""
+        """By the entry's fingerprint, the requests in flight."""
         self._full_for: dict[str, Group] = {}
-        """By host, the full group because of which its last lease was returned."""
+        """By host, the group that was full when the host's last lease was returned."""
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
-        """Return ``accept``, restricted to hosts whose groups have room.
+        """Return a function like ``accept`` that accepts only hosts whose groups have room.
 
         Use the result for one call of :meth:`newsbot.frontier.base.Frontier.lease` only.
         """
         if not any(self._room(group) <= 0 for group in self._in_flight):
             return accept
-        # Hosts accepted in this call take room too, before their leases are counted.
+        # Number of hosts that were accepted in this call. Their leases are not counted in ``_in_flight`` yet.
         more: Counter[Group] = Counter()
 
         def takes(host: str) -> bool:
             group = _domain(host)
-            # The rule and the referrer of the next entry are not known before it is leased. A host whose last
-            # lease was returned for a full group is skipped until that group has room.
+            # The rule and the referrer of the host's next entry are not known before the entry is leased. So
+            # a host whose last lease was returned because of a full group is skipped until that group has
+            # room.
             full_for = self._full_for.get(host, group)
             if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
                 return False
@@ -71,7 +73,10 @@ class Slots:
         return takes
 
     def take(self, lease: Lease) -> bool:
-        """Give a slot to a lease. Return False if one of its groups is full; the caller returns the lease."""
+        """Give a slot to a lease.
+
+        Return False if one of its groups is full. The lease must then be returned.
+        """
         groups = _groups(lease)
         full = next((group for group in groups if self._room(group) <= 0), None)
         if full is not None:

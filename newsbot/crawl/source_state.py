@@ -1,6 +1,7 @@
-"""Keeps the state of sources: which sites have any, and the record of each with its polls and rhythm.
+"""Keeps the state of sources: which sites have sources, and the record of each source.
 
-The rhythm of a source is the state that its recrawl policy keeps between two polls.
+A source is a feed, a sitemap or a section. A poll is a visit of a source. The rhythm of a source is the state
+that its recrawl policy keeps between two polls.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
-"""Errors of visits that sent no request to the site."""
+"""Errors of visits in which no request was sent to the site."""
 BATCH = 1000
-"""Pages that :func:`make_due` reads and queues together."""
+"""Number of pages that :func:`make_due` reads and queues together."""
 
 
 class SourceRegistry:
@@ -41,14 +42,15 @@ class SourceRegistry:
         self.with_sitemaps: set[str] = set()
         """Domains for which a sitemap is known."""
         self.dead: set[str] = set()
-        """URLs of feeds and sitemaps that do not exist, even if a page or robots.txt names them."""
+        """URLs of feeds and sitemaps that do not exist, although a page or robots.txt names them."""
         self.sitemap_files: Counter[str] = Counter()
         """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:
         """Read the sources that earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
         known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
-        # A source that timed out may come back. Only one that is gone, or is something else, counts as dead.
+        # A source that timed out may come back. A source counts as dead only if its URL is gone, or leads to
+        # something else.
         self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
         alive = [one for one in known if one.url not in self.dead]
         self.with_sources = {one.source for one in alive}
@@ -76,7 +78,7 @@ class SourceState:
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
         self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"
-        """True if the policy's interval holds even if the publisher gives other hints."""
+        """True if the policy's interval holds even if the publisher's hints (such as ``ttl``) differ."""
         if self.as_written or visit.outcome.error in _NO_POLL:
             return
         if _is_old_list(visit):
@@ -85,7 +87,10 @@ class SourceState:
             self.policy = SourceIndex(self._source.rhythm, budget.threshold(context.storage))
 
     def _recall_hints(self) -> None:
-        """Store the feed's ``ttl`` and ``skipHours``; recall them after a 304 response, which has no body."""
+        """Store the feed's ``ttl`` and ``skipHours`` in the rhythm, or restore them from it.
+
+        They are restored if the response shows no items, for example because it is a 304 without a body.
+        """
         outcome, rhythm = self._visit.outcome, self._source.rhythm
         if outcome.shown:
             rhythm.update(ttl=outcome.ttl, skip_hours=sorted(outcome.skip_hours))
@@ -98,7 +103,8 @@ class SourceState:
         """Count the poll in the source's record.
 
         ``record`` is the page record with the next due time. A second call for the same visit changes
-        nothing, since a visit is completed again after a fault. Raises :class:`newsbot.errors.DataError`.
+        nothing. This is needed because a visit is completed again after a fault. Raises
+        :class:`newsbot.errors.DataError`.
         """
         visit, source, outcome = self._visit, self._source, self._visit.outcome
         if visit.booked:
@@ -140,14 +146,14 @@ class SourceState:
 
 
 def _is_old_list(visit: Visit) -> bool:
-    """Return True for a list of old articles, unless a rule or a person named it."""
+    """Return True if the visited page is a list of old articles that neither a rule nor a person named."""
     named = visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
     by_subject = visit.data.get("why") == Reason.SUBJECT_LIST
     return not named and (by_subject or is_old_list(visit.kind, visit.lease.entry.url))
 
 
 def is_old_list(kind: Kind, url: str) -> bool:
-    """Return True for the further pages of a list and for archives of a date."""
+    """Return True for a page of a list other than the first one, and for an archive of a date."""
     return kind is Kind.SECTION and (is_pagination(url) or is_archive(url))
 
 
@@ -170,7 +176,8 @@ def make_due(
             replace(entry_again(page), due=0.0)
             for page in storage.pages.get(keys[start : start + BATCH]).values()
         ]
-        # The new time of discovery is later than the last fetch, so the visit counts as forced once.
+        # ``Visit.forced`` is True only until the page is fetched after its discovery. So the time of
+        # discovery is set to now, and the visit counts as forced once.
         for entry in entries:
             entry.data["force"], entry.data["discovered_at"] = True, now
         frontier.add(entries, force=True)

@@ -48,8 +48,9 @@ CHECK_PRIORITY = 500.0
 MAX_CHAIN = 10
 """Maximum number of articles that are moved to free one address."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
+"""Errors that mean that there is no page at an address."""
 APART = timedelta(days=1)
-"""Two pages with the same headline are different articles if their publication times differ by more."""
+"""Two pages with the same headline are different articles if their publication times are further apart."""
 
 
 class Canonical:
@@ -85,11 +86,11 @@ class Canonical:
             return False
         page = self._context.storage.pages.get([key]).get(key)
         if page is not None and page.http_status in (404, 410):
-            return False  # nothing could be read at this address, so the article keeps its own
+            return False  # no page was found at the claimed address, so the article keeps its own address
         return self._trust.word(self._context.notes, source) is not Word.BAD
 
     def is_settled(self, visit: Visit, claim: str, key: bytes) -> bool:
-        """Return True if the claimed address needs no visit of its own.
+        """Return True if the claimed address need not be visited.
 
         ``claim`` is the address that the visited page calls canonical, ``key`` is its fingerprint. Raises
         :class:`newsbot.errors.DataError`.
@@ -102,8 +103,8 @@ class Canonical:
         if known.state in ("pending", "aside"):
             waiting = self._context.frontier.entry(key)
             return waiting is not None and self._is_the_same(visit, waiting)
-        # Done without a fetch: an earlier claim or redirect has marked the address already. A page that is
-        # leased or was fetched has a text of its own, so the texts decide later.
+        # An address that is done and was never fetched was marked by an earlier claim or redirect. If a page
+        # is leased or was fetched, its text will be compared later (newsbot.pipelines.address).
         return known.state == "done" and known.last_fetched is None
 
     def _is_the_same(self, visit: Visit, waiting: Entry) -> bool:
@@ -125,9 +126,10 @@ class Canonical:
 
         ``entries`` stand for links of a page to known URLs. Raises :class:`newsbot.errors.DataError`.
         """
-        # Lists show the same links at each visit. A URL whose state cannot change any more is remembered
-        # alone, so that it costs no query. A URL that was compared with its article is remembered together
-        # with its headline (_offer), because it is compared again when a list shows another headline.
+        # Lists show the same links at each visit, so checked URLs are remembered to save queries. A URL whose
+        # state cannot change any more is remembered by its fingerprint. A URL that was compared with its
+        # article is remembered together with its headline (_offer), because it is compared again when a list
+        # shows another headline.
         settled = self._trust.settled
         if len(settled) >= MAX_SETTLED:
             settled.clear()
@@ -153,7 +155,7 @@ class Canonical:
         return found
 
     def _differs(self, entry: Entry) -> bool:
-        """Return True if a list offers a claimed address as a page other than the article stored there."""
+        """Return True if the article stored under a claimed address is not the page that the list shows."""
         if entry.kind is not Kind.ARTICLE:
             return True
         kept = self._context.storage.articles.get(
@@ -190,9 +192,9 @@ class Canonical:
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
         """Move an article that was stored under another page's URL to the URL from which it was fetched.
 
-        If the claim of a third page has placed another article there, that one is moved first, and so on, up
-        to ``chain`` articles. ``wrong``: the claim counts against the site. Returns False if the article
-        could not be moved. Raises :class:`newsbot.errors.DataError`.
+        If the claim of a third page has placed another article there, that article is moved first, and so on,
+        up to ``chain`` articles. ``wrong``: the claim lowers the trust in the site's claims. Returns False if
+        the article could not be moved. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -206,8 +208,8 @@ class Canonical:
         if wrong:
             self._trust.saw(self._context.notes, kept.source, home, right=False)
         self._context.count("canonical/wrong")
-        # First the index, then the storage: after a crash in between, the index has one entry too many, but
-        # no stored article is missing in it.
+        # The index is written before the storage. After a crash between the two writes, the index has one
+        # entry too many, but it lacks no stored article.
         self._context.index.check_and_insert(home, kept.source, signature(kept.text), self._context.clock())
         logger.info(
             "canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url
@@ -215,10 +217,10 @@ class Canonical:
         return self._context.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
     def give_back(self, visit: Visit) -> None:
-        """After a visit: move the article away that a claim has stored under the visited URL.
+        """After a visit, move away an article that a wrong claim has stored under the visited URL.
 
-        It is moved back to its own URL if the visited URL is gone, is a list, or is not an article. Raises
-        :class:`newsbot.errors.DataError`; may then be called again.
+        The article is moved to the URL from which it was fetched, if the visited URL is gone, is a list, or
+        is not an article. Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
         gone = visit.outcome.error in NOT_THERE
         first = visit.record is None or visit.record.last_fetched is None
@@ -233,13 +235,14 @@ class Canonical:
             self.free_address(kept, wrong=gone or list_of_links)
 
     def record_addresses(self, visit: Visit, record: PageRecord) -> bool:
-        """Record the target of the redirects and the canonical address that the page claims; idempotent.
+        """Record the target of the redirects and the canonical address that the page claims. Idempotent.
 
         ``record`` is the record of the visited page as it will be written. Returns True if the target of a
-        redirect replaces the visited address: the target is then due when the visited page would have been.
+        redirect replaces the visited address. The target then takes over the due time of the visited page.
         """
         if visit.outcome.failed:
-            # The target was not read. If it were marked here, the next visit would take it for a known page.
+            # The target was not read. If it were marked as done here, the next visit would take it for a
+            # known page.
             return False
         moved = False
         target = visit.outcome.redirected_to
@@ -247,8 +250,8 @@ class Canonical:
             moved = not visit.kind.is_source
             alias = alias_of(visit, target, key, self._context.clock())
             self._record_alias(alias, record if moved else None)
-        # The crawl may have learned a session key since this URL was queued. Its key without that parameter
-        # differs then from the key of its entry, and is marked as well.
+        # Since this URL was queued, the crawl may have learned that one of its parameters is a session id.
+        # The URL without this parameter has another fingerprint, which is marked as done as well.
         if "?" in visit.lease.entry.url and (key := self._other_page(visit, visit.lease.entry.url)):
             self._record_alias(alias_of(visit, visit.lease.entry.url, key, self._context.clock()), None)
         canonical = visit.page.get("canonical_url")
@@ -264,8 +267,8 @@ class Canonical:
     def _may_speak_for(self, visit: Visit, target: str) -> bool:
         """Return True if the visit counts as a visit of ``target``, to which it was redirected.
 
-        If the response is not an article, it counts only within one site: another site may redirect to a page
-        with a spelling of its URL that does not work.
+        If the response is not an article, the visit counts only if the redirect stays within one site.
+        Another site may redirect to a page with a spelling of its URL that does not work.
         """
         if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
             return True
@@ -273,7 +276,7 @@ class Canonical:
         return rule_for(target).domain == rule_for(visit.lease.entry.url).domain
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
-        """Return the key of ``url`` if it can be another address of the visited page, else None."""
+        """Return the fingerprint of ``url`` if it can be another address of the visited page, else None."""
         rule = visit.rule if visit.kind.is_source else self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         if key == visit.lease.entry.fingerprint or self._removals.covers(key, host_key(url)):
@@ -283,7 +286,11 @@ class Canonical:
         return None if known is not None and known.kind.is_source else key
 
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
-        """Mark another address as done. With ``record``, it replaces the visited address from now on."""
+        """Mark another address as done.
+
+        If ``record`` is given, the address replaces the visited address from now on, with the content and due
+        time of ``record``.
+        """
         page = self._context.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
         if page is None or page.last_fetched is None:  # the record of a fetched page is not overwritten
             page = page_for(alias, self._context.clock())
@@ -335,13 +342,13 @@ def _are_apart(one: str | None, other: str | None) -> bool:
 
 
 def _offer(entry: Entry) -> bytes:
-    """Return a key for an address together with the headline that a list gives it."""
+    """Return a hash of an address together with the headline that a list gives it."""
     title = str(entry.data.get("title") or "")
     return blake2b(title.encode("utf8", "replace"), key=entry.fingerprint, digest_size=16).digest()
 
 
 def _is_claimed(page: PageRecord) -> bool:
-    """Return True for a page that was never fetched and that a claim has marked as done."""
+    """Return True if a page was never fetched and a claim has marked it as done."""
     reasons = [
         read_reason(event.get("why"))[0]
         for event in page.history
@@ -382,4 +389,4 @@ _OF_THE_CONTENT = (
     "kind", "http_status", "content_type", "content_length", "server", "etag", "last_modified",
     "content_hash", "links_count", "last_fetched", "last_full_fetch", "next_due", "checks",
 )  # fmt: skip
-"""Fields of a page record that a redirect's target takes from the page that redirected."""
+"""Fields of a page record that are copied from the visited page to the target of its redirect."""

@@ -28,7 +28,7 @@ from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
 from newsbot.rules.schema import Rule
 
 LINKS_AT_ONCE = 100
-"""Links that are judged and queued in one step, which takes less than 50 ms."""
+"""Number of links that are judged and queued in one step. A step takes less than 50 ms."""
 ASKED_PRIORITY = 100.0
 """Priority of URLs that a person requested."""
 RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NOT_IN_RULE, Reason.FRONT_PAGE))
@@ -36,9 +36,9 @@ RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NO
 UNRANKED = 50.0
 """Priority of links that are followed only because NEWSBOT_RANKING is off."""
 _OF_STRANGERS = 0.4
-"""Priority factor for links from one site to another site with a rule.
+"""Factor for the priority of links from one site to another site that has a rule.
 
-The other site's own links come first.
+It is below 1, so that the other site's own links come first.
 """
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """Origins of links that a person, a rule or a push notice named. These links are read without a judgement."""
@@ -101,10 +101,10 @@ class LinkJudge:
                     batch.rejected[Reason.REMOVED] += 1
                     continue
                 entry = self._headlines.weigh(entry, link.lead)
-                # When a rule is removed later, its sources are recognised by this mark and are not polled.
+                # If the rule is deleted later, its sources are recognised by this mark and are not polled.
                 if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
-            except ValueError:  # by canonicalize: the URL cannot be fetched
+            except ValueError:  # raised by canonicalize(): the URL is not valid
                 batch.rejected[Reason.BAD_URL] += 1
                 continue
             if _is_itself(entry, visit):
@@ -113,7 +113,8 @@ class LinkJudge:
                 batch.entries[entry.fingerprint] = entry
         self._name_headlines(batch)
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
-        # Only a site's own links are examples for learning its URLs: another site may link a misleading few.
+        # The forms of a site's URLs are learned from the site's own links only. Another site may link a few
+        # pages that are not typical.
         own = heard.values() if visit is None else filter(None, [heard.get(visit.rule.domain)])
         for rule, links in own:
             self._learning.heard(rule, links)
@@ -126,7 +127,7 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """Add the address under which the site listed the same headline before to each entry that has one."""
+        """Add to each entry the address, if any, under which the site listed the same headline before."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
@@ -205,7 +206,7 @@ class LinkJudge:
         return visit.kind.is_source and rule.domain == self._context.rule_for(visit.url).domain
 
     def _limit(self, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
-        """Reject a link if the arguments of the crawl exclude it: ``follow``, ``since`` and ``until``."""
+        """Reject a link that ``follow``, ``since`` or ``until`` excludes."""
         # A redirect leads to another address of the same page, so it is not limited.
         if not judgement.accepted or link.where is Where.REDIRECT:
             return judgement
@@ -221,9 +222,9 @@ class LinkJudge:
     def follows(self, kind: Kind, rule: Rule, visit: Visit) -> bool:
         """Return True if links of ``kind`` on the visited page are followed in this crawl.
 
-        The argument ``follow`` overrides the rule's key ``follow``. Without both, everything that the site
-        offers is read: feeds, sitemaps and section fronts. Links on article pages are followed only if the
-        site has neither feed nor sitemap, and if the article was not listed in a feed of another site.
+        The argument ``follow`` overrides the rule's key ``follow``. If neither is given, everything that the
+        site offers is read: feeds, sitemaps and section fronts. Links on an article page are then followed
+        only if the site has neither feed nor sitemap, and if the article was not found in a feed.
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind in (Kind.FEED, Kind.SITEMAP):
@@ -240,8 +241,8 @@ class LinkJudge:
         if arguments.until and link.published_at and link.published_at >= arguments.until:
             return True
         since: datetime | None = arguments.since
-        # A sitemap's lastmod is not before the publication, so it can show that an article is too old. It
-        # cannot show that an article is too new, so ``until`` does not use it.
+        # A sitemap's lastmod is never earlier than the publication. So it can prove that an article is too
+        # old, but not that an article is too new. ``until`` therefore does not use it.
         moment = link.published_at or link.modified_at
         if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
             since = self._scope.since_of_sitemaps()
@@ -251,7 +252,8 @@ class LinkJudge:
 def _is_itself(entry: Entry, visit: Visit | None) -> bool:
     """Return True for a link of a page to itself.
 
-    A link that makes the page a source of another site does not count: it changes the page's entry.
+    A link that makes the page a source of another site must be queued, because it changes the page's entry.
+    The result is then False.
     """
     if visit is None or entry.fingerprint != visit.lease.entry.fingerprint:
         return False

@@ -1,9 +1,10 @@
 """Tries one list of a kind, such as an archive page of one day, before more of that kind are read.
 
 "Of a kind" means: with the same URL shape (:func:`newsbot.discovery.list_probing.shape_of`). The first list
-is *under trial*: the others are held until its visit shows whether such lists lead to articles. The results
-are kept in :mod:`newsbot.discovery.list_probing`. A result of another worker counts too; it is read from the
-history of the page.
+of a kind is *under trial*. The other lists are held until its visit shows whether such lists lead to
+articles. A kind of list that does so is *fruitful*. The results are kept in
+:mod:`newsbot.discovery.list_probing`. The result of another worker counts too and is read from the history of
+the page.
 
 Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
 pages nor an archive nor a sitemap leads to a site's older articles.
@@ -50,8 +51,8 @@ class ListProbing:
         next one is worth reading.
         """
         worth: bool | None = True
-        # The reader passes the links to next pages in a batch of their own, after the other links. The result
-        # of the first batch is then in visit.goes_on.
+        # The reader passes links to next pages in a separate batch, after the other links. The result of the
+        # first batch is then in visit.goes_on.
         if visit is not None and visit.kind is Kind.SECTION and not _of_next_pages(batch):
             worth = self._worth(batch, visit)
             if visit.lease.entry.depth == 0:
@@ -63,22 +64,24 @@ class ListProbing:
             _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
         known = self._context.frontier.known(list(lists)) if lists else {}
-        # Known lists are queued already. They cannot serve as trials, because they may not be due for weeks.
+        # Known lists are in the queue already. They cannot serve as trials, because they may not be due for
+        # weeks.
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
         self._hear(lists, known)
         for key, entry in new.items():
-            # A numbered page of another list: the pages of a list are read one after the other.
+            # A numbered page of another list is not read from here, because the pages of a list are read one
+            # after the other.
             strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
             leads_on = visit is not None and _leads_on(entry, _address(visit))
             wanted = not strange and (worth is not False or leads_on)
-            # Lists that _tell() has added pass: their shape is fruitful, or they are under trial now.
+            # Lists that _tell() has added pass this check: their shape is fruitful, or they are under trial.
             if wanted and self._trials.may_try(entry.data["source"], entry.url):
                 continue
             if wanted and not self._trials.is_given_up(entry.data["source"], entry.url):
                 self._trials.hold(entry.data["source"], entry.url, entry)
                 if visit is not None:
                     # Held links are in memory only. If the worker dies, the next visit must read this page
-                    # again, so the validators are cleared: otherwise it would be skipped as unchanged.
+                    # again. The validators are cleared, because an unchanged page would be skipped.
                     visit.page.update(content_hash=None, etag=None, last_modified=None)
             _reject(batch, key)
         if visit is not None and not visit.goes_on:
@@ -87,7 +90,7 @@ class ListProbing:
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def end(self, visit: Visit) -> None:
-        """After a visit: end the trial of a list that could not be read, so that another one is tried."""
+        """After a visit, end the trial of a list that could not be read, so that another list is tried."""
         # The date of an article shows how far back its list goes, because many lists have no dates.
         published = from_iso(visit.page.get("published_at"))
         if published is not None and visit.data.get("referrer"):
@@ -102,7 +105,7 @@ class ListProbing:
         visit.tried = True
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return the reason why a leased list need not be read any more, or None if it is to be read."""
+        """Return the reason why a leased list is not needed any more, or None if it must be read."""
         entry, domain = lease.entry, lease.entry.data["source"]
         if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
             return None
@@ -110,14 +113,14 @@ class ListProbing:
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
 
     def _worth(self, batch: Batch, visit: Visit) -> bool | None:
-        """Return True if a list led to new articles, None if to known ones only, False if to none.
+        """Return True if a list led to new articles, None if only to known articles, False if to no articles.
 
-        Sets ``visit.goes_on``: whether the next page of the list is worth reading. At the first visit of a
-        page, and if the crawl has the argument ``since``, the page must show articles that the preceding
-        pages did not show and that are not too old. At later visits at least half of its articles must be
-        new.
+        Sets ``visit.goes_on``, which says whether the next page of the list is worth reading. At the first
+        visit of a page, and if the crawl has the argument ``since``, the page must show articles that the
+        preceding pages did not show and that are not too old. At later visits at least half of the page's
+        articles must be new.
         """
-        # Links that are held for their doubtful shape count too: the list has led to them.
+        # Links that are held because of their doubtful URL shape count too, because the list has led to them.
         found = {**batch.entries, **batch.held}
         articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
         known = self._context.frontier.known(list(articles)) if articles else {}
@@ -141,7 +144,8 @@ class ListProbing:
     def _tell(self, batch: Batch, visit: Visit, *, worth: bool | None) -> None:
         """Record the result of a list under trial, and queue the lists that waited for it.
 
-        An archive page of a year that leads only to months has no result yet: a page below it decides.
+        An archive page of a year that leads only to months has no result yet. The page of a month will
+        decide.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
         if not _needs_trial(visit.lease.entry):
@@ -169,8 +173,8 @@ class ListProbing:
     def _hear(self, lists: Mapping[bytes, Entry], known: Container[bytes]) -> None:
         """Learn the results of lists that another worker or an earlier crawl has visited, from page records.
 
-        For known lists, results of earlier crawls count only if they are lists by subject. An archive gets
-        new months, so an old result says nothing about them.
+        The result of an earlier crawl counts only for a list by subject. An archive gets new months, so an
+        old result says nothing about them.
         """
         asked: dict[bytes, tuple[str, str]] = {}
         for key, entry in lists.items():
@@ -189,10 +193,10 @@ class ListProbing:
                 self._trials.tell(*asked[key], fruitful=any(told))
 
     def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
-        """Return True if these articles were first found on this page, in a visit that was not completed.
+        """Return True if some of these articles were first found on this page, in a visit that was cut off.
 
-        If a worker is killed after it has queued the links of a page, the next visit finds them as known.
-        They must count as new, or the list would seem to lead to known articles only.
+        If a worker is killed after it has queued the links of a page, the next visit finds these links as
+        known. They must count as new. Otherwise the list would seem to lead only to known articles.
         """
         last = None if visit.record is None else visit.record.last_fetched
         return any(
@@ -208,7 +212,10 @@ def is_next_page(entry: Entry) -> bool:
 
 
 def _is_likely(entry: Entry) -> bool:
-    """Return True for a link to a probable article. Unlikely links that are explored do not count."""
+    """Return True for a link to a probable article.
+
+    Unlikely links that are fetched only to test the ranking (``EXPLORED``) do not count.
+    """
     return entry.kind is Kind.ARTICLE and entry.data["why"] != Reason.EXPLORED
 
 
@@ -232,9 +239,9 @@ def _is_by_subject(entry: Entry) -> bool:
 
 
 def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
-    """Return the lists by subject that share their link text, or have none.
+    """Return the fingerprints of lists by subject that have no link text, or the same text as another list.
 
-    A text such as "more" under several links is not the name of a subject.
+    If several links have the same text, such as "more", it is not the name of a subject.
     """
     by_subject = {key: entry.data.get("title") for key, entry in lists.items() if _is_by_subject(entry)}
     texts = Counter(by_subject.values())

@@ -56,8 +56,9 @@ class Links:
         return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
     def queue_released(self, visit: Visit) -> None:
-        """After a visit: queue the links that waited for its result, because their URLs have its shape."""
-        # force: a link that was leased while its shape was doubtful was marked as done (ShapeTrials.leave)
+        """After a visit, queue links whose URLs have the same shape and that waited for its result."""
+        # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
+        # marked them as done.
         self._queue(self._trials.end(visit), visit, force=True)
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
@@ -74,7 +75,7 @@ class Links:
                 break
             batch = judged
             yield 0
-        # Both look at all links of the page together, so they run after the last one is judged.
+        # These two compare all links of the page, so they run after the last link is judged.
         with self._context.timed("judge"):
             self._trials.weigh(batch, visit)
             self._probing.weigh(batch, visit)
@@ -92,12 +93,12 @@ class Links:
             return 0
         self._context.storage.pages.discover(batch.pages)
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
-        # The frontier must know a host's delay before its first entry, which another worker may lease at
-        # once.
+        # The frontier must know a host's delay before the first entry is added, because another worker may
+        # lease the entry at once.
         for host, entry in {entry.host: entry for entry in entries}.items():
             self._introduce(host, self._context.rule_for(entry.url), asked=asked)
         verdicts = self._context.frontier.add(entries, force=force)
-        if not force:  # with force, the frontier has taken url and data of known pages already
+        if not force:  # with force, the frontier has already replaced URL and data of known pages
             known = list(compress(entries, (one is not Added.NEW for one in verdicts)))
             self._spellings.offer(known)
             self._feed_details.take(known)
@@ -111,7 +112,7 @@ class Links:
             "links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts)))
         )
         self._context.count("links/known", len(verdicts) - new)
-        # A guessed feed may not exist. It counts after its first visit (usual_places).
+        # A guessed feed may not exist, so it counts as a source only after its first visit (usual_places).
         for entry in entries:
             listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
             if listed and entry.url not in self._registry.dead:
@@ -127,7 +128,7 @@ class Links:
         self._spellings.offer(entries)
 
     def queue_spelling(self, entry: Entry, *, again: bool) -> None:
-        """Queue another spelling of a URL that has a page record. ``again``: also if the URL is done."""
+        """Queue another spelling of a URL that has a page record. ``again``: even if the URL is done."""
         self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
         self._context.frontier.add([entry], force=again)
 
@@ -145,19 +146,19 @@ class Links:
     def _introduce(self, host: str, rule: Rule, *, asked: bool) -> None:
         """Set the politeness of a host in the frontier, and add the host to the scope if it belongs there.
 
-        A host of another site that has a rule and is not in the scope is not added: it waits for a crawl of
-        that site. ``asked``: the URL is a seed, or a person requested the page that links it; its host is
-        added in any case.
+        If the host belongs to another site that has a rule and is not in the scope, it is not added: its
+        pages wait for a crawl of that site. ``asked``: the URL is a seed, or is linked on a page that a
+        person requested. Its host is then added in any case.
         """
         self._politeness.introduce(host, rule)
         if not self._scope.accepts(host) and (asked or self._context.rules.get(rule.domain) is None):
             self._scope.named_hosts.add(host)
 
     def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
-        """Return the sources named by a rule that the frontier knows as another kind or as never due.
+        """Return the sources named by a rule whose entries in the frontier must be replaced.
 
-        A URL that the frontier has under a spelling from another site is returned too. The frontier does not
-        change entries that are done, so the caller queues these again with ``force``.
+        The frontier knows such a source as another kind, as never due, or under a spelling from another site.
+        The frontier does not change entries that are done, so the caller queues these again with ``force``.
         """
         named = {
             entry.fingerprint: entry
@@ -185,9 +186,9 @@ def _pieces(batch: Batch) -> Iterator[Batch]:
 def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     """Split the links of a long feed or sitemap into parts of :data:`LINKS_AT_ONCE`.
 
-    50,000 links at once take 100 MB while they are queued, and Python does not return such a peak to the
-    system. The links of an HTML page stay together, because each is judged by comparison with the others;
-    :meth:`Links.steps` divides that work.
+    If 50,000 links are queued at once, this takes 100 MB, and Python does not return the memory to the
+    system. The links of an HTML page stay together, because each is judged by comparison with the others.
+    :meth:`Links.steps` divides that work into steps.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

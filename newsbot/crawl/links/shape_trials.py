@@ -1,14 +1,15 @@
 """Tries a few links of each doubtful URL shape before more links of that shape are fetched.
 
-Some links look like articles but no rule, feed or sitemap names them. They are held until their shape is
-proven (:mod:`newsbot.ranking.shapes`). A held link costs no request.
+Some links look like articles, but no rule, feed or sitemap names them. They are held until their shape is
+*proven* (:mod:`newsbot.ranking.shapes`): a feed or sitemap lists URLs of this shape, or pages of this shape
+were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
 
 * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
-  time. All of them together may cost one page in vain, or the share NEWSBOT_EXPLORE of the fetched pages if
-  that is more.
-* On other sites, each shape may cost two pages in vain.
+  time. On all these shapes together, one fetched page may be wasted (not an article), or the share
+  NEWSBOT_EXPLORE of the fetched pages if that is more.
+* On other sites, two fetched pages may be wasted on each shape.
 
-Queued links are checked again when they are leased, because more is known by then.
+Queued links are checked again when they are leased, because more results are known then.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
 from newsbot.urls import canonicalize
 
 MAX_HELD = 400
-"""Links of one shape that are held."""
+"""Maximum number of links of one site and shape that are held."""
 MAX_OF_ALL = 50_000
-"""Links of all sites that are held."""
+"""Maximum number of links of all sites that are held."""
 _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
 
 
@@ -50,7 +51,7 @@ class ShapeTrials:
         self._waiting: dict[str, set[str]] = defaultdict(set)
         """By shape, the domains that wait until other sites have tried it."""
         self._sources: dict[str, list[bytes]] = {}
-        """By domain, the feeds and sitemaps that a page named, until one of them has been read."""
+        """By domain, the fingerprints of feeds and sitemaps that a page named, until one of them is read."""
         self._with_read_sources: set[str] = set()
         """Domains of which a feed or sitemap has been read."""
 
@@ -66,7 +67,8 @@ class ShapeTrials:
                 self._learning.shapes(entry.data["source"]).name(self._name(entry))
         self._take_out(batch)
         now, recorded = self._context.clock(), {page.fingerprint for page in batch.pages}
-        # No trials while a site's feeds are not read: they will prove most shapes without a request.
+        # There are no trials before a site's feeds are read. The feeds will prove most shapes without a
+        # request.
         for domain in sorted({entry.data["source"] for entry in batch.held.values()} - self._sources.keys()):
             for entry in self._trials(domain):
                 batch.held.pop(entry.fingerprint, None)
@@ -77,8 +79,8 @@ class ShapeTrials:
         if batch.held:
             batch.rejected[Reason.DOUBTFUL_SHAPE] += len(batch.held)
             if visit is not None:
-                # Held links are in memory only. If the worker dies, the next visit must read this page again,
-                # so the validators are cleared: otherwise it would be skipped as unchanged.
+                # Held links are in memory only. If the worker dies, the next visit must read this page again.
+                # The validators are cleared, because an unchanged page would be skipped.
                 visit.page.update(content_hash=None, etag=None, last_modified=None)
 
     def _take_out(self, batch: Batch) -> None:
@@ -104,18 +106,19 @@ class ShapeTrials:
             self._sources.setdefault(domain, []).extend(named)
 
     def _are_read(self, domain: str) -> bool:
-        """Return True if some worker has read one of the domain's feeds and sitemaps."""
+        """Return True if any worker has read one of the domain's feeds or sitemaps."""
         known = self._context.frontier.known(self._sources[domain])
         return any(one.last_fetched is not None for one in known.values())
 
     def end(self, visit: Visit) -> Batch:
-        """After a visit, which may have proven a shape: return the links that are to be queued now."""
+        """After a visit, which may have proven a shape, return the links that are to be queued now."""
         domain = visit.rule.domain
         tried = self._trying[domain].pop(visit.lease.entry.fingerprint, None)
         if visit.kind in (Kind.FEED, Kind.SITEMAP) or (domain in self._sources and self._are_read(domain)):
             self._with_read_sources.add(domain)
             self._sources.pop(domain, None)
-        # The result counts for all sites, so the sites that waited for this shape are checked too.
+        # The result counts for all sites, so the sites that waited for a result on this shape are checked
+        # too.
         domains = {domain, *(self._waiting.pop(tried, ()) if tried is not None else ())}
         ready = [entry for one in sorted(domains & self._held.keys()) for entry in self._ready(one)]
         entries = {entry.fingerprint: entry for entry in ready}
@@ -123,7 +126,7 @@ class ShapeTrials:
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return the reason why a leased entry is not fetched after all, or None if it is to be fetched."""
+        """Return the reason why a leased entry is not fetched after all, or None if it must be fetched."""
         entry = lease.entry
         if not _is_unvouched(entry) or lease.last_fetched is not None:
             return None
@@ -141,7 +144,10 @@ class ShapeTrials:
         return Reason.DOUBTFUL_SHAPE
 
     def leave(self, lease: Lease, reason: Reason) -> None:
-        """End a lease whose entry is not fetched, for ``reason``. Another entry may use the host's turn."""
+        """End a lease whose entry is not fetched because of ``reason``.
+
+        The host's turn (the time reserved for the request) is returned, so that another entry can use it.
+        """
         entry, pages = lease.entry, self._context.storage.pages
         now = self._context.clock()
         record = pages.get([entry.fingerprint]).get(entry.fingerprint) or page_for(entry, now)
@@ -159,9 +165,9 @@ class ShapeTrials:
             self._number += 1
 
     def _ready(self, domain: str) -> list[Entry]:
-        """Return the held links of a domain that may be fetched now: those of proven shapes, and trials.
+        """Return the held links of a domain that may be fetched now: links of proven shapes, and trials.
 
-        Links of failed shapes are dropped.
+        Held links whose shape has failed are dropped.
         """
         shapes, held = self._learning.shapes(domain), self._held[domain]
         ready: list[Entry] = []
@@ -171,7 +177,7 @@ class ShapeTrials:
             ready += waiting.values() if shapes.is_proven(shape) else ()
         if domain not in self._sources:
             ready += self._trials(domain)
-        # Another worker may have fetched some of them while they were held here.
+        # Another worker may have fetched some of these links while they were held here.
         known = self._context.frontier.known([entry.fingerprint for entry in ready]) if ready else {}
         return [entry for entry in ready if _is_unread(known.get(entry.fingerprint))]
 
@@ -200,10 +206,10 @@ class ShapeTrials:
     def _may_try(self, domain: str, shape: str) -> bool:
         """Return True if one more page of a doubtful shape may be fetched now."""
         shapes, trying = self._learning.shapes(domain), self._trying[domain]
-        # Trials in flight count as if they will fail, so that all of them together cannot exceed the limit.
+        # Trials in flight count as failures, so that all trials together cannot exceed the limit.
         if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
             return False
-        # A shape that failed everywhere else is tried only if this site has given nothing better yet.
+        # A shape that failed on many other sites is tried only if this site has shown no better shape yet.
         if self._learning.of_all_sites.is_hopeless(shape) and (shapes.named or shapes.good or trying):
             return False
         if not shapes.named:  # no feed or sitemap lists this site's articles
@@ -224,14 +230,14 @@ class ShapeTrials:
 
 
 def _is_unvouched(entry: Entry) -> bool:
-    """Return True for a link that only ranking takes for an article: no rule, feed, sitemap or person."""
+    """Return True if no rule, feed, sitemap or person named the link, and only ranking takes it for an article."""
     data = entry.data
     found = data.get("where") in _FOUND_ON_PAGES and data.get("why") == Reason.LIKELY_ARTICLE
     return entry.kind is Kind.ARTICLE and found and not data.get("force")
 
 
 def _is_unread(known: Known | None) -> bool:
-    """Return True for a URL that is unknown to the frontier, or was ended without a fetch (``leave``)."""
+    """Return True if the frontier does not know a URL, or has marked it as done without a fetch."""
     return known is None or (known.state == "done" and known.last_fetched is None)
 
 

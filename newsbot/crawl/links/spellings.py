@@ -39,7 +39,7 @@ _SAYS_NOTHING = (
     *(Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, Reason.LIMIT),
     *(Reason.REMOVED, Reason.DENIED, Reason.PRIVATE_ADDRESS),
 )
-"""Errors of visits that another spelling of the URL would not avoid."""
+"""Errors of visits that would occur under any spelling of the URL."""
 
 
 class Spellings:
@@ -48,23 +48,27 @@ class Spellings:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._settled: set[bytes] = set()
+        """Keys of the links that were checked and give no new spelling."""
         self._read_for: dict[str, str | None] = {}
         """By the URL of a page, the domain of the site whose source it is; None for other pages."""
 
     def given_by_site(self, told: Mapping[str, Any], url: str) -> bool:
         """Return True if ``url`` comes from its own site, a rule or a person.
 
-        ``told`` is the data of an entry or a ``discovered`` event; it says where the URL was found.
+        ``told``: the data of an entry, or a ``discovered`` event. Both say where the URL was found.
         """
         referrer = told.get("referrer")
         if referrer is None:
             return told.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
         domain = self._context.rule_for(url).domain
-        # A site's feed may be on another host. Its links are links of the site.
+        # A site's feed may be on another host. The feed's links count as links of the site.
         return domain in (self._context.rule_for(referrer).domain, self._source_of(referrer))
 
     def _source_of(self, referrer: str) -> str | None:
-        """Return the domain of the site that has ``referrer`` as a source, on any host."""
+        """Return the domain of the site that has the page ``referrer`` as a source, or None.
+
+        The page may be on a host of another site.
+        """
         if len(self._read_for) > MAX_SETTLED:
             self._read_for.clear()
         if referrer not in self._read_for:
@@ -74,11 +78,11 @@ class Spellings:
         return self._read_for[referrer]
 
     def offer(self, entries: Sequence[Entry]) -> None:
-        """Use the spellings with which sites link pages of their own that are known already.
+        """Use the spellings with which a site links its own pages, if the pages are known already.
 
-        ``entries`` stand for links to known pages; links from other sites are ignored. A page that was never
-        fetched and waits in the queue will be fetched under this spelling. A page that failed is queued
-        again. Raises :class:`newsbot.errors.DataError`.
+        ``entries``: the entries of links to known pages. Links from other sites are ignored. A page that was
+        never fetched and waits in the queue will be fetched under the new spelling. A page that failed is
+        queued again. Raises :class:`newsbot.errors.DataError`.
         """
         if len(self._settled) > MAX_SETTLED:
             self._settled.clear()
@@ -105,10 +109,10 @@ class Spellings:
         return not _is_had(page, entry) or (not given and self._gave_another_text(page, entry))
 
     def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
-        """Return True if the spelling of another site led to a text that is not the linked article.
+        """Return True if the spelling from another site led to a text that is not the linked article.
 
-        Some sites answer a wrong URL with a page that looks like an article. The result is then an article
-        with another headline, or a copy that was not stored.
+        Some sites answer a wrong URL with a page that looks like an article. The crawl then stored an article
+        with another headline, or found a copy and did not store it.
         """
         if entry.kind is not Kind.ARTICLE or page.url == entry.url:
             return False
@@ -119,7 +123,7 @@ class Spellings:
         return headlines_agree(str(entry.data.get("title") or ""), kept.title) is False
 
     def _given_by_site(self, page: PageRecord) -> Iterator[Event]:
-        """Yield the ``discovered`` events of the page's own site, the latest first."""
+        """Yield the ``discovered`` events that come from the page's own site, the latest event first."""
         for event in reversed(page.history):
             if event.get("event") == EventKind.DISCOVERED and self.given_by_site(event, page.url):
                 yield event
@@ -127,7 +131,7 @@ class Spellings:
     def _take(self, news: Sequence[tuple[Entry, PageRecord]]) -> None:
         """Store the spellings, then queue them.
 
-        They are stored first because a visit in progress cannot be changed: it reads them when it ends.
+        They are stored first for pages that are being visited: the visit reads the spellings when it ends.
         """
         context = self._context
         context.storage.pages.save([_noted(page, entry, context.clock()) for entry, page in news])
@@ -157,7 +161,8 @@ class Spellings:
         if not (has_failed or named_source):
             return None
         # Another site may have named the page as its feed or section. Then the page is fetched again as the
-        # kind that its own site says, under any spelling of that site, even the one that was just fetched.
+        # kind that its own site says. It is fetched under a spelling of its own site, even if this spelling
+        # was just fetched.
         tried = before if named_source else [*before, entry.url]
         page = self._context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         for event in () if page is None else self._given_by_site(page):
@@ -169,7 +174,8 @@ class Spellings:
             return None
         spellings = [canonicalize(entry.url, visit.rule.drop_query)]
         if visit.outcome.error in NO_TLS and visit.outcome.error != Reason.TIMEOUT:
-            # The host has no TLS, so the same spelling is tried with http. A timeout may have other causes.
+            # The host seems to have no TLS, so the same spelling is tried with http. This is not done after a
+            # timeout, which may have other causes.
             spellings.insert(0, re.sub("^https:", "http:", spellings[0]))
         untried = [url for url in spellings if url not in (*tried, entry.url)]
         if not untried:
@@ -178,10 +184,10 @@ class Spellings:
         return _respelled(entry, untried[0], tried, referrer=referrer, source=source)
 
     def target(self, visit: Visit) -> Entry | None:
-        """Return an entry for the page of another site to which a redirect led and failed, or None.
+        """Return an entry for a page of another site if a redirect led to it and failed, else None.
 
-        The redirect may have used a broken spelling, so the entry has the canonical one. The caller queues it
-        if the page is not known.
+        The redirect may have used a broken spelling, so the entry has the canonical spelling. The caller
+        queues the entry if the page is not known.
         """
         url = visit.outcome.redirected_to
         if url is None or visit.kind is not Kind.ARTICLE or not _has_failed(visit, from_elsewhere=True):
@@ -195,13 +201,13 @@ class Spellings:
 
 
 def _spelling(entry: Entry) -> bytes:
-    """Return a key for this spelling of the URL together with the entry's kind."""
+    """Return a hash of this spelling of the URL together with the entry's kind."""
     text = f"{entry.kind} {entry.url}"
     return blake2b(text.encode("utf8", "replace"), key=entry.fingerprint, digest_size=16).digest()
 
 
 def _is_had(page: PageRecord, entry: Entry) -> bool:
-    """Return True for a page that was fetched and is of the kind that the link says."""
+    """Return True if a page was fetched successfully and is of the kind that the link says."""
     if page.state != "done" or page.failures or page.last_fetched is None:
         return False
     as_said = not entry.kind.is_source or (page.kind, page.source) == (entry.kind, entry.data["source"])
@@ -237,8 +243,8 @@ def respelled(page: PageRecord, entry: Entry) -> PageRecord:
 def _has_failed(visit: Visit, *, from_elsewhere: bool) -> bool:
     """Return True if a visit failed and another spelling of the URL may succeed.
 
-    For a URL ``from_elsewhere`` (from another site, or a further spelling), a page that is not an article
-    counts as a failure too.
+    ``from_elsewhere``: the URL came from another site, or is not the first spelling that was tried. A page
+    that is not an article then counts as a failure too.
     """
     outcome = visit.outcome
     if outcome.error in _SAYS_NOTHING or (outcome.error == Reason.REDIRECT_KNOWN and not from_elsewhere):

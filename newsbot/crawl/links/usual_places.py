@@ -36,7 +36,7 @@ ASK_AGAIN = 30 * 86400.0
 SITEMAP = "/sitemap.xml"
 """The path at which most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
-"""Seconds until a site that did not respond, or refused the request, is tried again."""
+"""Seconds until a site is tried again that did not respond or refused the request."""
 _ABSENT = (
     Reason.ROBOTS,
     Reason.DENIED,
@@ -62,7 +62,7 @@ class UsualPlaces:
         self._context, self._judge, self._links, self._registry = context, judge, links, registry
 
     def guess(self, visit: Visit) -> None:
-        """After the visit of a home page: queue the first usual place if the site names no source.
+        """After the visit of a home page, queue the first usual place if the site names no source.
 
         If the site names feeds but no sitemap, only ``/sitemap.xml`` is queued.
         """
@@ -72,7 +72,7 @@ class UsualPlaces:
         self._begin(visit, visit.url)
 
     def judge_source(self, visit: Visit) -> None:
-        """After the visit of a feed or sitemap: check whether the site still has a source that exists.
+        """After the visit of a feed or sitemap, check whether the site still has a source that exists.
 
         Many robots.txt files name a sitemap that never existed. A site whose sources are all dead is treated
         like a site without sources: links on article pages are followed, and the usual places are requested.
@@ -121,7 +121,7 @@ class UsualPlaces:
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
-        """After the visit of a usual place: record the result, and queue the next place if nothing was found.
+        """After the visit of a usual place, record the result. If nothing was found, queue the next place.
 
         Returns True if there is no source at this place. The place is then never due again.
         """
@@ -157,7 +157,7 @@ class UsualPlaces:
         ]
 
     def _place_after(self, visit: Visit) -> Link | None:
-        """Return the place after the one that was visited."""
+        """Return the usual place that follows the visited place, or None if it was the last one."""
         url = visit.lease.entry.url
         places = iter(self._places(visit, url))
         for place in places:
