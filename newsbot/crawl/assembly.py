@@ -126,9 +126,10 @@ class Crawl:
         It is None for other frontiers, and before :meth:`open`.
         """
         self.peers: dict[str, Decision] = {}
-        """By canonical URL, the decision on an article that belongs to the same story as a stored one.
+        """By canonical URL of an article that is being stored, the decision on its story.
 
-        The two stories are merged after the new article is stored.
+        It is here only if other articles belong to the same story. All their stories are merged after the
+        article is stored.
         """
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""

@@ -1,8 +1,9 @@
-"""Chooses the URL under which an article is stored if its page names another URL as its canonical one.
+"""Chooses the URL under which an article is stored if its page names another URL as its canonical URL.
 
-The decision uses what is known at that time (:mod:`newsbot.crawl.links.canonical` decides which claims are
-possible). If both pages were read, their texts decide. The order of the visits does not matter: if an article
-was stored under a URL that later turns out to hold another article, it moves back to its own URL.
+This statement of the page is called a *claim*. :mod:`newsbot.crawl.links.canonical` decides which claims are
+possible. If both pages were read, their texts decide. The order of the visits does not matter: if an article
+was stored under a URL that later turns out to hold another article, it is moved back to the URL from which it
+was fetched.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class AddressChoice:
-    """Chooses the URL under which an article is stored. Checked claims are reported to the site's trust."""
+    """Chooses the URL under which an article is stored.
+
+    The results of checked claims raise or lower the trust in the site's claims
+    (:mod:`newsbot.sites.canonical_trust`).
+    """
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._canonical, self._trust = (
@@ -29,7 +34,7 @@ class AddressChoice:
         )
 
     def choose(self, item: Article) -> Article | None:
-        """Set ``canonical_url``. Return the article that is stored under it or to which it leads, or None.
+        """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
 
         Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
@@ -66,9 +71,9 @@ class AddressChoice:
         return kept
 
     def _at_address(self, item: Article, own: str) -> Article | None:
-        """Return the article that is stored under the page's URL.
+        """Return the article that is stored under the page's URL, or None.
 
-        An article of another page is moved away.
+        If this is the article of another page, it is moved to the URL of that page.
         """
         kept = self._context.storage.articles.get(own)
         if kept is None or not came_from_elsewhere(kept, own):
@@ -79,7 +84,10 @@ class AddressChoice:
         return None if self._canonical.free_address(kept) else self._context.storage.articles.get(own)
 
     def _refuted(self, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
-        """Record a wrong claim: the URL holds another text. Some templates name one URL on all pages."""
+        """Record a wrong claim: another text is stored under the claimed URL.
+
+        This happens, for example, if a template names one URL on all pages.
+        """
         self._context.count("canonical/doubted")
         if variant:
             return
@@ -89,7 +97,10 @@ class AddressChoice:
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
-    """Return True if the page's article is stored under another URL than it names now. It stays there."""
+    """Return True if the page's article is already stored under another URL than the one it claims now.
+
+    The article then stays there.
+    """
     if there is None:
         return False
     return fingerprint(there.canonical_url) == fingerprint(own) or of_one_page(there.url, item.url)

@@ -18,7 +18,10 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class ExactDuplicatePipeline:
-    """Fills ``content_hash`` and drops copies before the expensive steps. Storage's unique indexes decide."""
+    """Fills ``content_hash`` and drops copies before the expensive steps.
+
+    Two workers may store the same text at the same time. Then the unique indexes of the storage decide later.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -56,16 +59,17 @@ class CopyFilter:
         self._context, self._removals, self._addresses = crawl.context, crawl.removals, AddressChoice(crawl)
 
     def drop(self, item: Article) -> Article | None:
-        """Set the article's URL and return the article that is stored under it, or None.
+        """Set the article's canonical URL and return the article that is stored under this URL, or None.
 
-        Raises ``DropItem`` for a copy. Raises :class:`newsbot.errors.DataError`; may then be called again.
+        Raises ``DropItem`` for a copy or an unchanged page. Raises :class:`newsbot.errors.DataError`; may
+        then be called again.
         """
         kept = self._addresses.choose(item)
         if kept is not None:
             _keep_origin(kept, item)
         owner = self._context.storage.texts.owner(item.source, item.content_hash)
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-            self._context.storage.articles.store(item)  # records this address beside the owner's
+            self._context.storage.articles.store(item)  # adds this address to the stored article of this text
             self._removals.stored(item)
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
@@ -76,7 +80,7 @@ class CopyFilter:
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
-            # The worker that stored it may have been killed before this step.
+            # The worker that stored the article may have been killed before it merged the stories.
             settle(self._context.storage, kept.canonical_url, ())
             self._context.count("articles/unchanged")
             raise DropItem(Reason.UNCHANGED)
@@ -84,7 +88,7 @@ class CopyFilter:
 
 
 def _keep_origin(kept: Article, new: Article) -> None:
-    """Copy the data that a feed gave for the article to a new version, where its page lacks them."""
+    """Copy the data that a feed gave for the stored article to the new version, if its page lacks them."""
     if kept.extraction.get("published_at") == FEED and new.published_at is None:
         new.published_at, new.published_source = kept.published_at, kept.published_source
         new.published_precision = kept.published_precision
@@ -94,12 +98,18 @@ def _keep_origin(kept: Article, new: Article) -> None:
 
 
 def _is_trifle(kept: Article, new: Article) -> bool:
-    """Return True for a trivial edit. Such edits add up, because the stored text is not replaced."""
+    """Return True for a trivial edit, which is not stored.
+
+    The stored text is not replaced, so several trivial edits are compared with it together.
+    """
     if kept.story is None or (kept.partial and not new.partial):
         return False
     return not is_substantial((kept.title, kept.shown), (new.title, new.shown))
 
 
 def _is_same(kept: Article, new: Article) -> bool:
-    """Return True if nothing has changed. A return to an earlier version counts as a change."""
+    """Return True if text and title are those of the stored version.
+
+    If a page returns to a version before the stored one, this counts as a change.
+    """
     return (kept.content_hash, kept.title) == (new.content_hash, new.title) and kept.story is not None

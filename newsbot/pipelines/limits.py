@@ -26,7 +26,10 @@ class LimitReached(DropItem):
 
 
 class LimitsPipeline:
-    """Counts the articles that pass. The place of an article that is dropped later is free again."""
+    """Counts the articles that pass. Each takes one *place* of the limit.
+
+    If an article is dropped later, its place becomes free.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._scope = Crawl.of(crawler).scope
@@ -39,9 +42,9 @@ class LimitsPipeline:
         self._taken: dict[str, int] = {}
         """By site, the number of places taken, including those of articles that may still be dropped."""
         self._under_way: set[int] = set()
-        """Articles with a place that are not stored yet.
+        """The ``id()`` of articles that have a place and are not stored yet.
 
-        Articles dropped before this pipeline have no place.
+        The signals below also report articles that were dropped before this pipeline and have no place.
         """
         self._closing: asyncio.Future[None] | None = None
         crawler.signals.connect(self._kept, signals.item_scraped)
@@ -68,7 +71,7 @@ class LimitsPipeline:
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
-        """Close the spider after the last article, without waiting for one that exceeds the limit."""
+        """Close the spider after the last article of the limit, without waiting for a further article."""
         if id(item) not in self._under_way:
             return
         self._under_way.remove(id(item))

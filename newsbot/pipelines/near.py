@@ -1,4 +1,8 @@
-"""Fourth pipeline: joins near-duplicates into one story (MinHash, verified by the texts)."""
+"""Fourth pipeline: joins near-duplicates into one story.
+
+A story is a group of articles that report the same in nearly the same words. An index of MinHash signatures
+finds similar articles (*neighbours*), and their texts decide.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from newsbot.items import Article
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Pauses in seconds between reads of a similar text that another worker is about to store."""
 LONG = 50_000
-"""Letters from which texts are compared in a thread. So many take about 10 ms."""
+"""Number of letters from which texts are compared in a thread. This number takes about 10 ms."""
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 
@@ -27,7 +31,10 @@ _Answer = TypeVar("_Answer")
 async def _aside(
     letters: int, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
 ) -> _Answer:
-    """Call ``work``, in a thread if the texts are long, so that the event loop is free."""
+    """Return the result of ``work``. If the texts are long, call it in a thread, to keep the event loop free.
+
+    ``letters``: the length of the texts.
+    """
     if letters < LONG:
         return work(*given, **more)
     return await asyncio.to_thread(work, *given, **more)
@@ -35,20 +42,21 @@ async def _aside(
 
 @dataclass(slots=True)
 class _Found:
-    """The neighbours of an article, with the stored texts as far as they are known."""
+    """The neighbours of an article: similar texts that the index knows."""
 
     near: list[Near]
     kept: dict[str, Article] = field(default_factory=dict)
+    """By canonical URL, the stored articles of the neighbours, as far as they were read."""
 
 
 class NearDuplicatePipeline:
-    """Fills ``story`` and ``duplicate_of``. The index is queried and updated before storage; this is
-    idempotent.
+    """Fills ``story`` and ``duplicate_of``. Queries the index and adds the article to it; idempotent.
 
-    The texts themselves decide how similar two articles are. The numbers in them decide whether similar texts
-    of one site are the same news. If another worker is about to store a similar text, this pipeline waits for
-    it up to one second. If the text does not appear, its signature decides. A text of the same site is then
-    not taken as a neighbour, because two issues of a template would become one story for good.
+    The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
+    texts of one site are the same news. If another worker is about to store a similar text, this pipeline
+    waits for that text up to one second. If the text does not appear, its signature decides. Without its
+    text, an article of the same site is not taken as a neighbour: two texts made from one template, such as
+    weather reports, would become one story, and stories are never split.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -91,7 +99,7 @@ class StoryFinder:
             self._decide(article, await _aside(letters, place, article, found.near, found.kept))
 
     def _ask(self, article: Article, mine: Signature) -> _Found:
-        """Query the index and add the article to it."""
+        """Add the article to the index and return the similar texts that the index knows."""
         with self._context.timed("dedup_near"):
             return _Found(
                 self._context.index.check_and_insert(

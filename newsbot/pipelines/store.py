@@ -23,7 +23,7 @@ TRIES = 5
 
 
 class StorePipeline:
-    """Stores articles. If an article is not new, it is dropped with the reason."""
+    """Stores articles. If an article is neither new nor changed, it is dropped with the reason."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -75,7 +75,7 @@ class StorePipeline:
 
         async def store() -> Stored:
             nonlocal lost_answers
-            self._refuse_removed(article)  # it may have been removed while we waited
+            self._refuse_removed(article)  # a person may have removed it while this worker waited
             try:
                 return await self._context.store(article, over)
             except DataError as error:
@@ -84,14 +84,15 @@ class StorePipeline:
 
         stored = await self._context.outage.patiently_await(store)
         if stored.verdict is Verdict.UNCHANGED and lost_answers:
-            # An earlier try has stored it, but its answer was lost.
+            # An earlier try has stored the article, but the answer of the server was lost.
             return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
         return stored
 
     async def _look_again(self, article: Article) -> Article | None:
-        """Choose the URL again, because another page was stored under it. Return the article stored there.
+        """Choose the URL again, because the article of another page was stored under it in the meantime.
 
-        The index may have the text of each article under the URL of the other. Both are corrected.
+        Returns the article that is stored under the new URL, or None. The index may have the text of each of
+        the two articles under the URL of the other, so both entries of the index are written again.
         """
         before = article.canonical_url
         other = await self._context.outage.patiently(self._context.storage.articles.get, before)
@@ -110,12 +111,14 @@ class StorePipeline:
         return kept
 
     def _bridge(self, article: Article, over: str | None) -> None:
-        """Join the stories to which the article belongs, before it is stored.
+        """Join the stories of the article's peers before the article is stored.
 
-        After it is stored, its page counts as unchanged. If the worker were killed then, nobody would join
-        the stories of its peers. The article's own id is not considered yet, because another page's article
-        may be about to be stored under this URL. The id of an article that it replaces is considered
-        (``over``: the text of that article, if another page gave it).
+        Peers are other articles that belong to the same story (:mod:`newsbot.dedup.story_merge`). After the
+        article is stored, its page counts as unchanged. If the worker were killed then, nobody would join the
+        stories of the peers. The story that the article itself would begin is not considered yet, because the
+        article of another page may be about to be stored under this URL. But if the article replaces a stored
+        one, the story of the stored article is joined too. ``over``: the content hash of the article to be
+        replaced, if it came from another page.
         """
         placed = self._peers.get(article.canonical_url)
         if placed is None:
@@ -134,7 +137,10 @@ class StorePipeline:
                 article.story = join(self._context.storage, placed.peers)
 
     def _refuse_removed(self, article: Article) -> None:
-        """Drop an article that was removed after it was validated. Its text is in the index already."""
+        """Drop an article that a person removed after it was validated.
+
+        Its text is in the near-duplicate index already and is deleted there.
+        """
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
             self._peers.pop(article.canonical_url, None)
@@ -142,7 +148,10 @@ class StorePipeline:
             raise DropItem(Reason.REMOVED)
 
     def _settle(self, article: Article, stored: Stored) -> None:
-        """Join the article and similar ones into one story. Other workers may have changed them meanwhile."""
+        """Join the stories of the article and its peers.
+
+        Other workers may have changed them in the meantime.
+        """
         url = article.canonical_url
         placed = self._peers.get(url)
         peers = placed.peers if placed else ()

@@ -13,11 +13,16 @@ from newsbot.sites.removals import is_out
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000
+"""Maximum number of characters of a text. The rest is cut off."""
 MAX_TITLE = 2_000
+"""Maximum number of characters of a title. The rest is cut off."""
 
 
 def fault_of(article: Article) -> str | None:
-    """Return the token of the reason why the article cannot be stored, or None. Truncates long fields."""
+    """Return the token of the reason why the article cannot be stored, or None.
+
+    Also truncates title and text, and brings ``canonical_url`` into its canonical form.
+    """
     if not article.title.strip():
         return "no_title"
     if not article.text.strip():

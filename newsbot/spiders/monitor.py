@@ -48,11 +48,11 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 HEADERS_ONLY = "headers_only"
-"""Request meta key: True if the body is not needed."""
+"""Request meta key: True if the body of the response is not needed."""
 AHEAD = 500
-"""Maximum number of waiting pages per site. The others are read from the crawl database later."""
+"""Maximum number of waiting requests per site. The other pages are read from the crawl database later."""
 _TRIES = 3
-"""Maximum number of further tries of a page after an error that may pass."""
+"""Maximum number of further tries of a page after a temporary error."""
 
 
 class MonitorSpider(auxiliary.SideSpider):
@@ -72,7 +72,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.counted: dict[str, dict[str, int]] = {}
         """By site and verdict, the number of checks."""
         self._no_head: set[str] = set()
-        """Hosts that refuse HEAD."""
+        """Hosts that refuse the method HEAD."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> MonitorSpider:
@@ -112,8 +112,8 @@ class MonitorSpider(auxiliary.SideSpider):
                     continue
                 try:
                     some = list(islice(left[domain], AHEAD))
-                # The outage is logged already. The pages are read again from the beginning, because a broken
-                # iterator cannot continue; the scheduler drops those that were requested before.
+                # The outage is logged already. A broken iterator cannot continue, so the pages are read again
+                # from the beginning. The scheduler drops the requests of pages that were requested before.
                 except DataError:
                     left[domain] = self._requests(rules[domain])
                     continue
@@ -156,8 +156,8 @@ class MonitorSpider(auxiliary.SideSpider):
     ) -> Request:
         """Return the first request for a page.
 
-        ``page`` is its record, if it has one. ``found_on`` and ``depth`` (clicks from a seed) are for pages
-        without a record.
+        ``page``: the page's record, or None. ``found_on`` (the URL of the page that links it) and ``depth``
+        (clicks from a seed) are for pages without a record.
         """
         # With follow=links, pages are downloaded for their links. Feeds and sitemaps are only checked.
         reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
@@ -224,7 +224,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 yield found
 
     def failed(self, failure: Failure) -> Iterator[Any]:
-        """Store why there was no response. If the error may pass, the page is tried again first."""
+        """Store why there was no response. If the error may be temporary, try the page again instead."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_of(failure.value)
@@ -343,7 +343,7 @@ def _answer(response: Response, fault: str | None) -> Answer:
 
 
 def _links_on(response: Response) -> list[Link]:
-    """Return the links of a page. It may run in any thread."""
+    """Return the links of a page. The function may run in any thread."""
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     media = content_type.partition(";")[0].strip().lower()
     if media and "html" not in media:
@@ -356,14 +356,14 @@ def _links_on(response: Response) -> list[Link]:
 
 
 def _item(check: PageCheck) -> dict[str, Any]:
-    """Return a check as an item, for ``-O checks.jsonl``."""
+    """Return a check as an item that Scrapy can export, for example with ``-O checks.jsonl``."""
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
 
 
 def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
-    """Return a page record that adds ``referrer`` to a known page."""
+    """Return a page record that adds ``referrer`` to the record of a known page when it is stored."""
     return PageRecord(
         url=page.url,
         fingerprint=page.fingerprint,

@@ -37,10 +37,13 @@ class Monitoring:
     follow: Follow = "known"
     max_pages: int | None = None
     min_age: float = 0.0
-    """Seconds since the last check of a page before it is checked again."""
+    """Minimum number of seconds since the last check of a page.
+
+    Pages that were checked later are left out.
+    """
     report: Path | None = None
     scope: Arguments
-    """The arguments that all spiders share; they name the sites."""
+    """The arguments that all spiders have. They name the sites."""
 
 
 def parse_monitoring(given: Mapping[str, Any]) -> Monitoring:

@@ -69,13 +69,14 @@ class NewsSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield the seeds of the crawl. The links middleware queues them."""
         context, scope = self._crawl.context, self._crawl.scope
-        # The argument ``now``: known sources are read at once. Seeds alone would not change their due times.
+        # With the argument ``now``, all known sources are read at once. Queueing the seeds would not change
+        # the due times of known sources.
         if self.arguments.now:
             domains = scope.limited_to or {rule.domain for rule in context.rules}
             make_due(context.storage, context.frontier, context.rules, domains, context.clock())
         for found in seeds(context, scope):
             yield found
-        # Before this, the first failures do not mean that there is nothing else to try.
+        # Before all seeds are queued, failures do not mean that there is no other site to try.
         self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:

@@ -1,4 +1,4 @@
-"""Joins articles of several pages. The further pages are fetched within the visit of the first one.
+"""Joins articles of several pages. The further pages are fetched within the visit of the first page.
 
 The result is one article. It is marked ``partial`` if one of the pages could not be read. The delay of the
 host, robots.txt and the address guard apply to each page as to any request.
@@ -66,7 +66,7 @@ class Paging:
                     await keep_page(self._context, self._removals, response)
             except DataError:
                 raise
-            except Exception as error:  # noqa: BLE001  (any failure of a page: the pages before it are kept)
+            except Exception as error:  # noqa: BLE001  (after any failure, the pages read before are kept)
                 fault = error.reason if isinstance(error, NotAnArticle) else cause_of(error)
                 break
             if not same_title(article.title, page.title):
@@ -86,7 +86,10 @@ class Paging:
 
 
 def _read(response: Response, visit: Visit, memory: SiteMemory, now: datetime) -> tuple[Article, str | None]:
-    """Return the article of a further page, and the URL of the page after it. It may run in any thread."""
+    """Return the article of a further page, and the URL of the next page or None.
+
+    The function may run in any thread.
+    """
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     tree = parse_html(response.body, charset)
     page = read_page(

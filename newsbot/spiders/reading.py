@@ -68,7 +68,7 @@ class Reader:
         if response.status >= 300:
             return
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
-            return  # read() will find that it is unchanged
+            return  # read() will find that the source is unchanged
         if visit.kind not in (Kind.FEED, Kind.SITEMAP):
             async with self._one_page:
                 await _in_thread(self._work(response, visit), visit)
@@ -76,7 +76,10 @@ class Reader:
             await _in_thread(self._work(response, visit), visit)
 
     def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
-        """Return the part of the reading that can run in a thread, because it changes no shared state."""
+        """Return a function that parses the response.
+
+        It can run in a thread, as it changes no shared state.
+        """
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return partial(_parse_source, response, visit)
         known = Known(self._rights.signals(response.url))
@@ -97,7 +100,10 @@ class Reader:
         return self._work(response, visit)() if visit.parsed is None else visit.parsed.result()
 
     def read(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        """Yield the links or the article of a response. Other data on the page are written into ``visit``."""
+        """Yield the links and the article of a response.
+
+        Other data of the page are written into ``visit``.
+        """
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
         self._context.count_site(domain, "fetched")
@@ -125,8 +131,8 @@ class Reader:
             self._unchanged(visit)
             return
         if visit.kind.is_source and self._scope.arguments.narrows:
-            # This crawl leaves out some of the links. The next one must read the source again, so the
-            # validators are cleared.
+            # This crawl leaves out some of the links. The next crawl must read the source in full even if it
+            # is unchanged, so the validators are cleared.
             visit.page.update(content_hash=None, etag=None, last_modified=None)
         visit.outcome.changed = _hash_before(visit) != digest
         readers = {
@@ -169,7 +175,8 @@ class Reader:
     def _note_window(self, visit: Visit, links: Sequence[Link]) -> None:
         """Note the number of links that the source shows at once, and how far back their dates go.
 
-        The recrawl policy needs both: a source that shows few links must be polled before they scroll out.
+        The recrawl policy needs both. A source that shows few links must be polled before new links replace
+        them.
         """
         dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
         visit.outcome.shown = len(links)
@@ -204,7 +211,7 @@ class Reader:
         return page
 
     def _links(self, page: HtmlPage, response: Response, visit: Visit) -> Found:
-        """Return the links of a page; no links if it says ``nofollow``."""
+        """Return the links of a page. If the page says ``nofollow``, the result has no links."""
         if not visit.rights.follow:
             visit.note(self._context.clock(), EventKind.NOFOLLOW)
             self._context.count("links/nofollow_pages")
@@ -230,7 +237,8 @@ class Reader:
             self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
         yield self._links(page, response, visit)
         if page.following and visit.rights.follow:
-            # Yielded after the other links, which show whether the next page is worth reading.
+            # The link to the next page comes after the other links, because they show whether the next page
+            # is worth reading (newsbot.crawl.links.list_probing).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
 
@@ -254,7 +262,8 @@ class Reader:
         page = self._read_html(response, visit)
         if page is None:
             return
-        # A further page of an article: the visit of the article's first page fetches and joins it.
+        # This is a further page of an article. The visit of the article's first page fetches it and joins the
+        # pages, so only the link to the first page is yielded.
         if page.first is not None:
             self._no_article(visit, "continuation")
             first = Link(url=page.first, where=Where.REDIRECT, kind=Kind.ARTICLE)
@@ -265,7 +274,7 @@ class Reader:
         if article is None:
             self._no_article(visit, page.refusal, scripts=page.scripts)
             if page.named is not None:
-                yield page.named  # a front page that its URL did not show
+                yield page.named  # the page may be a front page although its URL does not look like one
         else:
             visit.outcome.is_article = True
             visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
@@ -309,7 +318,7 @@ async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
 
 # --- sources
 LARGE = 1 << 17
-"""Size in bytes from which a feed or sitemap is parsed in a thread. Parsing one of this size takes 50 ms."""
+"""Size in bytes from which a feed or sitemap is parsed in a thread. Parsing this size takes 50 ms."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -329,24 +338,24 @@ def _digest(response: Response) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the crawl knows of a page before it is read. A section needs the first field only."""
+    """What the crawl knows of a page before it is read. For a section, only the first field is set."""
 
     signals: Mapping[str, str]
-    """The rights reservations of its host."""
+    """The rights reservations of the page's host."""
     now: datetime | None = None
     memory: SiteMemory | None = None
     """Lines that the site's articles have in common."""
     vouched: bool = False
     """True if a person requested the page, or if the site's articles have URLs like this one."""
     follows: bool = False
-    """True if the links of an article are followed."""
+    """True if the links of an article page are followed."""
     obeys_noindex: bool = False
     """True if a page that says ``noindex`` is not stored."""
 
 
 @dataclass(slots=True)
 class HtmlPage:
-    """The content of a page: links, article, rights, or the reason why there is none."""
+    """The content of a page: links, rights, and the article or the reason why there is none."""
 
     fault: str | None = None
     """The token of the reason why the page cannot be parsed."""
@@ -356,22 +365,22 @@ class HtmlPage:
     links: tuple[Link, ...] = ()
     links_count: int = 0
     following: tuple[Link, ...] = ()
-    """The next pages of a list."""
+    """The links to the next pages of a list."""
     named: Found | None = None
     """The feeds and sections that a home page names."""
     hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
-    """The WebSub hubs and the topic that the page names."""
+    """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.hubs`)."""
     first: str | None = None
-    """The URL of the article's first page, if this is a further page of it."""
+    """The URL of the article's first page, if this is a further page of an article."""
     article: Article | None = None
     refusal: str = ""
     """The token of the reason why the page is not an article."""
     scripts: bool = False
-    """True if the page has no article, or no links of a list, because its scripts write them."""
+    """True if the page lacks an article, or a list lacks links, because scripts of the page write them."""
     next_page: str | None = None
     """The URL of the article's next page."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """The duration of each step."""
+    """By step, its duration in seconds."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
@@ -409,8 +418,8 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     where = visit.data.get("where")
     with page.timed("links"):
         links = PageLinks(tree, url)
-        # A site whose rule names no sources: its home page names feeds and sections, and a section may have a
-        # feed of its own.
+        # If the site's rule names no sources, its home page names feeds and sections, and each section may
+        # name its own feed.
         if where in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
             page.named = _named(tree, links, url, visit)
         elif where == Where.AUTODISCOVERY and not visit.rule.has_sources:
@@ -429,7 +438,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     page.first = first_page(tree, url)
     if page.first is not None:
         return
-    links = cache(partial(PageLinks, tree, url))  # made only if one of the two places below needs it
+    links = cache(partial(PageLinks, tree, url))  # made only if one of the two calls below needs it
     page.follows = known.follows
     if known.follows and page.rights.follow:
         with page.timed("links"):
@@ -438,7 +447,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     try:
         with page.timed("extract"):
             if not page.rights.index and known.obeys_noindex:
-                raise NotAnArticle("noindex")  # the stored articles can be searched, so they are an index
+                raise NotAnArticle("noindex")  # the storage can be searched, so it is an index
             page.article = read_page(
                 response.body,
                 url,
@@ -455,7 +464,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         if visit.data.get("where") == Where.ARGUMENT and not rule.has_sources:
             page.named = _named(tree, links(), url, visit)
     else:
-        # Most pages have no rel=next. The search in the bytes is cheaper than one in the tree.
+        # Most pages have no rel=next. A search in the bytes is cheaper than a search in the tree.
         if _NEXT.search(response.body, 0, MAX_MARKUP) or any(
             "next_page" in one.extract for one in rule.layouts
         ):

@@ -39,7 +39,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 DEPTH = "depth_from_start"
-"""Request meta key: clicks from a seed or known page to this page."""
+"""Request meta key: number of clicks from a seed or known page to this page."""
 
 
 class SearchSpider(Spider):
@@ -95,7 +95,7 @@ class SearchSpider(Spider):
             errback=self.failed,
             cb_kwargs={"rule": rule},
             meta={DEPTH: depth},
-            dont_filter=True,  # the scheduler has a filter of its own
+            dont_filter=True,  # the scheduler itself drops URLs that were requested before
         )
 
     async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
@@ -109,7 +109,7 @@ class SearchSpider(Spider):
         if text is None:
             self._context.count("search/no_text")
             return
-        # In a thread, because a regular expression may take up to its time limit on one page.
+        # The search runs in a thread, because a regular expression may take up to its time limit on one page.
         found, whole = await asyncio.to_thread(self.search.finder.find, text)
         if not whole:
             self._context.count("search/cut_short")
@@ -160,7 +160,7 @@ class SearchSpider(Spider):
             yield self._request(link.url, rule, depth)
 
     def failed(self, failure: Failure) -> Iterator[Request]:
-        """Count why there was no response. If the error may pass, the page is tried again."""
+        """Try the page again if the error may be temporary, else count the error."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         yield from self._again(request, cause_of(failure.value))
@@ -187,7 +187,10 @@ class SearchSpider(Spider):
 
 
 def _read(response: Response, content_type: str) -> tuple[HtmlElement | None, str | None]:
-    """Return the page's tree and its visible text. Either is None if the page has none."""
+    """Return the page's tree and its visible text.
+
+    The tree is None if the page is not HTML. The text is None if the page has no text.
+    """
     charset = http_content_type_encoding(content_type)
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "text/plain":

@@ -11,7 +11,7 @@ from newsbot.errors import ArgumentError
 from newsbot.search.phrases import Finder, Wanted
 
 MAX_NAME = 100
-"""Characters of a search's name that are stored."""
+"""Maximum number of characters of a search's name that are stored."""
 MAX_PAGES = 10_000
 """Default of ``max_pages``, because a site may have endless pages."""
 
@@ -41,7 +41,7 @@ class Searching:
     follow: Follow = "links"
     max_pages: int = MAX_PAGES
     scope: Arguments
-    """The arguments that all spiders share; they name the sites."""
+    """The arguments that all spiders have. They name the sites."""
 
 
 def parse_searching(given: Mapping[str, Any]) -> Searching:

@@ -1,9 +1,9 @@
-"""Chooses the files of sitemap indexes: which are read, in which order, and when again.
+"""Chooses the files of sitemap indexes: which files are read, in which order, and when they are read again.
 
 An index may name a hundred thousand files (https://www.sitemaps.org/protocol.html). A file is read if its
 ``lastmod`` is new enough and newer than our last visit. The newest files come first. Files without a date
 come after the files whose names suggest a news sitemap. They are taken from both ends of the list in turn,
-because either end may be the newest.
+because the newest file may be at either end.
 
 The files of a site get only a share of its requests: :data:`AT_ONCE` at the beginning, then :data:`SHARE`.
 Except for the freshest files, their priority is lower than that of articles. The remaining files are read
@@ -34,21 +34,21 @@ from newsbot.urls import canonicalize, fingerprint
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Files that a crawl may queue per site, independent of the pages that it fetches there."""
+"""Number of files that a crawl may queue per site, independent of the pages that it fetches there."""
 SHARE = 0.25
-"""Further files that it may queue for each page fetched from the site."""
+"""Number of further files that a crawl may queue for each page fetched from the site."""
 FRESH = 2 * DAY
-"""Files that have changed within this time (seconds) come before articles."""
+"""Seconds since the last change of a file for which it comes before articles."""
 UNDATED = 10
 """Number of files without a date that come before articles, from both ends of the list."""
 CHECKS = 3
-"""Visits without a change after which a newer date of a file is doubted."""
+"""Number of visits without a change after which a newer date of a file is doubted."""
 LONGEST_REST = 30 * DAY
 """The longest interval of a file in seconds."""
 _OLD_BY = 0.1
-"""The interval of a file with old pages only, as a share of the age of its newest page."""
+"""The interval of a file that lists only old pages, as a share of the age of its newest page."""
 _CHUNK = 1000
-"""Files whose records are read from the storage together."""
+"""Number of files whose records are read from the storage together."""
 _NEWS = re.compile(r"//[^/]+/.*(?:news|latest|recent|today)", re.IGNORECASE)
 
 
@@ -68,13 +68,13 @@ class _Choice:
     old: int = 0
     """Number of files that are too old for this crawl."""
     left: int = 0
-    """Number of files that are left for later visits of the index."""
+    """Number of files that are not read now but after later visits of the index."""
 
 
 class SitemapIndexes:
     """Chooses the files of sitemap indexes and their intervals.
 
-    Counts queued files in the source registry.
+    It counts the queued files in the source registry (:mod:`newsbot.crawl.source_state`).
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -111,9 +111,9 @@ class SitemapIndexes:
     def rest(self, visit: Visit, newest: datetime | None = None) -> None:
         """Set the next visit of a file of an index.
 
-        The interval of an unchanged file is doubled. The interval of a file with old pages only is a share of
-        the age of its newest page. ``newest`` is the latest date in the file, if the file was read and has
-        dates.
+        The interval of an unchanged file is doubled. The interval of a file that lists only old pages is a
+        share of the age of its newest page. ``newest`` is the latest date in the file, or None if the file
+        was not read or has no dates.
         """
         if not visit.of_index:
             return
@@ -199,7 +199,7 @@ class SitemapIndexes:
 
 
 def _is_live(visit: Visit) -> bool:
-    """Return True for a file to which new articles are added. Its interval is that of other sources.
+    """Return True for a file to which new articles are added. Such a file is read as often as other sources.
 
     Many indexes have no dates, so only a short interval makes these files due again.
     """

@@ -230,7 +230,10 @@ class ShapeTrials:
 
 
 def _is_unvouched(entry: Entry) -> bool:
-    """Return True if no rule, feed, sitemap or person named the link, and only ranking takes it for an article."""
+    """Return True if only ranking takes a link for an article.
+
+    No rule, feed, sitemap or person has named such a link.
+    """
     data = entry.data
     found = data.get("where") in _FOUND_ON_PAGES and data.get("why") == Reason.LIKELY_ARTICLE
     return entry.kind is Kind.ARTICLE and found and not data.get("force")
