@@ -33,7 +33,7 @@ __all__ = ["Article", "crawl", "extract", "open_storage"]
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder that contains the package ``newsbot``."""
 STOP_SECONDS = 60.0
-"""Maximum number of seconds in which a crawl may end after a stop. Then it is killed."""
+"""Maximum number of seconds that a crawl has to end after it was told to stop. Then it is killed."""
 
 
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
@@ -63,7 +63,7 @@ def crawl(
     folder yields only new articles. Without it, nothing is kept. ``settings``: settings of Scrapy and
     newsbot. ``arguments``: other arguments of ``scrapy crawl news``, such as ``since="7d"``.
 
-    The crawl runs in a process of its own, so it can be started in a notebook and more than once. It begins
+    The crawl runs in a separate process, so it can be started in a notebook and more than once. It begins
     when the first article is requested from the iterator, and stops when the iterator is closed. Raises
     :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` if the
     crawl fails, with the crawl's own message.
@@ -128,7 +128,7 @@ def _environment(trial: bool) -> dict[str, str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop the crawl. It stores what it has downloaded. After :data:`STOP_SECONDS` it is killed."""
+    """Stop the crawl. It stores what it has downloaded. If it has not ended after STOP_SECONDS, kill it."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     assert process.stdout is not None

@@ -38,8 +38,9 @@ _OF_THEIR_SCHEDULER = (
     "SCHEDULER_IDLE_BEFORE_CLOSE",
     "REDIS_START_URLS_KEY",
 )
+"""Settings of scrapy-redis that newsbot ignores."""
 REDIS_KEEPS = 3600.0
-"""Horizon of the frontier in Redis, in seconds.
+"""Horizon of the frontier in Redis: it keeps pages that are due within this number of seconds.
 
 Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill`.
 """
@@ -51,7 +52,7 @@ def data_folder(settings: SettingsLike) -> Path:
 
 
 def data_file(settings: SettingsLike) -> Path:
-    """Return the path of the embedded data file; it need not exist."""
+    """Return the path of the embedded data file. The file need not exist."""
     return data_folder(settings) / DATA_FILE
 
 
@@ -73,7 +74,7 @@ def open_rules(settings: SettingsLike) -> RuleSet:
 
 
 def present_rules(settings: SettingsLike) -> PresentRules:
-    """Return an object whose ``get()`` returns the current rules. It reloads files that have changed."""
+    """Return an object whose ``get()`` returns the current rules. It reloads rule files that have changed."""
     from newsbot.rules.reload import PresentRules
 
     return PresentRules(rules_folder(settings))
@@ -93,8 +94,8 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
-    ``hurried``: time out after a few seconds, as a crawl needs it. Without it, a server has the time that a
-    long search takes.
+    ``hurried``: calls to a server time out after a few seconds, as a crawl needs it. Otherwise a call may
+    take as long as a long search.
     """
     uri = settings.get("MONGO_URI")
     if not uri:

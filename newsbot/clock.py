@@ -21,7 +21,7 @@ DAY = 86400.0
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.ASCII)
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?", re.ASCII)
 DATES = "2024, 2024-05, 2024-05-31, 2024-05-31T08:00+03:00, 7d (ago), today or yesterday"
-"""What :func:`parse_moment` reads, for messages."""
+"""Examples of what :func:`parse_moment` accepts. Messages show them."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 604800.0}
 
 
@@ -57,7 +57,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
-    """Return the time in UTC that people write as a date or an age.
+    """Return the time that a person has written as a date or an age, in UTC.
 
     Allowed are ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months and days
     (their beginning), and times in ISO 8601. A time without a time zone is in UTC. Raises ``ValueError``.
@@ -78,7 +78,7 @@ def parse_moment(text: str, now: datetime) -> datetime:
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return ``moment`` in UTC as text that sorts in order of time: ``2026-11-20 08:00:00.000000``.
+    """Return ``moment`` in UTC as text: ``2026-11-20 08:00:00.000000``. Such texts sort in order of time.
 
     A naive ``moment`` is taken as UTC. ``None`` stays ``None``.
     """

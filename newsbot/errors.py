@@ -75,7 +75,7 @@ class RecordRefused(DataError):
 
 
 class RecordBusy(DataError):
-    """Another worker is writing this record, or died while writing it. The place itself works."""
+    """Another worker is writing this record, or has died while it was writing. The place itself works."""
 
 
 class SchemaError(DataError):
@@ -83,7 +83,10 @@ class SchemaError(DataError):
 
 
 class NotAnArticle(NewsbotError):
-    """The page is not an article. ``reason`` is a short stable token such as ``section_front``."""
+    """The page is not an article.
+
+    ``reason`` is a short token that never changes, such as ``section_front``.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

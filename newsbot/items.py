@@ -41,7 +41,7 @@ class Where(StrEnum):
     NAVIGATION = "navigation"
     AUTODISCOVERY = "autodiscovery"
     GUESS = "guess"
-    """A usual place of feeds and sitemaps that no page names."""
+    """A usual address of a feed or sitemap, tried although no page names it."""
     ARGUMENT = "argument"
     NEXT_PAGE = "next_page"
     """The next page of a list."""
@@ -58,11 +58,11 @@ class Reason(StrEnum):
 
     # why a URL was queued, or was marked as done without a visit
     ALIAS = "alias"
-    """Another address of a fetched page."""
+    """The URL is another address of a fetched page."""
     CLAIMED = "claimed"
-    """A fetched page names it as its canonical address."""
+    """A fetched page names the URL as its canonical address."""
     DOUBTED = "doubted"
-    """Another page names it as its canonical address. That claim is doubted, so the URL is read."""
+    """Another page names the URL as its canonical address. This is doubted, so the URL is read."""
     DUE_AGAIN = "due_again"
     EXPLORED = "explored"
     """An unlikely link that is fetched to test the ranking."""
@@ -79,7 +79,7 @@ class Reason(StrEnum):
     # why a link is not followed
     BARREN_LIST = "barren_list"
     DOUBTFUL_SHAPE = "doubtful_shape"
-    """No page with this URL shape has been an article yet. The link waits until one is."""
+    """No page whose URL has this shape has been an article yet. The link waits until one is."""
     FAILED_SHAPE = "failed_shape"
     """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
@@ -104,7 +104,7 @@ class Reason(StrEnum):
     """The crawl has reached its limit of articles for the site."""
     NO_ARTICLE = "no_article"
     NOTHING_THERE = "nothing_there"
-    """A usual place of feeds has a feed or sitemap without links."""
+    """A usual address of feeds and sitemaps has a feed or sitemap without links."""
     OURS = "ours"
     """An error of newsbot or of its data."""
     PRIVATE_ADDRESS = "private_address"
@@ -116,22 +116,22 @@ class Reason(StrEnum):
     RENDER = "render"
     """The browser could not render the page."""
     REMOVED = "removed"
-    """A person removed it (``scrapy remove``)."""
+    """A person removed the page (``scrapy remove``)."""
     ROBOTS = "robots"
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     SAME_PAGE = "same_page"
-    """Its URL differs from that of a known page only in a session id."""
+    """The URL differs from that of a known page only in a session id."""
     SCHEME = "scheme"
     SCRIPTS = "scripts"
-    """A list without links, whose scripts may add them."""
+    """The page is a list without links, and its scripts may add links."""
     TIMEOUT = "timeout"
     TLS = "tls"
     TOO_LARGE = "too_large"
     TOO_YOUNG = "too_young"
-    """Its interval has not passed since the last visit."""
+    """The page's interval has not passed since its last visit."""
     UNNAMED = "unnamed"
-    """A source that no rule names any more."""
+    """The page is a source that no rule names any more."""
     # why an article was not stored
     SAME_TEXT = "same_text"
     UNCHANGED = "unchanged"
@@ -160,16 +160,16 @@ class EventKind(StrEnum):
     DROPPED = "dropped"
     FAULT = "fault"
     LIST = "list"
-    """A list under trial was read, and it is known whether it leads to new articles."""
+    """A list was read to decide whether lists of its kind lead to new articles; the result is known."""
     LEFT = "left"
-    """It was queued, but it is not fetched, because more was learned in the meantime."""
+    """The URL was queued, but it is not fetched, because of what was learned in the meantime."""
     GUESSED = "guessed"
     RESPELLED = "respelled"
-    """It failed and is tried under another spelling of the same address."""
+    """The page failed and is tried under another spelling of the same address."""
     CANONICAL = "canonical"
     RETRY = "retry"
     PLANNED = "planned"
-    """The end of a visit."""
+    """The visit has ended, and the next visit is planned."""
     IMPORTED = "imported"
 
 
@@ -177,12 +177,12 @@ class Details(TypedDict, total=False):
     """The details of an event besides its time and kind. Each kind of event has some of these."""
 
     where: str
-    """Discovered: where the link was found, a :class:`Where`."""
+    """In the event ``discovered``: where the link was found, a :class:`Where`."""
     referrer: str | None
     why: str
-    """Discovered: a :class:`Reason` or :class:`Where`, optionally with a colon and a detail.
+    """In ``discovered``: a :class:`Reason` or :class:`Where`, optionally with a colon and a detail.
 
-    Planned: a sentence.
+    In ``planned``: a sentence.
     """
     published_at: str
     authors: list[str]
@@ -190,11 +190,11 @@ class Details(TypedDict, total=False):
     status: int
     bytes: int
     tls: str
-    """Fetched: ``not verified`` where the rule says ``tls: ignore``."""
+    """In ``fetched``: ``not verified`` if the rule says ``tls: ignore``."""
     rendered: bool
-    """Fetched: read after the page's scripts had run."""
+    """In ``fetched``: True if the page was read after its scripts were run."""
     scripts: bool
-    """Not an article: the page has scripts and hardly any text."""
+    """In ``not_an_article``: True if the page has scripts and hardly any text."""
     unchanged: bool
     to: str
     host: str
@@ -225,9 +225,9 @@ class Event(Details):
     """An event as it is stored, in JSON."""
 
     at: float
-    """POSIX seconds."""
+    """The time of the event in POSIX seconds."""
     event: str
-    """An :class:`EventKind`."""
+    """The kind of the event, an :class:`EventKind`."""
 
 
 _SENTENCES = {
@@ -236,12 +236,12 @@ _SENTENCES = {
     "named as canonical by another page": Reason.DOUBTED,
     "due again": Reason.DUE_AGAIN,
 }
-"""Reasons in the form that was stored until November 2026."""
+"""By the sentence that was stored until November 2026, the reason."""
 _SAME_HEADLINE = "same headline as "
 
 
 def read_reason(stored: str | None) -> tuple[str, str]:
-    """Return the token and the detail of a stored reason. Reads the form of earlier versions too."""
+    """Return the token and the detail of a stored reason. Reasons stored by earlier versions are read too."""
     stored = stored or ""
     if stored in _SENTENCES:
         return _SENTENCES[stored], ""
@@ -259,9 +259,9 @@ class Link:
     where: Where
     kind: Kind | None = None
     text: str | None = None
-    """Anchor text or the item's title."""
+    """The text of the link, or the title of the feed's item."""
     lead: str | None = None
-    """The beginning of a feed item's description, as one line without markup. It is compared, not stored."""
+    """The beginning of a feed item's description, as one line without markup. It is not stored."""
     published_at: datetime | None = None
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
@@ -292,17 +292,17 @@ class PageRecord:
     first_seen: float = 0.0
     last_fetched: float | None = None
     last_full_fetch: float | None = None
-    """Time of the last response with a body (not 304)."""
+    """Time of the last successful response with a body (not 304)."""
     next_due: float | None = None
     checks: int = 0
     changes: int = 0
     failures: int = 0
-    """Failures in a row; 0 after a success."""
+    """Number of failures in a row; 0 after a success."""
     history: list[Event] = field(default_factory=list)
     """The last events, oldest first. The storage limits their number."""
 
     def last(self, kind: EventKind) -> Event | None:
-        """Return the last event of a kind."""
+        """Return the last event of this kind, or None."""
         return next((event for event in reversed(self.history) if event.get("event") == kind), None)
 
 
@@ -357,9 +357,12 @@ class Article:
     similarity: float | None = None
     """Similarity to the nearest article of the story, 0 to 1."""
     duplicate_of: str | None = None
-    """Canonical URL of the article of the source that this one nearly equals."""
+    """Canonical URL of the article of the same source that nearly equals this article."""
     derived_from: list[str] = field(default_factory=list)
-    """Canonical URLs of the articles with which it shares most of the shorter text, largest share first."""
+    """Canonical URLs of articles with which it has most of the shorter of the two texts in common.
+
+    The article with the largest share comes first.
+    """
     version: int = 1
     rights: dict[str, str] = field(default_factory=dict)
     """Reservations of the site, and where each is stated (:mod:`newsbot.rights`), e.g. ``{"noai":
@@ -393,7 +396,7 @@ class Article:
     def shown(self) -> str:
         """The text as the page shows it, including the site's lines."""
         lines = self.text.split("\n") if self.text else []
-        # From the end, so that the numbers of the other lines stay valid.
+        # The lines are inserted from the end, so that the numbers of the other lines stay valid.
         for number, line in reversed(self.site_lines):
             lines.insert(number, line)
         return "\n".join(lines)

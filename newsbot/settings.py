@@ -1,8 +1,9 @@
 """The Scrapy settings of newsbot.
 
 The ``NEWSBOT_`` settings, REDIS_URL, MONGO_URI and some more are declared in :mod:`newsbot.config.table`,
-with their defaults, environment variables and meanings (docs/settings.md). This module contains them and the
-settings of Scrapy. A settings module of your own gets all of them by ``from newsbot.settings import *``.
+with their defaults, environment variables and meanings (docs/settings.md). This module contains these
+settings and the settings of Scrapy. Your own settings module gets all of them by ``from newsbot.settings
+import *``.
 """
 
 import os
@@ -26,7 +27,7 @@ COOKIES_ENABLED = False
 
 # --- concurrency; the frontier limits each host (rule keys delay and concurrency)
 CONCURRENT_REQUESTS_PER_DOMAIN = 32
-CONCURRENT_ITEMS = 2  # a page has one article, but Scrapy starts all tasks for each page (100: 1.5 ms)
+CONCURRENT_ITEMS = 2  # Scrapy starts this number of tasks per page (100 take 1.5 ms); a page has one article
 DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
 DNS_TIMEOUT = 10

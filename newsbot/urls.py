@@ -1,4 +1,4 @@
-"""Functions on URLs: canonical form, fingerprint (identity), host key (politeness), site.
+"""Functions on URLs: canonical form, fingerprint (identity of a page), host key (for politeness), site.
 
 Parsing follows WHATWG (https://url.spec.whatwg.org, by ada-url), so that a link has the same meaning as in a
 browser. The canonical form removes differences that do not change the page: tracking and session parameters,
@@ -9,7 +9,7 @@ Decisions:
 
 - The fragment is removed, even ``#!``. Servers do not receive it, so all such URLs have the same response.
 - The order of the query's keys is kept. It has a meaning for repeated and positional keys, and the links of
-  one site rarely differ in it. Remaining copies are recognised by their text.
+  one site rarely differ in this order. If two URLs of one page remain, the copy is recognised by its text.
 - A trailing slash is kept. ``/a`` and ``/a/`` may be two pages, and relative links resolve differently. If
   they are one page, the server redirects.
 - ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because the host may
@@ -56,7 +56,7 @@ _TRACKING = _words(
     "ns_campaign ns_mchannel ns_source ns_linkname ns_fee guccounter guce_referrer guce_referrer_sig",
     # Where a reader came from.
     "ref_src ref_url fb_ref fb_source fb_action_ids fb_action_types __twitter_impression sr_share wprov",
-    # The same page with another form open.
+    # A key that opens the form for comments on the same page.
     "replytocom",
     # Sessions; keys that end in sessionid are dropped as well.
     "phpsessid sessid session_id cfid cftoken oscsid zenid",
@@ -154,7 +154,7 @@ def ascii_host(name: str) -> str:
 
 
 def host_in_letters(name: str) -> str:
-    """Return a host name, or one label of it, in Unicode. Return it unchanged if it has no other form."""
+    """Return a host name, or one label of it, in Unicode. A name without a Unicode form is not changed."""
     ascii_form = name.lower().encode()
     letters: str = ada_url.idna_to_unicode(ascii_form)
     return letters if ada_url.idna_to_ascii(letters.encode()) == ascii_form else name
@@ -214,7 +214,10 @@ def is_asset(url: str) -> bool:
 
 
 def meant(text: str) -> str:
-    """Return the end of a message about an invalid URL: the URL that was probably meant, or an example."""
+    """Return the end of a message about an invalid URL.
+
+    It names the URL that was probably meant, or an example.
+    """
     scheme = _SCHEME.match(text)
     near = get_close_matches(scheme[1].lower(), ("https", "http"), n=1) if scheme else []
     if scheme and near:
@@ -232,7 +235,7 @@ def meant(text: str) -> str:
 
 _SCHEME = re.compile(r"([a-z]{3,6})[:;.]?/{1,3}(?=[^/])", re.IGNORECASE)
 _HERE = re.compile(r"localhost\b|[\w.-]+:\d")
-"""A host of this machine or network, as people write it."""
+"""Matches a host of this machine or network, as people write it."""
 
 
 def _split(url: str) -> tuple[str, str, str, str, str]:
@@ -272,7 +275,7 @@ def _without_session(path: str) -> str:
     stripped = _SESSION_IN_PATH.sub("", path)
     if stripped == path:
         return path
-    # ``/a/..;jsessionid=1/b`` has a dot segment only now, so it is parsed again.
+    # The new path may have dot segments, so it is parsed again: ``/a/..;jsessionid=1/b`` becomes ``/a/../b``.
     return ada_url.normalize_url("http://h" + stripped)[len("http://h") :]
 
 
@@ -290,7 +293,7 @@ def _tidy_query(query: str, drop_query: tuple[str, ...]) -> str:
 
 
 def _says_nothing(key: str, value: str) -> bool:
-    """Return True for a session id and for a link position (``spm=a2c4e.11153940.0.0``)."""
+    """Return True for a key with a session id or the position of a link (``spm=a2c4e.11153940.0.0``)."""
     if key == "spm":
         return value.count(".") > 1
     return key.endswith("sessionid") or (key == "sid" and _SESSION_VALUE.fullmatch(value) is not None)
@@ -298,7 +301,7 @@ def _says_nothing(key: str, value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _dropped(drop_query: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names and the prefixes of names of all keys to drop."""
+    """Return the names of all query keys to drop, and the prefixes of such names."""
     keys = [key.lower() for key in drop_query]
     names = _TRACKING.union(key for key in keys if not key.endswith("*"))
     return names, _TRACKING_STARTS + tuple(key[:-1] for key in keys if key.endswith("*"))

@@ -95,7 +95,8 @@ class Visit:
     anew: bool = False
     """True if a source (feed, sitemap or section) is read in full even if it has not changed.
 
-    This is the case if this crawl wants other links of the source than the last visit did.
+    This is the case if this crawl wants other links of the source than the last visit did, or if the page was
+    not read as this kind of source before.
     """
     asked_head: bool = False
     """True if a HEAD request was sent first and did not suffice. The present request is the GET after it."""

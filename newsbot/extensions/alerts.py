@@ -1,4 +1,4 @@
-"""Checks for alerts during a news crawl and sends them. One worker does this at a time; the others wait."""
+"""Checks for alerts during a news crawl and sends them. Only one worker does this at a time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from newsbot.errors import ArgumentError, DataError
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Maximum number of seconds before the first check.
+"""Maximum number of seconds from the start of the crawl to the first check.
 
-A crawl that starts after a break finds late pages. They are being fetched by then, and cause no alert.
+A crawl that starts after a break finds pages that are late. At the time of the first check, these pages are
+being fetched and cause no alert.
 """
 
 
 class Alerts:
-    """Settings: NEWSBOT_ALERT_EVERY (seconds; 0 means never) and those of the outputs."""
+    """Checks for alerts and sends them.
+
+    Settings: NEWSBOT_ALERT_EVERY (seconds between two checks; 0 means never), and the settings that say where
+    alerts are sent.
+    """
 
     def __init__(self, crawler: Crawler, options: Options) -> None:
         self.crawler = crawler

@@ -1,7 +1,8 @@
 """Sets the format of a crawl's log by NEWSBOT_LOG_JSON and removes secrets from it.
 
 Scrapy 2.19 creates its log handler again after the extensions are created, so the format is set again right
-after that. It is also set when the spider opens, in case the private method of Scrapy has another name.
+after that. The format is also set when the spider opens, in case Scrapy's private method has another name in
+another version.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from newsbot.cli.log_lines import shape_logs
 
 
 class Logs:
-    """Sets the format of :mod:`newsbot.cli.log_lines`."""
+    """Sets the log format that :mod:`newsbot.cli.log_lines` defines."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -38,5 +39,5 @@ class Logs:
         return self
 
     def shape(self) -> None:
-        """Set the format of the present handlers by the settings."""
+        """Set the format of the present log handlers by the settings."""
         shape_logs(self._crawler.settings)

@@ -1,4 +1,4 @@
-"""Applies pauses of sites during a crawl: people pause and resume sites on the dashboard."""
+"""Applies pauses of sites during a crawl. People pause and resume sites on the dashboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 _PAUSED = "paused site=%s; it is not fetched until somebody resumes it (scrapy serve)"
 EVERY = 5.0
-"""Seconds between two reads."""
+"""Seconds between two reads of the pauses."""
 
 
 class Pauses:
@@ -38,7 +38,7 @@ class Pauses:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Start reading."""
+        """Start to read the pauses."""
         if self._context.is_open:  # otherwise the backends could not be opened
             for domain in sorted(filter(self._scope.in_scope, self._scope.paused)):
                 logger.warning(_PAUSED, domain)
@@ -46,7 +46,7 @@ class Pauses:
             self._task.start(EVERY, now=True)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Stop."""
+        """Stop reading the pauses."""
         if self._task is not None and self._task.running:
             self._task.stop()
 

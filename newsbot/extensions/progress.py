@@ -31,7 +31,7 @@ from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, 
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 2.0
-"""Seconds until the first line, so that people soon see that something happens."""
+"""Maximum number of seconds until the first log line, so that people soon see that something happens."""
 MAX_INTERVAL = 10**6
 """Maximum interval in seconds (eleven days). A timer does not accept infinity or more than some months."""
 REFRESH = 0.5
@@ -112,8 +112,8 @@ class LiveDisplay:
     """A few lines at the bottom of the terminal. Log lines scroll above them."""
 
     def __init__(self, console: Console) -> None:
-        # The extension updates the display, so it needs no thread. Only the log handlers are redirected,
-        # not the streams.
+        # The extension updates the display itself, so Live needs no thread. Live must not redirect the
+        # streams, because log_lines_above() redirects the log handlers.
         self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._console = console
         self._detour: Any = None

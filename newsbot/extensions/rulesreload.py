@@ -47,19 +47,19 @@ class RulesReload:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Start checking."""
+        """Start checking the rule files."""
         if Crawl.of(self.crawler).context.is_open:  # otherwise the backends could not be opened
             self._task = create_looping_call(self.look)
             self._task.start(self._seconds, now=False)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Stop."""
+        """Stop checking the rule files."""
         if self._task is not None and self._task.running:
             self._task.stop()
 
     def look(self) -> None:
         """Apply changed rules. New sources, and sources whose rule has changed, are queued at once."""
-        # The watch reports a change only once. After a DataError the new rules are kept for the next call.
+        # The watch reports a change only once. So after a DataError the new rules are kept for the next call.
         self._new = self._watch.changed() or self._new
         if self._new is None:
             return
@@ -81,7 +81,7 @@ class RulesReload:
             logger.error("new rules not used fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
-            context.rules = old  # a backend is unavailable, so all steps are repeated later
+            context.rules = old  # a backend is unavailable, so the next call repeats all steps
 
 
 def _is_same(rule: Rule, old: Rule | None) -> bool:

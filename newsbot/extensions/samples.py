@@ -61,7 +61,7 @@ class Samples:
         """Write the Crawl-delays of the sites' robots.txt."""
         politeness = Crawl.of(self.crawler).politeness
         asked = politeness.crawl_delays.items()
-        # Only delays that hold: a rule may have a longer one.
+        # A Crawl-delay is left out if it does not hold because the rule has a longer delay.
         delays = {host: delay for host, delay in asked if 0 < delay == politeness.delay_of(host)}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -41,12 +41,12 @@ class StatsFile:
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        """Start writing."""
+        """Start to write the stats at intervals."""
         self._task = create_looping_call(self._write)
         self._task.start(self._interval, now=False)
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Write the final stats. Times are written as text."""
+        """Write the final stats, with the reason why the crawl has ended."""
         if self._task is not None and self._task.running:
             self._task.stop()
         self._write(finish_reason=reason)

@@ -34,7 +34,7 @@ from newsbot.sites.statistics import (
 SHOWN_SITES = 50
 """Maximum number of sites in the table. The others are added up in one row."""
 SHOWN_REASONS = 4
-"""Maximum number of reasons why links were not followed."""
+"""Maximum number of reasons why links were not followed that the summary shows."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
 """The names in the summary for the ways to save bytes."""
 
@@ -58,7 +58,7 @@ class Summary:
         self._data = data
         self._began = time.monotonic()
         self._next: str | None = None
-        """The source that is due next, as text. It is read before the backends are closed."""
+        """A text about the source that is due next. It is made before the backends are closed."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -84,7 +84,7 @@ class Summary:
         self._next = next_due(mine, crawl.context.clock())
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Print the summary. The command itself prints why no host could be reached."""
+        """Print the summary. If no host could be reached, print nothing: the command itself prints why."""
         if reason == "no_network":
             return
         with suppress(BrokenPipeError):  # the reader of our output (scrapyd, a pager) has ended
@@ -160,7 +160,7 @@ def closing_lines(
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
-    # No page was fetched and no link was known. The reasons show why the crawl found nothing.
+    # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
         lines.append(f"no link was followed: {left} (scrapy why URL shows the reason of each; rules: follow)")

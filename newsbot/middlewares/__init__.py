@@ -1,6 +1,6 @@
 """The middlewares of newsbot, in the order in which a request passes them.
 
-* ``reprocessing``: refuses pages before their interval has passed; conditional requests, and HEAD first
+* ``reprocessing``: refuses pages before their interval has passed; sends conditional requests, or HEAD first
 * ``addresses``: refuses private addresses
 * ``robots``, ``tdmrep``: robots.txt and tdmrep.json of the site
 * ``rendering``: runs the scripts of pages if a rule or NEWSBOT_RENDER says so

@@ -46,8 +46,9 @@ class AddressGuardMiddleware:
             raise Ignored(
                 Reason.PRIVATE_ADDRESS, f"{host} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)"
             )
-        # Unusual ports: a link could otherwise make the crawl send requests to services such as databases.
-        # The three checks are for requests of the news crawl, of other spiders, and of scripts of a page.
+        # Unusual ports are refused, because a link could make the crawl send requests to services such as
+        # databases. The three checks are for requests of the news crawl, of other spiders, and of the scripts
+        # of a page, in this order.
         visit: Visit | None = request.meta.get(META_KEY)
         if port not in USUAL_PORTS and visit is not None and not _may_ask(visit, parts.netloc, port):
             raise Ignored(Reason.PORT, f"port {port} is not usual; to allow it, name it in a URL of the rule")

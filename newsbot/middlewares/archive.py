@@ -1,7 +1,8 @@
 """Passes requests and responses to the WARC archive, after the page was read.
 
-Only then it is known whether the page says ``noarchive``; such a page is not archived. A page whose URL or
-canonical URL was removed while it was fetched is not archived either. Redirects are archived at once.
+Only after the page was read is it known whether the page says ``noarchive``. Such a page is not archived. A
+page whose URL or canonical URL was removed while it was fetched is not archived either. Redirects are
+archived at once. An *exchange* is a request and its response.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ RAW_KEY = "exchange"
 
 
 class WireMiddleware:
-    """Keeps each response as it was sent, before it is decompressed. Does nothing if there is no archive."""
+    """Keeps each response as the server sent it, before it is decompressed.
+
+    Does nothing if there is no archive.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._context = Crawl.of(crawler).context
@@ -38,7 +42,7 @@ class WireMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Note the response; archive a redirect at once."""
+        """Keep the response in the request's meta for :func:`keep_page`. Archive a redirect at once."""
         archive = self._context.archive
         if archive is None:
             return response
@@ -79,7 +83,7 @@ async def keep_page(context: Context, removals: Removals, response: Response) ->
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if context.archive is None or exchange is None:
         return
-    # Checked here and not before the download, because a page may be removed while it is fetched.
+    # The check is here and not before the download, because a page may be removed while it is fetched.
     if _was_taken_out(removals, response):
         context.count("archive/removed")
     elif page_rights(headers_of(response)).archive:

@@ -15,7 +15,7 @@ from newsbot.errors import DataError, DataFull, RecordRefused
 
 
 class LinksMiddleware:
-    """Collects :class:`Found` in the visit. Links from ``start()`` are queued at once."""
+    """Collects the :class:`newsbot.crawl.visit.Found` of a page in its visit. Seeds are queued at once."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -27,7 +27,7 @@ class LinksMiddleware:
         return cls(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Queue the seeds of a crawl; pass on everything else."""
+        """Queue the seeds of a crawl. Yield everything else unchanged."""
         async for result in start:
             if isinstance(result, Found):
                 await self._queue(result)
@@ -46,7 +46,7 @@ class LinksMiddleware:
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Collect the links; pass on everything else."""
+        """Collect the links in the visit. Yield everything else unchanged."""
         visit: Visit | None = response.meta.get(META_KEY)
         try:
             async for output in result:

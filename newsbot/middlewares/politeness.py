@@ -2,13 +2,14 @@
 
 *Pauses* hold for all workers. After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as
 the host says. Without Retry-After, and after timeouts and refused connections, the pause doubles with each
-further fault up to a limit. Another site could link URLs of a host that it knows to fail, to stop the crawl
-of that host. After a fault of such a URL, a site with a rule therefore pauses only briefly. If the whole host
-has problems, the site's own URLs show it.
+further fault up to a limit. To stop the crawl of a host, another site could link URLs of this host that
+always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the
+whole host has problems, the URLs from its own site show it.
 
-*Turns*: the turns of a host are one delay apart. Every request needs one, including those for robots.txt and
-for the targets of redirects. A request without a turn takes the next one. A request that is late for its turn
-takes the next one too, because otherwise the following request would come too soon after it.
+*Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
+turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
+next free turn. A request that is late for its turn also takes the next free turn. Otherwise the following
+request would come too soon after it.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ HOST_FAULTS = (
     Reason.TLS,
     Reason.PROXY,
 )
+"""Errors that mean that a host could not be reached."""
 LATE = 0.05
-"""Share of the host's delay by which a request may be later than its turn."""
+"""Maximum lateness of a request for its turn, as a share of the host's delay."""
 TICK = 0.005
-"""Seconds by which any request may be late, because the timers of an event loop are not more exact."""
+"""Seconds by which any request may be late for its turn, because timers are not more exact."""
 MOST_TURNS = 5
-"""Maximum number of turns that a request takes if the machine is too busy to use one in time."""
+"""Maximum number of turns that a request takes if the machine is too busy to use a turn in time."""
 LONGEST_WAIT = 60.0
 """Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0
@@ -66,7 +68,7 @@ class PolitenessMiddleware:
         self._reachability = crawl.reachability
         self._faults: dict[str, int] = {}
         self._plain: set[str] = set()
-        """Hosts that have answered by http, not only with a redirect."""
+        """Hosts that have answered to http with something other than a redirect."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PolitenessMiddleware:
@@ -74,12 +76,13 @@ class PolitenessMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:
-        """Let a request without a turn wait for one.
+        """Let a request that has no turn, or is late for its turn, wait for the next one.
 
-        If the wait is longer than :data:`LONGEST_WAIT`, the request of a visit is returned, so that it waits
-        in the scheduler and its slot is free.
+        If the wait is longer than :data:`LONGEST_WAIT`, the request of a visit is returned to the scheduler
+        and waits there, so that its slot becomes free.
         """
-        # Removed from the request: a copy of it, such as the next hop of a redirect, needs its own turn.
+        # The turn is removed, because a copy of the request, such as the next hop of a redirect, needs its
+        # own turn.
         turn: Turn | None = request.meta.pop(TURN_KEY, None)
         host = host_key(request.url)
         delay = self._politeness.delay_of(host)
@@ -90,7 +93,8 @@ class PolitenessMiddleware:
             now = self._context.clock()
             if turn is not None and now - turn.at <= late:
                 break
-            # The missed turn of a lease can be used again if no other request has taken a turn since.
+            # The frontier can reuse the missed turn of a lease if no other request has taken a turn since
+            # then.
             wait = self._politeness.take_turn(host, missed=None if turn is None else turn.leased)
             turn = Turn(now + wait)
             if wait > LONGEST_WAIT and META_KEY in request.meta:
@@ -100,7 +104,7 @@ class PolitenessMiddleware:
         return None
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Pause the host after 429 and 503. Any other response resets its count of faults."""
+        """Pause the host after the statuses 429 and 503. Any other response resets its count of faults."""
         self._reachability.answered()
         visit: Visit | None = request.meta.get(META_KEY)
         # An error of robots.txt or tdmrep.json is handled by the middleware that requested the file.

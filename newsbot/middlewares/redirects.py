@@ -24,7 +24,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):
-    """Scrapy's middleware, which also passes the visit on and checks whether the target is known."""
+    """Scrapy's middleware, extended: it passes the visit on to the next hop and skips known targets."""
 
     _context: Context
     _canonical: Canonical
@@ -78,7 +78,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
-        # A source is read wherever its URL leads, and so is a page that a person requested.
+        # A source, or a page that a person requested, is read even if the target is known.
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
         if context.rules.get(rule.domain) is not None:
@@ -87,6 +87,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.DENIED, f"redirects to a URL that the site's rule denies: {canonical}")
         if self._canonical.is_taken(here):
             alias = alias_of(visit, target.url, here, context.clock())
-            # If the known page failed under its spelling, it is tried under the spelling of this redirect.
+            # If the known page failed under its present spelling, it is tried under the spelling of this
+            # redirect.
             self._links.offer([replace(alias, priority=visit.lease.entry.priority)])
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")

@@ -2,8 +2,8 @@
 
 The page is downloaded like every other page, including redirects. Then it is passed to the browser
 (:mod:`newsbot.crawl.browser`). Each request of its scripts goes through the other middlewares like any
-request: robots.txt, the address guard, the turns of the host, certificates, proxy, size limits. Scripts are
-cached, because other pages of the site need them too.
+request. So robots.txt, address guard, delays, certificates, proxy and size limits apply to it. Scripts are
+cached, because other pages of the site need the same scripts.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from newsbot.urls import host_key, site_of
 logger = logging.getLogger(__name__)
 
 RENDERED = "rendered"
-"""Flag of rendered responses."""
+"""Flag in ``Response.flags`` of rendered pages."""
 MAX_PART = 5 * 2**20
 """Maximum size in bytes of a response to a script's request."""
 MAX_PARTS = 20 * 2**20
-"""Total size in bytes of such responses after which further requests of the page are refused."""
+"""Total size in bytes of the responses to a page's scripts after which further requests are refused."""
 MAX_KEPT = 48 * 2**20
 """Maximum number of bytes of cached scripts."""
 KEEP_SECONDS = 3600.0
-"""Maximum number of seconds for which a script is cached. It is also the default."""
+"""Maximum number of seconds for which a script is cached. Also the time if the response does not say it."""
 CONTENT_TYPE = "text/html; charset=utf-8"
-# These headers are valid for the page as it was downloaded, not for the rendered text.
+# These headers describe the page as it was downloaded, so they are removed from the rendered page.
 _VALIDATORS = ("ETag", "Last-Modified")
 
 
@@ -65,7 +65,7 @@ class RenderingMiddleware:
         )
         self._scripts = _Scripts()
         self._told = False
-        """True once the missing browser was logged."""
+        """True once it was logged that the browser does not start."""
         crawler.signals.connect(self._close, signals.spider_closed)
 
     @classmethod
@@ -74,10 +74,10 @@ class RenderingMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the rendered page if the rule or the setting says so, else the response.
+        """Return the rendered page if the rule or the setting asks for rendering, else the response.
 
-        Raises :class:`Ignored` with ``render``, or with ``ours`` if the browser does not start. The page is
-        then tried again later.
+        Raises :class:`Ignored` with the token ``render`` if the page cannot be rendered, and with ``ours`` if
+        the browser does not start. The page is then tried again later.
         """
         visit: Visit | None = request.meta.get(META_KEY)
         rule: Rule | None = request.meta.get(RULE_KEY) if visit is None else visit.rule
@@ -97,7 +97,7 @@ class RenderingMiddleware:
         return await self._try(request, response, rule.domain, of_list)
 
     async def _try(self, request: Request, response: Response, domain: str, of_list: bool) -> Response:
-        """Render a page if this may add text, and record whether it did."""
+        """Render a page if this may add text, and record whether it did. Return the better response."""
         now, notes = self._context.clock(), self._context.notes
         with self._context.timed("render_sign"):
             tree = _tree(response)
@@ -157,8 +157,8 @@ class RenderingMiddleware:
             ip_address=response.ip_address,
             protocol=response.protocol,
         )
-        # The scripts of some pages never end, for example because of advertisements. If the text is there by
-        # then, the page is complete enough.
+        # The scripts of some pages never end, for example because of advertisements. If the page has its text
+        # at the time limit, it is complete enough.
         if not in_time and ((tree := _tree(rendered)) is None or made_by_scripts(tree, of_list=of_list)):
             self._context.count("render/late")
             raise Ignored(Reason.RENDER, "no text within the time limit (NEWSBOT_RENDER_SECONDS)")
@@ -169,7 +169,7 @@ class RenderingMiddleware:
         if part.method not in ("GET", "HEAD", "POST"):
             return None
         if part.method == "POST" and site_of(host_key(part.url)) != site_of(host_key(page)):
-            return None  # such requests report to trackers and do not change the text
+            return None  # POST requests to other sites report to trackers and do not change the text
         if not part.lasting:
             return await self._download(part, page)
         return await self._scripts.get(part.url, lambda: self._download(part, page), self._context.clock)
@@ -189,7 +189,7 @@ class RenderingMiddleware:
                     meta={PART_KEY: page, "download_maxsize": MAX_PART},
                 )
             )
-        except Exception as error:  # noqa: BLE001  (any failure: the page is rendered without this part)
+        except Exception as error:  # noqa: BLE001  (after any failure, the page is rendered without this part)
             self._context.count(f"render/refused/{cause_of(error)}")
             return None
         self._context.count("render/bytes", len(response.body))
@@ -201,14 +201,14 @@ class RenderingMiddleware:
 
 
 class _Scripts:
-    """A cache of scripts by URL for all pages (LRU).
+    """A cache of scripts by URL for all pages. The least recently used script is dropped first.
 
-    If several pages request a script at the same time, it is downloaded once.
+    If several pages request a script at the same time, it is downloaded only once.
     """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
-        """Each script with the time until which it may be used."""
+        """By URL, the time until which a script may be used (POSIX seconds), and the script."""
         self._asked: dict[str, asyncio.Future[Answer | None]] = {}
         self._size = 0
 
@@ -241,7 +241,7 @@ class _Scripts:
 
 
 def _tree(response: Response) -> HtmlElement | None:
-    """Return the page's tree, or None if it is not HTML."""
+    """Return the parsed tree of a page, or None if the page is not HTML."""
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     try:
         return parse_html(response.body, charset)

@@ -1,7 +1,8 @@
 """Refuses the download of a page before its interval has passed, and makes requests conditional.
 
-:func:`newsbot.recrawl.gate` makes the decision. This middleware reads the page record, adds the conditional
-headers (RFC 9110, 13.1) and notes status and validators of the response in the visit.
+:func:`newsbot.recrawl.gate` decides whether the page may be downloaded. This middleware reads the page
+record, adds the conditional headers (RFC 9110, 13.1) and notes status and validators of the response in the
+visit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from newsbot.urls import host_key
 
 
 class ReprocessingMiddleware:
-    """Applies the gate to each request, and makes requests conditional."""
+    """Applies :func:`newsbot.recrawl.gate` to each request, and makes requests conditional."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -41,7 +42,8 @@ class ReprocessingMiddleware:
         Reasons: ``limit``, ``removed``, ``unnamed``, ``same_page``, ``too_young``.
         """
         visit: Visit | None = request.meta.get(META_KEY)
-        # A request for robots.txt, or a later hop of a visit that was checked before.
+        # These requests pass: a request without a visit, such as one for robots.txt, and a later request of a
+        # visit whose first request was checked.
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
@@ -59,7 +61,7 @@ class ReprocessingMiddleware:
         if visit.kind.is_source:
             interval = min(interval, LONGEST_SOURCE_REST)
         decision = gate(visit.record, interval, now)
-        # A retry is not refused: the page may have been fetched just now, in a visit that was not completed.
+        # A retry is not refused, because the page may have been fetched in a visit that was not completed.
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
             self._context.count("gated")
             visit.page["next_due"] = decision.until
@@ -67,7 +69,7 @@ class ReprocessingMiddleware:
         kept_as = None if visit.record is None else visit.record.kind
         visit.anew = visit.kind.is_source and (self._scope.arguments.narrows or kept_as is not visit.kind)
         if visit.anew:
-            return  # without conditions, because a 304 response would have no links
+            return  # no conditional headers, because a 304 response would have no links
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
         self._heads.begin(request, visit)
@@ -102,7 +104,8 @@ class ReprocessingMiddleware:
             self._note_headers(visit, response)
             self._context.count("bytes", len(response.body))
             if response.status == 304:
-                # The server breaks the protocol, and there is no body to read.
+                # The server breaks the protocol: it answers 304 to a request without conditional headers.
+                # There is no body to read.
                 if not _is_conditional(request):
                     raise Ignored(cause_of_status(304), "304 to a request without a condition")
                 self._count_saving(visit, request)
@@ -123,7 +126,7 @@ class ReprocessingMiddleware:
             value = response.headers.get(name)
             if value is not None:
                 visit.page[field] = value.decode("latin-1")[:500]
-            elif response.status == 200:  # the old value belongs to the old content; a 304 may omit it
+            elif response.status == 200:  # the old value belongs to old content; a 304 may omit the header
                 visit.page[field] = None
 
 
@@ -132,7 +135,7 @@ def _is_conditional(request: Request) -> bool:
 
 
 MAX_HOSTS = 10_000
-"""Maximum number of hosts without HEAD that are remembered."""
+"""Maximum number of hosts without support for HEAD that are remembered."""
 
 
 class Heads:
@@ -147,9 +150,9 @@ class Heads:
         self._unwilling: set[str] = set()
 
     def begin(self, request: Request, visit: Visit) -> None:
-        """Turn a conditional request into HEAD if the rule says so.
+        """Turn a conditional request into a HEAD request if the rule says so.
 
-        Pages that a person requested and retries are not changed.
+        Requests for pages that a person requested, and retries, are not changed.
         """
         if visit.kind not in visit.rule.head or visit.forced or visit.lease.attempts:
             return
@@ -157,10 +160,10 @@ class Heads:
             request.method = "HEAD"
 
     def answer(self, visit: Visit, request: Request, response: Response) -> Request | Response:
-        """Return the result of a HEAD response.
+        """Return what follows a HEAD response.
 
-        This is the response itself if a GET would not help, a 304 response if the page is unchanged, and a
-        GET request otherwise.
+        The result is the response itself if a GET would not help, a 304 response if the page is unchanged,
+        and a GET request otherwise.
         """
         self._context.count("head/asked")
         if response.status in PASSING:

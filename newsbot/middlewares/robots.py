@@ -2,8 +2,9 @@
 
 The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.host_files`).
 
-The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several are made at the
-same time: they await one Deferred, and all but the first get None. Here they await one task per host.
+The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several requests are
+made at the same time: they await one Deferred, and all but the first request get None. Here, all requests of
+a host await one task.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
-"""Maximum number of bytes that are downloaded.
+"""Maximum number of bytes of a robots.txt that are downloaded.
 
-Only the first :data:`MAX_BYTES` count. More is downloaded because Scrapy drops a truncated response.
+Only the first :data:`MAX_BYTES` are used. The limit is larger, because Scrapy drops a response that exceeds
+it.
 """
 KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
 MAX_KNOWN = 20_000
-"""Hosts whose robots.txt is remembered. When the limit is reached, all are forgotten."""
+"""Maximum number of hosts whose robots.txt is remembered. When it is reached, all are forgotten."""
 NAME = "robots.txt"
 
 
@@ -48,10 +50,14 @@ class Robots:
     origin: str
     expires: float
     parser: Protego | None = None
-    """None if there is no file. Everything is then allowed if ``fault`` is None, else nothing."""
+    """The parsed file, or None if there is no file.
+
+    Without a file, everything is allowed if ``fault`` is None, and nothing is allowed otherwise.
+    """
     text: str = ""
+    """The content of the file; the error message if there is a ``fault``."""
     fault: str | None = None
-    """Why the file could not be read.
+    """The token of the reason why the file could not be read, or None.
 
     ``robots_unreachable`` (no response), ``tls`` (no valid certificate) or ``robots_failing`` (server error).
     """
@@ -82,7 +88,8 @@ class RobotsMiddleware:
             return
         robots = await self._robots(request)
         if robots.parser is not None and robots.parser.crawl_delay(self.agent) is not None:
-            # With each request: another worker may have written the rule's shorter delay in between.
+            # The delay is set with each request, because another worker may have written the shorter delay of
+            # the rule in the meantime.
             self._set_pace(robots, request)
         if robots.fault is not None:
             raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
@@ -93,8 +100,9 @@ class RobotsMiddleware:
         """Return the robots.txt of the request's host. The first request of a host fetches it."""
         origin = origin_of(request.url)
         host = host_key(request.url)
-        # A host may answer to one scheme only. The file of one scheme is valid for both, but a fault is not:
-        # the loop then fetches the file with the scheme of this request.
+        # A host may answer to only one scheme (http or https). The file of one scheme is valid for both
+        # schemes, but a fault is not. After a fault of the other scheme, the loop fetches the file with the
+        # scheme of this request.
         while True:
             known = self._asked.get(host)
             if known is not None and known.done() and self._is_over(known, origin):
@@ -119,7 +127,7 @@ class RobotsMiddleware:
         return robots.expires < self._context.clock() or bool(robots.fault and robots.origin != origin)
 
     async def _learn(self, origin: str, request: Request) -> Robots:
-        """Return the robots.txt that a worker has read today, or fetch it now."""
+        """Return the robots.txt that a worker has read within the last day, or fetch it now."""
         host = host_key(origin)
         file = kept_file(self._context.notes, host, NAME, self._context.clock())
         if file is None:
@@ -159,14 +167,14 @@ class RobotsMiddleware:
         try:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (if robots.txt cannot be read, no page may be fetched)
-            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops it counts as missing
+            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: too many redirects mean no file
                 return None
             if cause_of(error) == Reason.TLS:
                 return self._closed(origin, Reason.TLS, text_of(error))
             return self._closed(origin, Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
             return self._closed(origin, Reason.ROBOTS_FAILING, f"status {response.status}")
-        # RFC 9309, 2.3.1.3: unavailable means no restriction
+        # RFC 9309, 2.3.1.3: a file that is not available (status 4xx) means no restriction
         return None if response.status >= 300 else bytes(response.body[:MAX_BYTES])
 
     def _closed(self, origin: str, fault: str, text: str) -> Robots:
@@ -175,13 +183,16 @@ class RobotsMiddleware:
         return Robots(origin, self._context.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
 
     def _set_pace(self, robots: Robots, request: Request) -> None:
-        """Write the host's delay to the frontier: the rule's, or the Crawl-delay if that is longer."""
+        """Write the host's delay to the frontier: the rule's delay, or the Crawl-delay if it is longer."""
         wanted = None if robots.parser is None else robots.parser.crawl_delay(self.agent)
         rule = self._context.rule_for(request.url)
         self._politeness.set_pace(host_key(request.url), rule, min(float(wanted or 0.0), self.delay_cap))
 
     def _use(self, robots: Robots, rule: Rule, visit: Visit) -> None:
-        """Add the sitemaps that robots.txt names to the links of the visit, unless the rule has its own."""
+        """Add the sitemaps that robots.txt names to the links of the visit.
+
+        This is done if the rule names no sources, or if ``follow`` includes sitemaps and the rule names none.
+        """
         chosen = self._follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             place = f"{robots.origin}/robots.txt"

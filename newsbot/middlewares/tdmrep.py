@@ -1,9 +1,9 @@
 """Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first article page of the day.
 
 The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
-All workers and both schemes share it (:mod:`newsbot.sites.host_files`). Its content is recorded with the
-articles. A site without this file, or that does not respond, reserves nothing by it. robots.txt is obeyed for
-this request, too.
+All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.host_files`). Its
+content is recorded with the articles. If the site has no such file or does not respond, it reserves nothing
+by this protocol. robots.txt is obeyed for this request, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from newsbot.sites.rights import MAX_KNOWN, origin_of
 from newsbot.urls import host_key
 
 TIMEOUT = 10.0
-"""Seconds to wait for the file."""
+"""Maximum number of seconds to wait for the file."""
 
 
 class TdmRepMiddleware:
@@ -44,7 +44,10 @@ class TdmRepMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
-        """Let a page wait until its site's file is known. Feeds and sitemaps do not need it."""
+        """Let a page wait until the file of its host is known.
+
+        Feeds, sitemaps and sections do not need it.
+        """
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.kind.is_source:
             return
@@ -68,7 +71,7 @@ class TdmRepMiddleware:
         self._rights.heard_tdmrep(origin, told)
 
     async def _ask(self, origin: str) -> bytes | None:
-        """Fetch the file and store it for all workers. Return None if there is none."""
+        """Fetch the file and store it for all workers. Return its content, or None if there is no file."""
         meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
         engine = self.crawler.engine
         assert engine is not None
