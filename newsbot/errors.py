@@ -59,23 +59,26 @@ class RulesError(UserError):
 
 
 class DataError(UserError):
-    """An error of the place where newsbot stores its data."""
+    """An error of the file or server in which newsbot stores its data."""
 
 
 class DataUnavailable(DataError):
-    """The data cannot be reached now (locked, no permission, server away)."""
+    """The data cannot be reached now: the file is locked or not readable, or the server does not respond."""
 
 
 class DataFull(DataError):
-    """There is no space left to write."""
+    """There is no space left to write: the disk is full, or the quota is used up."""
 
 
 class RecordRefused(DataError):
-    """One record cannot be stored as it is (too large, not a number). The place itself works."""
+    """One record cannot be stored as it is (too large, not a number). Other records can be stored."""
 
 
 class RecordBusy(DataError):
-    """Another worker is writing this record, or has died while it was writing. The place itself works."""
+    """Another worker is writing this record, or has died while it was writing.
+
+    Other records can be stored.
+    """
 
 
 class SchemaError(DataError):

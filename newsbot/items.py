@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
     @property
     def is_source(self) -> bool:
-        """True for kinds that are read for their links."""
+        """True for kinds of pages that are read for their links. Such a page is called a source."""
         return self in (Kind.FEED, Kind.SITEMAP, Kind.SECTION)
 
 
@@ -265,7 +265,7 @@ class Link:
     published_at: datetime | None = None
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
-    """The authors that a feed names, not cleaned."""
+    """The authors that a feed names, as the feed writes them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -321,7 +321,7 @@ class Article:
     url: str
     canonical_url: str
     source: str
-    """The domain of the rule, or the registered domain for sites without one."""
+    """The domain of the site's rule, or the registered domain if the site has no rule."""
     title: str
     text: str
     summary: str | None = None
@@ -355,7 +355,7 @@ class Article:
     """Relation to its story when it was stored: new, member, revision, continues or derived
     (newsbot/dedup/decision.py)."""
     similarity: float | None = None
-    """Similarity to the nearest article of the story, 0 to 1."""
+    """Similarity to the nearest article of the story, from 0 to 1."""
     duplicate_of: str | None = None
     """Canonical URL of the article of the same source that nearly equals this article."""
     derived_from: list[str] = field(default_factory=list)
@@ -402,7 +402,7 @@ class Article:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the article as a JSON-able mapping, times as ISO 8601 with ``Z``."""
+        """Return the article as a mapping that JSON can hold. Times are in ISO 8601 with ``Z``."""
         row = asdict(self)
         return {key: iso(value) if isinstance(value, datetime) else value for key, value in row.items()}
 

@@ -46,8 +46,8 @@ DOWNLOAD_VERIFY_CERTIFICATES = True  # for a site with an invalid certificate: r
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged before they are queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,  # the frontier retries
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # it would decode every page
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,  # the frontier plans further attempts
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # it would have to decode every page
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,

@@ -40,11 +40,11 @@ def _words(*lines: str) -> frozenset[str]:
 
 
 _TRACKING = _words(
-    # Click ids of advertisers and networks.
+    # Click ids of advertisers and advertising networks.
     "fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid ysclid ymclid yadclid twclid ttclid igshid igsh",
     "li_fat_id rb_clickid mt_click_id irclickid cjevent epik tblci dicbo srsltid zanpid s_kwcid ef_id",
     "_branch_match_id",
-    # Analytics, newsletters, campaigns.
+    # Keys of analytics, newsletters and campaigns.
     "_openstat xtor _ga _gl ga_source ga_medium ga_campaign ga_content ga_term mc_cid mc_eid mkt_tok",
     "gad_source gad_campaignid cmp ito ftag cx_testid cx_testvariant cx_artpos unlocked_article_code",
     "amp_js_v amp_gsa at_medium at_campaign at_custom1 at_custom2 at_custom3 at_custom4 at_bbc_team",
@@ -54,11 +54,11 @@ _TRACKING = _words(
     "_hsenc _hsmi __hssc __hstc __hsfp hsctatracking _kx vero_id vero_conv oly_anon_id oly_enc_id wickedid",
     "cmpid intcmp int_cmp icid ncid ocid s_cid smid wt_mc wt_zmc wt.mc_id etext roistat nr_email_referer",
     "ns_campaign ns_mchannel ns_source ns_linkname ns_fee guccounter guce_referrer guce_referrer_sig",
-    # Where a reader came from.
+    # Keys that say where a reader came from.
     "ref_src ref_url fb_ref fb_source fb_action_ids fb_action_types __twitter_impression sr_share wprov",
     # A key that opens the form for comments on the same page.
     "replytocom",
-    # Sessions; keys that end in sessionid are dropped as well.
+    # Session ids. Keys that end in sessionid are dropped as well.
     "phpsessid sessid session_id cfid cftoken oscsid zenid",
 )
 _TRACKING_STARTS = (

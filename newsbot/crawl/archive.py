@@ -25,7 +25,7 @@ from newsbot.warc.records import Exchange, packed_exchange
 logger = logging.getLogger(__name__)
 
 REST = 60.0
-"""Seconds after a fault before the folder is tried again."""
+"""Seconds after a failed write before the folder is tried again."""
 LEAST_SIZE = 10**6
 """The smallest allowed size of a WARC file in bytes."""
 _DEFAULT_SIZE = 10**9

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = 1.0
 """Length of the first pause in seconds. The next try is at a random moment in the pause's second half."""
 LONGEST_PAUSE = 30.0
-"""Maximum of the doubled pauses, in seconds."""
+"""Maximum length of the doubled pauses, in seconds."""
 CALM = 5.0
 """Seconds without a fault after which any successful call ends the outage."""
 BUSY_PAUSE = 1.0
@@ -81,17 +81,17 @@ class Outage:
         self._tries = 0
         self._next_try = 0.0
         self._calm_since = -LONGEST_PAUSE
-        """When the last outage ended."""
+        """When the last outage of any place ended (seconds of :attr:`clock`)."""
         self._ended: dict[str, float] = {}
-        """By place, when its last outage ended."""
+        """By place, when its last outage ended (seconds of :attr:`clock`)."""
         self.count = 0
         """Number of outages since the crawl began."""
         self.noted = 0
         """Number of faults since the crawl began."""
         self.ending: Callable[[], bool] = lambda: False
-        """Returns True when the crawl ends, so that waiting calls stop waiting."""
+        """A function that returns True when the crawl ends, so that waiting calls stop waiting."""
         self.give_up: Callable[[], None] = lambda: None
-        """Called when a local disk is full, because waiting does not help then."""
+        """A function that is called when a local disk is full, because waiting does not help then."""
         self.on_return: dict[str, Callable[[], None]] = {}
         """By place, a function that is called before the first call after an outage.
 

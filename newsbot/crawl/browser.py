@@ -232,7 +232,7 @@ class Renderer:
 
 
 class _Crash(Exception):
-    """The browser or the page has crashed, or does not answer."""
+    """The browser or a page of it has crashed, or does not answer."""
 
 
 class _Running:
@@ -264,7 +264,7 @@ class _Running:
 
 
 class _Traffic:
-    """The requests of one page."""
+    """The requests of one page, and their answers."""
 
     def __init__(self, url: str, content_type: str, body: bytes, ask: Ask, error: type[Exception]) -> None:
         self.url, self._content_type, self._body, self._ask = url, content_type, body, ask
@@ -289,7 +289,7 @@ class _Traffic:
         kind = request.resource_type
         if request.is_navigation_request():
             if self._given:
-                await route.abort("aborted")  # frames, and scripts that navigate away; the page stays open
+                await route.abort("aborted")  # a frame, or a script that navigates away; the page stays open
             else:
                 self._given = True
                 await route.fulfill(headers={"content-type": self._content_type}, body=self._body)

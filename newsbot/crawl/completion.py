@@ -90,7 +90,7 @@ class Completion:
         while visit.found:
             some, *rest = parts(visit.found[0], visit)
             steps = visit.queueing or self._links.steps(some, visit)
-            visit.queueing = None  # after an error these links are queued again from the first one
+            visit.queueing = None  # after an error, all these links are queued again
             for new in steps:
                 visit.outcome.new_items += new
                 if time.monotonic() > until:

@@ -34,7 +34,7 @@ If the worker stops in the middle of a refill, another worker can take over afte
 ASK_AGAIN = 1.0
 """Seconds after which a worker checks again whether the refilling worker has finished or stopped."""
 PENDING = ("pending", "leased")
-"""States of page records that have no finished visit."""
+"""States of page records whose visit has not begun or is not completed."""
 WRONG_CLOCK = 5.0
 """Seconds by which a worker's clock may differ from the frontier's before a warning is logged."""
 

@@ -25,11 +25,11 @@ class SiteKnowledge:
         self.shared_lines = SharedLines()
         """Lines that the site repeats around its articles. They do not belong to the articles' text."""
         self.canonical_trust = CanonicalTrust()
-        """Whether the canonical URLs of a site can be trusted."""
+        """By site, whether the canonical URLs that its pages name can be trusted."""
         self.health = SiteHealth()
         """By site, the results of the last pages."""
         self.rendering = RenderTrials()
-        """Whether the scripts of a site's pages add text."""
+        """By site, whether running the scripts of its pages adds text."""
         self.rights = SiteRights()
         """By site, the reservations on AI in robots.txt and tdmrep.json. They are not stored here."""
 

@@ -73,9 +73,9 @@ class Visit:
     carrier: object = None
     """The request that carries the visit now: the leased one, or the last hop of its redirects."""
     url: str = ""
-    """The URL of the last hop."""
+    """The URL of the last request of this visit, after all redirects so far."""
     hops: list[str] = field(default_factory=list)
-    """URLs that redirected, in order."""
+    """The URLs that redirected, in the order of the requests."""
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
     queueing: Iterator[int] | None = None
@@ -121,7 +121,7 @@ class Visit:
 
     @property
     def data(self) -> EntryData:
-        """The data of the frontier's entry."""
+        """The data of the leased entry."""
         return self.lease.entry.data
 
     @property

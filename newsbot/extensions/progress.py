@@ -123,7 +123,7 @@ class LiveDisplay:
         self._detour = log_lines_above(self._console)
         self._detour.__enter__()
         self._live.start()
-        atexit.register(self.stop)  # a second Ctrl-C ends without spider_closed: restore the cursor
+        atexit.register(self.stop)  # restores the cursor after a second Ctrl-C, which skips spider_closed
 
     def show(self, text: Text) -> None:
         """Replace the text of the display."""

@@ -36,7 +36,7 @@ SHOWN_SITES = 50
 SHOWN_REASONS = 4
 """Maximum number of reasons why links were not followed that the summary shows."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
-"""The names in the summary for the ways to save bytes."""
+"""By way of saving downloads (as the stats name it), the name that the summary shows."""
 
 COLUMNS = (
     Column("site"),
@@ -73,7 +73,7 @@ class Summary:
         return self
 
     def spider_opened(self, spider: Spider) -> None:
-        """Arrange that the next due source is read before the backends are closed."""
+        """Arrange that the next due source is looked up before the backends are closed."""
         if isinstance(getattr(spider, "arguments", None), Arguments):
             crawl = Crawl.of(spider.crawler)
             crawl.before_close.append(lambda: self._look_ahead(crawl))

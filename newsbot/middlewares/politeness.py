@@ -48,13 +48,13 @@ MOST_TURNS = 5
 LONGEST_WAIT = 60.0
 """Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0
-"""Seconds of the pause after the first fault of a host."""
+"""Length of the pause after the first fault of a host, in seconds."""
 LONGEST_PAUSE = 900.0
 """Maximum of the doubled pauses, in seconds."""
 MAX_RETRY_AFTER = 24 * 3600.0
-"""Maximum of a pause by Retry-After, in seconds."""
+"""Maximum length of a pause that the header Retry-After sets, in seconds."""
 _REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}
-"""Faults of an https request to a host without TLS."""
+"""Faults that an https request to a host without TLS may have."""
 _COUNTS = {ASIDE_KEY, PART_KEY}
 """Meta keys of requests without a visit whose responses count for the host's pauses."""
 

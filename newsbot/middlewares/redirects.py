@@ -47,7 +47,10 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        """Return the next hop's request, or raise :class:`Ignored`."""
+        """Return the request for the target of a redirect; other responses are returned unchanged.
+
+        Raises :class:`Ignored` if the target must not or need not be fetched.
+        """
         visit: Visit | None = request.meta.get(META_KEY)
         try:
             result = super().process_response(request, response)
@@ -78,7 +81,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
-        # A source, or a page that a person requested, is read even if the target is known.
+        # A source, or a page that a person requested, is read even if a rule denies the target or it is
+        # known.
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
         if context.rules.get(rule.domain) is not None:

@@ -51,7 +51,7 @@ _VALIDATORS = ("ETag", "Last-Modified")
 
 
 class RenderingMiddleware:
-    """Replaces responses by their rendered form."""
+    """Replaces a downloaded page by the page after its scripts have run, if a rule or setting asks for it."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
@@ -189,7 +189,7 @@ class RenderingMiddleware:
                     meta={PART_KEY: page, "download_maxsize": MAX_PART},
                 )
             )
-        except Exception as error:  # noqa: BLE001  (after any failure, the page is rendered without this part)
+        except Exception as error:  # noqa: BLE001  (after any failure, the page is rendered without it)
             self._context.count(f"render/refused/{cause_of(error)}")
             return None
         self._context.count("render/bytes", len(response.body))

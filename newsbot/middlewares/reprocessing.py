@@ -47,7 +47,7 @@ class ReprocessingMiddleware:
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
-            # The lease is kept until the crawl closes, so that the page is left to the next crawl.
+            # The lease is kept until this crawl closes. The next crawl then fetches the page.
             visit.end(Ending.HELD)
             raise Ignored(Reason.LIMIT, "the crawl has reached its limit of articles for this site")
         now = self._context.clock()

@@ -76,7 +76,7 @@ class CopyFilter:
             raise DropItem(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-                self._context.storage.articles.store(item)  # records this address
+                self._context.storage.articles.store(item)  # adds this address to the stored article
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)

@@ -76,7 +76,7 @@ class LimitsPipeline:
             return
         self._under_way.remove(id(item))
         if self._under_way:
-            return  # an article in progress may still be dropped and free its place
+            return  # an article in progress may still be dropped, so that its place becomes free
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
             self._scope.limited.add(item.source)
         if self.in_all is not None and sum(self._taken.values()) >= self.in_all:

@@ -68,7 +68,7 @@ class NearDuplicatePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        """Return the article with its story. Wait while a backend is unavailable."""
+        """Return the article, with its story set. Wait while a backend is unavailable."""
         if isinstance(item, Article):
             await self._stories.find(item)
         return item

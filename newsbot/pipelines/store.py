@@ -1,4 +1,4 @@
-"""Last pipeline: stores the article, or drops it if it is stored already."""
+"""Last pipeline: stores the article, or drops it if the same text is stored already."""
 
 from __future__ import annotations
 

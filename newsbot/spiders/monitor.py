@@ -286,7 +286,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
 
     def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
-        """Return the links to pages of the rule's site, by fingerprint."""
+        """Return, by fingerprint, the URLs of links to pages of the rule's site that it does not deny."""
         found: dict[bytes, str] = {}
         for link in links:
             try:
@@ -302,7 +302,7 @@ class MonitorSpider(auxiliary.SideSpider):
 
     # --- the end
     def finish(self, reason: str) -> None:
-        """Make, store and log the report on each site."""
+        """Make, store and log the report on each site. Write the report file if the arguments name one."""
         reports = []
         for domain, counted in self.counted.items():
             run = {"began": self._crawl.started, "ended": self._context.clock(), "reason": reason, **counted}

@@ -119,7 +119,7 @@ class SitemapIndexes:
             return
         now, before = self._context.clock(), visit.record
         if visit.outcome.not_modified or visit.outcome.changed is False:
-            last = LONGEST_SOURCE_REST / 2  # doubled, this is the longest interval of other sources
+            last = LONGEST_SOURCE_REST / 2  # it is doubled below, to the longest interval of other sources
             if before is not None and before.next_due is not None and before.last_fetched is not None:
                 last = before.next_due - before.last_fetched
             rest = max(LONGEST_SOURCE_REST, 2 * last)

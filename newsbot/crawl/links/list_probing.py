@@ -39,9 +39,9 @@ class ListProbing:
         self._context, self._scope, self._registry = context, scope, registry
         self._trials, self._walks = ListTrials(), ListWalks()
         self._with_lists: set[str] = set()
-        """Domains with numbered pages or an archive."""
+        """Domains whose lists have numbered pages or an archive, which lead to older articles."""
         self._heard: set[bytes] = set()
-        """Fingerprints of the lists whose results count in this crawl."""
+        """Fingerprints of the lists whose results this crawl has recorded."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
         """Remove lists from the batch that no rule names, unless such lists are known to lead to articles.

@@ -49,7 +49,7 @@ class ShapeTrials:
         self._trying: dict[str, dict[bytes, str]] = defaultdict(dict)
         """By domain, the fingerprints and shapes of the entries that are queued as trials."""
         self._waiting: dict[str, set[str]] = defaultdict(set)
-        """By shape, the domains that wait until other sites have tried it."""
+        """By shape, the domains that wait until other sites have tried this shape."""
         self._sources: dict[str, list[bytes]] = {}
         """By domain, the fingerprints of feeds and sitemaps that a page named, until one of them is read."""
         self._with_read_sources: set[str] = set()
@@ -136,7 +136,7 @@ class ShapeTrials:
             return None
         if shapes.has_failed(shape):
             return Reason.FAILED_SHAPE
-        self._trying[domain].pop(entry.fingerprint, None)  # an entry must not count against itself
+        self._trying[domain].pop(entry.fingerprint, None)  # its own trial must not count against the entry
         if self._may_try(domain, shape):
             self._trying[domain][entry.fingerprint] = shape
             return None

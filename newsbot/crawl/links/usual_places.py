@@ -117,7 +117,7 @@ class UsualPlaces:
         if domain in self._registry.with_sources:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
-            self._remember(domain, ASK_AGAIN)  # before the request, so that other workers do not try too
+            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
