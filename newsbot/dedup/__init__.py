@@ -8,7 +8,7 @@ Files in reading order:
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
 * ``numbers``: the number guard, which separates issues of one template, such as weather reports
-* ``decision``: copy, version, member of a story, derived text, or none of these
+* ``decision``: decides how an article relates to similar texts; explains the terms near text, neighbour, peer
 * ``story_merge``: joins the stories of texts that resemble each other
 * ``rebuild``: makes the index again from the stored texts
 """

@@ -1,33 +1,44 @@
 """Decides how an article relates to the texts that resemble it. Uses no clock and no database.
 
-J is the Jaccard similarity of two texts' three-word shingles, estimated from signatures. C is the
-containment: the share of the shorter text's shingles that the longer text has too. The near texts of an
-article are judged by these rules:
+Three terms have a fixed meaning in this package:
 
-* **J ≥ .5**: the article is a *member* of the story of each such text. If it resembles two stories, they are
-  merged. If the stored texts are available, J is exact and the threshold is .52. This value separates the
-  same article from other articles best, on real articles of one day; estimates of .5 and more below it are
-  noise.
-* **J ≥ .9, same source**: a *revision*, the same article under another URL or an update of it. It is kept
-  and marked with ``duplicate_of``. Checked against the texts if they are available.
-* **C ≥ .62, J < .5**: *derived*, one text is cut from the other or built around it. The article lists all
-  such texts (``derived_from``), but the stories are not merged: a daily digest resembles all its parts.
-* **C ≥ .62, same source, same headline**: the longer text *continues* the other (a live blog, or a report
-  that grows under new URLs). They are one story.
-* **Number guard** (:mod:`newsbot.dedup.numbers`): texts whose numbers were replaced are different news from
-  one template (weather, markets, results), however similar their words are. The nearest text of a story
-  decides for the story: if the guard separates it, its copies are not peers either. If the guard separates
-  similar texts from each other, the article joins the nearest one.
+* A *near text* is a text that the index found for the article (:class:`newsbot.dedup.index.Near`). The index
+  knows only signatures, so the similarity of a near text is an estimate.
+* A *neighbour* is a near text together with the data from the storage that are needed to judge it
+  (:class:`Neighbour`). Nothing is decided about it yet.
+* A *peer* is a neighbour that was judged to belong to the same story as the article.
 
-Lines that may be an agency's standard wording are not counted (:func:`without_formulas`).
+J is the Jaccard similarity of two texts' three-word shingles. It is estimated from signatures, or exact if
+both texts are available. C is the containment: the share of the shorter text's shingles that the longer text
+has too. The *nearest* neighbour is the one with the highest J. Each neighbour is judged by these rules:
 
-A text without such neighbours begins a new story. Texts of fewer than 25 words are too short for signatures:
-they match only identical texts, unless the text may be standard wording (:func:`is_formula`).
+* **J ≥ .5**: the neighbour is a peer, and the article is a *member* of its story. If the article has peers in
+  two stories, these stories are merged. The threshold for an exact J is .52. On real articles of one day,
+  this value separates copies of an article from other articles best. An estimate of .5 or more is noise if
+  the exact J is below .52.
+* **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
+  update of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
+* **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is cut from the other or built around
+  it. The article lists all such neighbours (``derived_from``), but they are not peers: a daily digest
+  resembles all its parts, and their stories must stay separate.
+* **C ≥ .62, same source, same headline**: the longer text *continues* the shorter one. Examples are a live
+  blog, and a report that grows under new URLs. The neighbour is a peer.
+* **Number guard** (:mod:`newsbot.dedup.numbers`): two texts whose numbers differ are different news from one
+  template (weather, markets, results), even if all their words are equal. A neighbour that is different news
+  than the article is not a peer. If it is the nearest neighbour of its story, no other text of that story is
+  a peer. If two possible peers are different news than each other, only the nearer one is a peer.
 
-This module drops nothing; only identical texts of the same source are dropped (:mod:`newsbot.dedup.minhash`,
-storage). The result for a pair does not depend on which text came first. The resulting stories therefore do
-not depend on the order of arrival, with one exception: copies that lost their numbers and arrive before the
-issues of their template.
+Lines that both texts have do not count if they may be an agency's standard wording
+(:func:`without_formulas`).
+
+An article without peers begins a new story. Texts of fewer than 25 words are too short to be compared by
+signatures. Such an article is near to identical texts only, and an identical text is ignored if it may be
+standard wording (:func:`is_formula`).
+
+This module drops no article. The storage drops an article if its source already has an identical text. The
+result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
+the order in which articles arrive. There is one exception: a copy that lost its numbers can arrive before the
+issues of the template that it was copied from.
 """
 
 from __future__ import annotations
@@ -46,45 +57,48 @@ from newsbot.text.words import token_bytes
 __all__ = ["Decision", "Neighbour", "Relation", "decide", "story_id"]
 
 SAME_STORY = 0.5
-"""Minimum estimated J of texts of one story."""
+"""Minimum estimated J of two texts of one story. It applies if a text is not available."""
 SAME_STORY_EXACT = 0.52
-"""Minimum exact J of texts of one story, used if the texts are available."""
+"""Minimum exact J of two texts of one story. It applies if both texts are available."""
 DERIVED = 0.62
-"""Minimum C of a derived text."""
+"""Minimum C of two texts of which one is derived from the other."""
 MAX_DERIVED = 20
 """Maximum number of articles in ``derived_from``."""
 _BLIND = 0.12
-"""Estimated J below which the estimated C is meaningless, so that the texts themselves are needed."""
+"""Minimum estimated J at which the C estimated from it can be used. Below it only an exact C is used."""
 
 
 class Relation(StrEnum):
-    """How a text relates to its story."""
+    """How an article relates to its story and to other articles."""
 
     NEW = "new"
-    """It resembles no recent text and begins a story."""
+    """The article resembles no recent text and begins a new story."""
     MEMBER = "member"
-    """It reports the same as another article."""
+    """The article belongs to a story that has other articles."""
     REVISION = "revision"
-    """It is almost identical to another article of its source."""
+    """The article is almost identical to another article of its source."""
     CONTINUES = "continues"
-    """It extends the text of an article of its source with the same headline."""
+    """The article and another one of its source have the same headline, and one text extends the other."""
     DERIVED = "derived"
-    """It begins a story, but shares most of the shorter text with an article of another story."""
+    """The article begins a new story. One text of another story contains most of its text, or its text
+    contains most of the other one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A near text with the data needed to judge it."""
+    """A near text of the article that is judged, with the data needed to judge it."""
 
     near: Near
     story: str | None
-    """The story of the stored article; None if it has no story or is not stored (yet)."""
+    """The story of the near text. None if the near text is not stored (yet) or has no story."""
     numbers: Numbers | None = None
-    """The numbers in its text (:func:`numbers_in`); None if unknown."""
+    """The numbers in the near text (:func:`numbers_in`). None if its text is not available."""
     exact: tuple[float, float] | None = None
-    """J and C computed from the texts (:func:`newsbot.dedup.minhash.exact`); None if unknown."""
+    """J and C, computed from both texts (:func:`newsbot.dedup.minhash.exact`). None if a text is not
+    available."""
     continued: bool | None = None
-    """True if the article continues it, False if it continues the article, None if neither."""
+    """True if the article continues the near text, False if the near text continues the article, None if
+    neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +106,30 @@ class Decision:
     """The story of an article and its relations to other articles."""
 
     story: str
-    """The story of the most similar peer that has one, until all peers' stories are merged; else its own."""
+    """Id of the story. It is the story of the nearest peer whose story is known. If there is none, it is the
+    new story that the article begins. It is provisional until the stories of all peers are merged."""
     relation: Relation
     duplicate_of: str | None = None
-    """Canonical URL of the article that it nearly equals."""
+    """Canonical URL of the nearest article that this article is a revision of; None if it is no revision."""
     similarity: float = 0.0
-    """J with the neighbour that decided; 0 for a new text."""
+    """J with the neighbour that decided the relation; 0 if the relation is :attr:`Relation.NEW`."""
     peers: tuple[str, ...] = ()
-    """Canonical URLs of the articles that belong to the same story."""
+    """Canonical URLs of the peers, sorted."""
     derived_from: tuple[str, ...] = ()
-    """Canonical URLs of the articles with C ≥ :data:`DERIVED` that are not similar enough to be peers by
-    J, highest C first."""
+    """Canonical URLs of the neighbours with C ≥ :data:`DERIVED` whose J is too low for a peer, highest C
+    first."""
     apart: bool = False
-    """True if the peers' stories are not merged yet, as far as is known."""
+    """True if the peers are not known to have all the same story. Their stories must then be merged."""
 
 
 def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbour]) -> Decision:
     """Decide to which story the article with the canonical ``url`` belongs.
 
-    ``numbers`` are the :func:`numbers_in` its text. The order of ``neighbours`` does not matter. Among
-    equally similar neighbours those of the same source go first. The page itself under another form of its
-    URL (http, https) is ignored.
+    ``numbers`` are the numbers in the text of the article (:func:`numbers_in`). The order of ``neighbours``
+    does not matter. Among neighbours with equal J, those of the article's ``source`` are preferred. A
+    neighbour that is the article itself (the same URL, with http or https) is ignored.
     """
-    own = story_id(url)  # http and https give the same
+    own = story_id(url)  # the id is the same for http and https
     others = [one for one in neighbours if story_id(one.near.doc_id) != own]
     others.sort(key=lambda one: (_jaccard(one), one.near.source == source, one.near.doc_id), reverse=True)
     likely = _of_the_same_news(source, numbers, others)
@@ -142,16 +157,17 @@ def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbo
 
 
 def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) -> list[Neighbour]:
-    """Filter neighbours (best first) with the number guard.
+    """Return the neighbours that the number guard accepts as the same news as the article.
 
-    A story is left out as a whole if the guard separates its nearest text. As soon as the guard separates
-    any neighbour, neighbours whose numbers are unknown are left out too.
+    ``others`` are the neighbours, nearest first. If the nearest neighbour of a story is different news, no
+    neighbour of that story is returned. If any neighbour is different news, neighbours whose numbers are
+    unknown are not returned either.
     """
     found: list[Neighbour] = []
-    closed: set[str] = set()  # stories whose nearest text is different news
-    met: set[str] = set()  # stories whose nearest text has passed
+    closed: set[str] = set()  # stories whose nearest neighbour is different news
+    met: set[str] = set()  # stories whose nearest neighbour was accepted
     guarded = False
-    # The loop goes from the nearest text to the farthest, so the first text of each story decides.
+    # The nearest neighbours come first, so the first neighbour of each story decides for the story.
     for one in others:
         if one.story in closed:
             continue
@@ -169,17 +185,20 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
 
 
 def _peers(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the neighbours of the article's story, best first. Among different news the nearest is kept."""
+    """Return the peers among the neighbours ``likely`` (nearest first), nearest first.
+
+    If two possible peers are different news than each other, only the nearer one is returned.
+    """
     found: list[Neighbour] = []
     for one in filter(_is_of_one_story, likely):
-        # ``found`` has the nearer texts already, so of two different news the farther one is left out
+        # all neighbours in ``found`` are nearer than this one
         if not any(_are_different(one, other) for other in found):
             found.append(one)
     return found
 
 
 def _are_different(one: Neighbour, other: Neighbour) -> bool:
-    """Return True if two neighbours are different news. Neighbours of one story never are."""
+    """Return True if two neighbours are different news than each other. Neighbours of one story never are."""
     if one.numbers is None or other.numbers is None or (one.story and one.story == other.story):
         return False
     alike = min(_jaccard(one), _jaccard(other))
@@ -187,7 +206,10 @@ def _are_different(one: Neighbour, other: Neighbour) -> bool:
 
 
 def _basis(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the neighbours from which the article may be derived, highest containment first."""
+    """Return the neighbours that the article may be derived from, or that are derived from it.
+
+    The neighbour with the highest containment is the first.
+    """
     found = [one for one in likely if _contained(one) >= DERIVED and not _is_like(one)]
     found.sort(key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id), reverse=True)
     return found[:MAX_DERIVED]
@@ -212,26 +234,29 @@ def _contained(neighbour: Neighbour) -> float:
 
 
 ANOTHER_TEXT = 0.3
-"""J below which two texts cannot be versions of one article, unless one is cut from the other."""
+"""Minimum J of two versions of one article. It does not apply if one text is cut from the other."""
 LEAST_WORDS = 25
-"""Texts with fewer words are compared by their headlines only."""
+"""Minimum number of words of two texts to compare the texts. Otherwise only their headlines are compared."""
 HEADLINE_WORDS = 4
-"""Headlines with fewer words ("Weather", "Read more") are not compared."""
+"""Minimum number of different words of a headline to compare it. "Weather" or "Read more" says too little."""
 SAME_HEADLINE, OTHER_HEADLINE = 0.8, 0.4
+"""Two headlines may be the same if they share at least the first share of the shorter headline's words. They
+are different if they share less than the second one."""
 
 
 def is_one_article(one: Article, other: Article) -> bool:
-    """Return True if two texts belong to one article: identical, cut from each other, or versions of it.
+    """Return True if two texts are versions of one article.
 
-    Versions with the same headline may differ widely. Similar texts with different numbers are different
-    news from one template, whatever the pages claim.
+    The texts are identical, one is cut from the other, they are almost identical, or they have the same
+    headline and some text in common. Similar texts with different numbers are different news from one
+    template, even if a page claims to be the other one.
     """
     if one.content_hash and one.content_hash == other.content_hash:
         return True
     headline = headlines_agree(one.title, other.title)
     if min(len(token_bytes(one.text)), len(token_bytes(other.text))) < LEAST_WORDS:
         return bool(headline)
-    # Different texts and different numbers are refused first. Only then may the headline confirm.
+    # Equal headlines count only if neither the texts nor the numbers show that the articles are different.
     alike, contained = exact(shingle_hashes(one.text), shingle_hashes(other.text))
     if alike < ANOTHER_TEXT and contained < DERIVED:
         return False
@@ -241,10 +266,10 @@ def is_one_article(one: Article, other: Article) -> bool:
 
 
 def headlines_agree(one: str, other: str) -> bool | None:
-    """Return whether two headlines belong to one article; None if that cannot be decided.
+    """Return True if two headlines belong to one article, False if not, None if they do not show it.
 
-    Headlines that share most words agree if their numbers are equal. Headlines that share few words belong
-    to different articles.
+    Headlines that share most words belong to one article if their numbers are equal. Headlines that share few
+    words belong to different articles.
     """
     left, right = set(token_bytes(one)), set(token_bytes(other))
     smaller = min(len(left), len(right))
@@ -257,14 +282,18 @@ def headlines_agree(one: str, other: str) -> bool | None:
 
 
 TOLD = 0.25
-"""Minimum share of a headline's words that occur in its text. On the first 24 words of real articles of one
-day, 72 % of texts reach it with their own headline and 1 % with the headline of another article."""
+"""Minimum share of a headline's words that a text must contain to be about the headline.
+
+It was measured with the first 24 words of real articles of one day. 72 % of these texts reach the share for
+their own headline, and 1 % for the headline of another article.
+"""
 
 
 def is_formula(one: Article, other: Article, text: str) -> bool:
-    """Return True if a text shared by two articles may be standard wording ("Read more on our site").
+    """Return True if ``text``, which two articles share, may be standard wording ("Read more on our site").
 
-    It is news if the headlines agree, or if it contains words of both headlines.
+    The text is news, and not standard wording, if the headlines of both articles agree. It is also news if it
+    contains enough words of both headlines (:data:`TOLD`).
     """
     if headlines_agree(one.title, other.title):
         return False
@@ -274,11 +303,12 @@ def is_formula(one: Article, other: Article, text: str) -> bool:
 
 
 def without_formulas(one: Article, other: Article) -> tuple[float, float] | None:
-    """Return J and C of two texts without the lines that both have; None if these lines should count.
+    """Return J and C of two texts, computed without the lines that both texts have.
 
-    Shared lines do not count if they may be standard wording (an agency's closing paragraph) and the
-    remaining lines have nothing in common. None of the real pairs with J ≥ .52 or C ≥ .62 is affected,
-    because copies are also edited within lines.
+    Return None if the shared lines must count. They do not count if they may be standard wording (an agency's
+    closing paragraph) and the remaining lines have almost nothing in common. This does not change the result
+    of any real pair with J ≥ .52 or C ≥ .62, because copies are also edited within lines, so that their
+    remaining lines are similar too.
     """
     lines = [
         {b" ".join(token_bytes(line)): line for line in text.split("\n")} for text in (one.text, other.text)
@@ -296,8 +326,8 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
 def continues(one: Article, other: Article, likeness: tuple[float, float]) -> bool:
     """Return True if the longer of two articles of one source continues the other.
 
-    ``likeness`` is (J, C) of their texts. A digest also contains the texts of other articles, but it has a
-    headline of its own.
+    ``likeness`` is (J, C) of their texts. A digest contains the texts of other articles too, but it does not
+    continue them, because its headline is different.
     """
     if one.source != other.source or likeness[1] < DERIVED:
         return False

@@ -2,8 +2,12 @@
 
 A text is treated as the set of its runs of three words (shingles). Its signature holds the smallest value
 for each of 128 permutations of the hashed shingles. The share of equal values in two signatures estimates the
-Jaccard similarity of the sets (A. Broder, On the resemblance and containment of documents, 1997; standard
-error .044 at .5). The values depend on everything in :data:`SCHEME`.
+Jaccard similarity of the sets (A. Broder, On the resemblance and containment of documents, 1997). The
+standard error is .044 at a similarity of .5. Two signatures can be compared only if all parameters in
+:data:`SCHEME` are equal.
+
+The signature also holds hashes of *passages*, which are runs of five words. The index finds similar texts by
+them (:mod:`newsbot.dedup.index`).
 """
 
 from __future__ import annotations
@@ -23,13 +27,14 @@ from newsbot.text.words import token_bytes, tokens
 
 __all__ = ["text_key", "tokens"]
 
-_KEY_BYTES = 16  # among 10**9 texts, two different ones share a key with a probability of 10**-21
+_KEY_BYTES = 16  # the probability that any two of 10**9 different texts have the same key is about 10**-21
 
 
 def text_key(text: str) -> str:
-    """Return the key of ``text`` (without its title), 32 hexadecimal digits.
+    """Return a key of an article's text (without its title), as 32 hexadecimal digits.
 
-    All texts without a word (empty or punctuation only) share one key.
+    Two texts have the same key if their words are equal; case and punctuation do not count. All texts without
+    a word share one key.
     """
     return blake2b(b" ".join(token_bytes(text)), digest_size=_KEY_BYTES).hexdigest()
 
@@ -39,8 +44,8 @@ _PACKAGE = "datasketch"
 
 def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return factors and offsets of ``count`` permutations as datasketch's scheme affine32 draws them."""
-    # An empty package in sys.modules lets this one module be imported without the package's ``__init__``,
-    # which imports many others.
+    # An empty package object in sys.modules lets this function import one module of datasketch. The package's
+    # own ``__init__`` is not executed, because it imports many other modules.
     before = _loaded()
     spec = find_spec(_PACKAGE)
     if spec is None:
@@ -65,23 +70,26 @@ SEED = 1
 SHINGLE = 3
 """Number of words in a shingle."""
 MIN_SHINGLES = 23
-"""Minimum number of distinct shingles to compare a text by similarity (25 words give 23 shingles)."""
+"""Minimum number of distinct shingles of a text that is compared by similarity; 25 words give 23 shingles."""
 LEAST_SHINGLES = 4
-"""Minimum number of distinct shingles to find identical texts of a shorter text."""
+"""Minimum number of distinct shingles of a shorter text; only identical texts are found for it. A text with
+still fewer shingles is not indexed."""
 
 SCHEME = f"affine32 seed={SEED} permutations={PERMUTATIONS} shingles={SHINGLE}w-crc32 words={words.VERSION}"
-"""Parameters that two signatures must share to be comparable. An index stores it and refuses another."""
+"""All parameters of a signature. Signatures of different schemes cannot be compared, so an index stores its
+scheme and refuses signatures of another scheme."""
 
 BITS = 4
-"""Low bits of each value that an index stores: 64 bytes per text instead of 512 (Li and König, b-bit minwise
-hashing, 2010). Values agree by chance with a probability of 1/16; the estimate corrects for that."""
+"""Number of low bits of each signature value that an index stores. A text then needs 64 bytes instead of 512
+(Li and König, b-bit minwise hashing, 2010). Two different values agree in these bits with a probability of
+1/16; the estimated similarity is corrected for this."""
 
-_CHUNK = 4096  # shingles permuted at once: 2 MB, which stays in the processor's cache
+_CHUNK = 4096  # number of shingles that are permuted at once; they take 2 MB, which fit into the CPU cache
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 _UPPER_HALF = np.uint64(32)
 _FACTORS, _OFFSETS = (row[:, np.newaxis] for row in affine32(PERMUTATIONS, SEED))
 _NOTHING = np.uint32(0xFFFFFFFF)
-"""The values of an empty set."""
+"""Each signature value of a text without shingles."""
 _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 
@@ -94,11 +102,11 @@ class Signature:
     shingles: int
     """Number of distinct shingles of the text."""
     passages: NDArray[np.uint64]
-    """Hashes for the lookup: the lowest hashes of its runs, or two hashes of the whole of a short text."""
+    """Hashes by which the index finds the text: of some passages, or two of the whole of a short text."""
 
     @property
     def comparable(self) -> bool:
-        """False for texts that are too short to be indexed."""
+        """True if the text is long enough to be indexed (:data:`LEAST_SHINGLES`)."""
         return self.shingles >= LEAST_SHINGLES
 
     def packed(self) -> bytes:
@@ -107,11 +115,14 @@ class Signature:
 
 
 def signature(text: str) -> Signature:
-    """Return the signature of ``text`` (without its title), bit by bit as datasketch computes it."""
+    """Return the signature of an article's text (without its title).
+
+    The values are exactly those that datasketch computes.
+    """
     sums = _shingle_sums(text)
     hashes = _distinct(sums)
     values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
-    # all shingles at once would need 512 bytes of memory for each
+    # done in chunks, because each shingle needs 512 bytes of memory during the step
     for start in range(0, len(hashes), _CHUNK):
         np.minimum(values, _least(hashes[start : start + _CHUNK]), out=values)
     short = len(hashes) < MIN_SHINGLES
@@ -119,7 +130,7 @@ def signature(text: str) -> Signature:
 
 
 def _whole(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return two hashes of a whole text, sorted. Short texts match if they share both."""
+    """Return two hashes of a whole text, sorted. Two short texts are identical if both hashes are equal."""
     digest = blake2b(sums.astype("<u8").tobytes(), digest_size=16).digest()
     return np.sort(np.frombuffer(digest, dtype="<u8").astype(np.uint64))
 
@@ -127,7 +138,7 @@ def _whole(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the smallest value of each permutation, as datasketch's scheme affine32 defines it.
 
-    Hashes are mixed by MurmurHash3's last step, then permuted by ``a * h + b`` modulo 2**32.
+    ``hashes`` are mixed by the last step of MurmurHash3 and then permuted by ``a * h + b`` modulo 2**32.
     """
     first, one, second, other, third = _MIX
     mixed = hashes ^ (hashes >> first)
@@ -142,12 +153,15 @@ def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def shingle_hashes(text: str) -> NDArray[np.uint32]:
-    """Return the hashes of the distinct shingles of ``text``, sorted. A shorter text is one shingle."""
+    """Return the hashes of the distinct shingles of ``text``, sorted.
+
+    A text of one or two words counts as one shingle.
+    """
     return _distinct(_shingle_sums(text))
 
 
 def _shingle_sums(text: str) -> NDArray[np.uint64]:
-    """Return a number for each shingle in turn, whose upper half is its hash."""
+    """Return one 64-bit number for each shingle, in text order. Its upper half is the hash of the shingle."""
     tokens = words.token_bytes(text)
     if not tokens:
         return np.empty(0, dtype=np.uint64)
@@ -175,7 +189,7 @@ def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def similarity(one: Signature, other: Signature) -> float:
-    """Return the estimated Jaccard similarity of two texts, 0 to 1."""
+    """Return the Jaccard similarity of two texts, 0 to 1, estimated from complete signatures."""
     return float(np.count_nonzero(one.values == other.values)) / PERMUTATIONS
 
 
@@ -187,7 +201,7 @@ def exact(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> tuple[float, fl
 
 
 def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
-    """Return the estimated Jaccard similarity of one packed signature and each of the others."""
+    """Return the estimated Jaccard similarity (0 to 1) of one packed signature with each of ``others``."""
     mine = np.frombuffer(packed, dtype=np.uint8)
     theirs = np.frombuffer(b"".join(others), dtype=np.uint8).reshape(len(others), len(packed))
     # each byte holds two values, one in each half
@@ -199,27 +213,27 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
 
 
 RUN = 5
-"""Number of words in a run."""
+"""Number of words in a passage."""
 PASSAGES = 16
-"""Maximum number of runs that a text is indexed under."""
+"""Maximum number of passages that a text is indexed under."""
 
-_STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the sums of a run's two ends make one hash
+_STEP = np.uint64(0xD6E8FEB86659FD93)  # an odd factor, which makes one hash of the two ends of a passage
 _FIRST = 4 * PASSAGES
-"""Number of lowest hashes that are checked for repetitions."""
+"""Number of lowest hashes in which :func:`lowest_runs` looks for repeated passages."""
 
 
 def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
-    """Return the lowest distinct hashes of runs, at most :data:`PASSAGES`, in order.
+    """Return the :data:`PASSAGES` lowest distinct hashes of a text's passages, sorted; fewer in a short text.
 
-    ``sums`` holds a hash for each run of ``shingle`` words, in text order. The upper bits are better
-    distributed.
+    ``sums`` holds a hash for each run of ``shingle`` words, in text order. The upper bits of these hashes are
+    better distributed than the lower ones. Similar texts share many of their lowest hashes.
     """
-    # the first and the last shingle of a run together contain all of its words
+    # the first and the last shingle of a passage together contain all of its words
     apart = RUN - shingle
     runs = sums[:-apart] * _STEP
     runs += sums[apart:]
     runs.sort()
     first = runs[:_FIRST]
-    if not np.all(first[1:] != first[:-1]):  # a text that repeats itself
+    if not np.all(first[1:] != first[:-1]):  # a passage occurs twice: all hashes are needed
         return np.unique(runs)[:PASSAGES].copy()
     return first[:PASSAGES].copy()

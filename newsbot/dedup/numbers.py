@@ -1,11 +1,13 @@
-"""The number guard recognizes similar texts that report different news, by their numbers.
+"""The number guard recognizes by their numbers that two similar texts report different news.
 
 Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
 correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore only
-*replaced* numbers count: each text has numbers in place of those of the other.
+*replaced* numbers count: the first text has numbers that the second one lacks, and the second one has numbers
+that the first one lacks.
 
-Within a source all numbers of the texts are compared. Texts of different sources are far more often edited
-copies than issues of one template, so a number counts there only next to a word that both texts have.
+If both texts are from one source, all their numbers are compared. Similar texts of different sources are
+usually edited copies, and rarely issues of one template. Their numbers are therefore compared only next to
+words that both texts have.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from newsbot.text.months import MONTHS
 from newsbot.text.words import MAX_TEXT
 
 SAME_ARTICLE = 0.9
-"""Minimum similarity of two texts that are almost identical."""
+"""Minimum Jaccard similarity of two texts that are almost identical."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -30,14 +32,14 @@ _AROUND = 40
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of a text. A number next to the name of a month includes the month's number (``5/12``)."""
+    """The numbers of a text. "5 December" is the number ``5/12``: the month's number is added."""
 
     written: frozenset[str]
-    """All numbers, as written."""
+    """All numbers, as the text writes them."""
     dates: frozenset[str]
     """The numbers that are dates."""
     beside: Mapping[str, frozenset[str]]
-    """Numbers by the word before them (prefixed with ``<``) and after them (prefixed with ``>``)."""
+    """Maps ``<word`` to the numbers that follow the word, and ``>word`` to the numbers that precede it."""
 
 
 def numbers_in(text: str) -> Numbers:
@@ -65,18 +67,19 @@ def numbers_in(text: str) -> Numbers:
 
 
 def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_source: bool = True) -> bool:
-    """Return True if each text has at least as many numbers of its own as the two texts share.
+    """Return True if two similar texts report different news, judged by their numbers.
 
-    ``alike`` is the similarity of the texts. A single replaced number in almost identical texts is a
-    correction, unless it is a date. Between different sources (``one_source`` False) a single replaced number
-    is never enough.
+    This is the case if each text has at least as many numbers that the other one lacks as both texts share.
+    ``alike`` is the Jaccard similarity of the texts. A single replaced number in almost identical texts is a
+    correction, unless it is a date. If the texts are from different sources (``one_source`` False), a single
+    replaced number is never enough.
     """
     if one_source:
         shared = one.written & other.written
         lost, gained = one.written - shared, other.written - shared
     else:
         shared, lost, gained = _by_place(one, other)
-    # an abridged text only loses numbers, and a longer one only gains some
+    # an abridged text only loses numbers and an extended text only gains some: both give 0 here
     replaced = min(len(lost), len(gained))
     if replaced < max(1, len(shared)):
         return False
@@ -87,7 +90,10 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
 
 
 def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the numbers that both texts have next to the same word, and those replaced in each text."""
+    """Compare only numbers that stand next to a word that both texts have next to a number.
+
+    Return the numbers that both texts have, those that only ``one`` has, and those that only ``other`` has.
+    """
     shared: set[str] = set()
     lost: set[str] = set()
     gained: set[str] = set()
@@ -95,7 +101,7 @@ def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[s
         mine, theirs = one.beside[word], other.beside[word]
         both = mine & theirs
         shared |= both
-        # each text has a number here that the other does not have
+        # at this word each text has a number that the other text lacks
         if len(both) < min(len(mine), len(theirs)):
             lost |= mine - both
             gained |= theirs - both

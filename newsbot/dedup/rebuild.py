@@ -1,10 +1,11 @@
-"""Rebuilds the near-duplicate index from stored texts, after Redis lost its data or for a new scheme.
+"""Rebuilds the near-duplicate index from stored texts.
 
-The content of an index can be computed again from the texts of the last weeks. Texts that are already in the
-index are replaced, so a rebuild may run during a crawl and may be repeated.
+This is needed after Redis lost its data, or if the parameters of signatures changed. The content of an index
+can be computed from the stored texts of the last weeks. Texts that are already in the index are replaced, so
+a rebuild may run during a crawl and may be repeated.
 
-While the index was incomplete, copies of stored texts began stories of their own. :func:`reunite` merges
-these stories.
+While the index was incomplete, a copy of a stored text began a new story instead of joining that text's
+story. :func:`reunite` merges such stories.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def rebuild(
     *,
     met: Met = lambda _article, _near: None,
 ) -> int:
-    """Insert the texts of the last ``index.keep`` seconds before ``now``, oldest first. Return their number.
+    """Insert the stored texts into the index, oldest first. Return the number of inserted texts.
 
-    The index forgets older texts anyway. ``wanted`` selects articles. After each text, ``report`` is called
-    with the number so far. ``met`` is called with each article and the texts that resemble it. Raises
-    subclasses of :class:`newsbot.errors.DataError`.
+    Only texts fetched in the last ``index.keep`` seconds before ``now`` are inserted, because the index
+    forgets older texts. ``wanted`` selects articles. After each text, ``report`` is called with the number of
+    texts inserted so far. ``met`` is called with each article and its near texts. Raises subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     number = 0
     for article in storage.articles.iter():
@@ -49,12 +51,14 @@ def rebuild(
 
 
 def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
-    """Merge a stored article's story with those of similar articles. Return False if nothing was merged.
+    """Merge a stored article's story with those of its peers. Return True if stories were merged.
 
-    The article is judged as if it were new. Raises subclasses of :class:`newsbot.errors.DataError`.
+    ``near`` are its near texts. Peers are the near texts that belong to its story
+    (:mod:`newsbot.dedup.decision`), judged as if the article were new. Raises subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.articles.get(one.doc_id))}
-    # the usual case, which saves comparing the texts
+    # usually all near texts have the article's story already, and no texts need to be compared
     if {one.story for one in kept.values()} <= {article.story}:
         return False
     peers = place(article, [one for one in near if one.doc_id in kept], kept).peers

@@ -1,7 +1,10 @@
-"""Encodes a text for the index: time, size, packed signature, source and id, in about 130 bytes.
+"""Encodes what an index stores of a text: fetch time, size, packed signature, source and id.
 
-The Lua scripts of the Redis index read only the time (the first four bytes) and the id (from byte 73 on, see
-insert.lua).
+This record takes about 130 bytes. The Lua scripts of the Redis index read only two fields: the time (the
+first four bytes) and the id (from byte 73 on, see insert.lua).
+
+Ids are compressed. The file ``pieces.txt`` lists pieces that are frequent in URLs, and each piece is stored
+as one byte, its *code* (:func:`shorten`).
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ from importlib.resources import files
 from newsbot.dedup.minhash import Signature
 
 _SINGLE = [bytes((code,)) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}']
-"""The characters of URLs, which are pieces too."""
+"""The single characters that occur in URLs. Each of them is a piece too."""
 _ESCAPE = 0xFF
-"""The code before a byte that is not part of a piece."""
+"""A code that is followed by one byte as it is. It is used for bytes that no piece contains."""
 
 
 def _pieces() -> list[bytes]:
@@ -30,9 +33,10 @@ _CODES = {piece: bytes((code,)) for code, piece in enumerate(_PIECES)}
 
 
 def _pattern() -> bytes:
-    """Return a pattern that matches the longest piece.
+    """Return a regular expression that matches the longest piece at a position, or else any byte.
 
-    Alternatives are grouped by first character, largest groups first, which doubles the speed.
+    Its alternatives are grouped by their first character, and the largest groups come first. This doubles the
+    speed.
     """
     rests: dict[bytes, list[bytes]] = {}
     for piece in sorted(_PIECES, key=len, reverse=True):
@@ -44,14 +48,14 @@ def _pattern() -> bytes:
 
 
 _SPLIT = re.compile(_pattern(), re.DOTALL)
-
-"""Matches the next piece, or any other byte."""
+"""Matches the next piece, or a byte that no piece begins with."""
 
 PIECES_ID = blake2b(b"\n".join(_PIECES), digest_size=4).hexdigest()
+"""Identifies the list of pieces. Records made with another list cannot be decoded."""
 
 
 def shorten(text: str) -> bytes:
-    """Compress a text of any kind, best for URLs. :func:`lengthen` restores it."""
+    """Return a text in compressed form, which :func:`lengthen` restores. It works best for URLs."""
     raw = text.encode("utf8", "surrogatepass")  # a lone surrogate must not raise
     return b"".join([_CODES.get(piece) or bytes((_ESCAPE, piece[0])) for piece in _SPLIT.findall(raw)])
 
@@ -63,23 +67,25 @@ def lengthen(short: bytes) -> str:
     return b"".join(parts).decode("utf8", "surrogatepass")
 
 
-_HEAD = struct.Struct(">IH64sBB")  # time, shingles, signature, place and length of the source in the id
+# time, number of shingles, packed signature, position of the source in the id, length of the source
+_HEAD = struct.Struct(">IH64sBB")
 _LENGTH = struct.Struct(">H")
-_ELSEWHERE = 0xFF  # the id does not contain the source: its length and text are stored before the id
+# as position: the id does not contain the source, so the source's length and text are stored before the id
+_ELSEWHERE = 0xFF
 _MAX_TIME = 2**32 - 1
 MAX_SHINGLES = 2**16 - 1
-"""Upper limit of the stored number of shingles."""
+"""Highest number of shingles that a record can store. A longer text is stored with this number."""
 _MAX_SOURCE = 2**16 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A text in the index."""
+    """A decoded record: what the index stores of a text."""
 
     doc_id: str
     source: str
     packed: bytes
-    """Its signature, 128 values of 4 bits."""
+    """The signature of the text, 128 values of 4 bits."""
     shingles: int
     """Number of distinct shingles of the text, at most :data:`MAX_SHINGLES`."""
     at: int
@@ -87,9 +93,10 @@ class Record:
 
 
 def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) -> bytes:
-    """Return the record of a text. ``short`` is its id after :func:`shorten`.
+    """Return the encoded record of a text.
 
-    If the id contains the source, as URLs do, only its place is stored (two bytes).
+    ``short`` is ``doc_id`` compressed by :func:`shorten`. A URL usually contains its source. The source is
+    then stored as a position and a length in the id, in two bytes.
     """
     shingles = min(signature.shingles, MAX_SHINGLES)
     place = doc_id.find(source) if source else -1
@@ -102,7 +109,7 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
 
 
 def unpack(raw: bytes) -> Record:
-    """Decode a record."""
+    """Return the decoded record. ``raw`` is a result of :func:`pack`."""
     at, shingles, packed, place, length = _HEAD.unpack_from(raw)
     rest = raw[_HEAD.size :]
     if place != _ELSEWHERE:
@@ -114,5 +121,8 @@ def unpack(raw: bytes) -> Record:
 
 
 def seconds(at: float) -> int:
-    """Return a time in whole seconds, limited to the range of a record. Raises ``ValueError`` for NaN."""
+    """Return a time in whole seconds, limited to the values that a record can store.
+
+    Raises ``ValueError`` for NaN.
+    """
     return int(min(max(at, 0.0), float(_MAX_TIME)))

@@ -1,15 +1,19 @@
 """Merges the stories of similar texts. The order in which workers process the texts does not matter.
 
-A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
-at least one finds the other's text in the index (its *peer*), stored or not. After an article is stored, its
-story is merged with those of its peers (:meth:`newsbot.storage.stories.Stories.join`). A peer that is not
-stored yet takes part with the story that it would begin, and that story is redirected to the merged one. When
-the peer is stored, it looks up the current story. Each worker writes first and reads afterwards, so at least
-one of two sees the other's write.
+The terms near text, neighbour and peer are explained in :mod:`newsbot.dedup.decision`. In short, a peer is a
+text that belongs to the same story as the article.
 
-A worker may be killed at any time, and its page is then fetched again. The peers are found again only if the
-article was not stored. Therefore the stories of the peers are merged before the article is stored, without
-its own story, and an unchanged page also looks up its current story.
+A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
+at least one worker finds the other's text in the index as a peer, even if that text is not stored yet. After
+an article is stored, its story is merged with those of its peers
+(:meth:`newsbot.storage.stories.Stories.join`). For a peer that is not stored yet, the story that it would
+begin is redirected to the merged story. When the peer is stored later, its worker looks up the current story.
+Each worker writes first and reads afterwards, so at least one of two workers sees what the other wrote.
+
+A worker may be killed at any time, and its page is then fetched again. If the article was already stored, the
+second visit finds the page unchanged and does not search for peers. Therefore the stories of the peers are
+already merged with each other before the article is stored. A visit to an unchanged page also looks up the
+current story.
 """
 
 from __future__ import annotations
@@ -38,11 +42,11 @@ from newsbot.storage.stories import story_id
 
 
 def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
-    """Merge the stories of an article that was just stored and of its peers. Return the story.
+    """Merge the stories of an article that was just stored and of its peers. Return the id of the story.
 
-    ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. ``kept_as`` is the URL of the article that
-    has the same text, if this one was not stored itself. Idempotent. Raises subclasses of
-    :class:`newsbot.errors.DataError`.
+    ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. ``kept_as`` is given if the article was not
+    stored because another one has the same text: it is the URL of that other article. Idempotent. Raises
+    subclasses of :class:`newsbot.errors.DataError`.
     """
     urls = [canonical_url, *([kept_as] if kept_as else []), *peers]
     story = join(storage, urls)
@@ -50,35 +54,39 @@ def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: 
     if kept is not None and kept.duplicate_of is not None and kept.story is not None:
         twin = storage.articles.get(kept.duplicate_of)
         if twin is not None and story_id(twin.canonical_url) == story_id(kept.canonical_url):
-            # duplicate_of turned out to be another form of the article's own URL
+            # ``duplicate_of`` names the article itself, with http instead of https or the reverse: remove it
             storage.stories.assign(kept.canonical_url, kept.story, None)
     return story
 
 
 def join(storage: Storage, canonical_urls: Sequence[str]) -> str:
-    """Merge the stories of articles into one and return it. Articles may be stored at the same time.
+    """Merge the stories of articles into one story. Return the id of this story.
 
-    Raises subclasses of :class:`newsbot.errors.DataError`.
+    Other workers may store some of these articles at the same time. Raises subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     joined = storage.stories.join(canonical_urls)
-    if joined.missing:  # a missing article may have been stored during the first call
+    # a worker may have stored a missing article during the first call, so it is tried once more
+    if joined.missing:
         joined = storage.stories.join(canonical_urls)
     return joined.story
 
 
 MAX_NEIGHBOURS = 20
-"""Maximum number of near texts that are read from the storage. Further texts of other sites are judged by
-their signatures alone. Further texts of the same site, whose numbers would have to be compared, are ignored:
-each was compared with its own nearest texts."""
+"""Maximum number of near texts that are read from the storage. Further near texts of other sources are judged
+by their signatures alone. Further near texts of the same source cannot be judged without their numbers and
+are ignored. Each of them was compared with its own nearest texts when it was inserted."""
 OUTDATED = 0.2
-"""Difference between estimated and exact similarity (over four standard errors) from which the signature is
-taken for a new version that is not stored yet. The text then counts as not stored."""
+"""Maximum difference between the estimated and the exact similarity of a stored near text. It is more than
+four standard errors. If the estimate is higher by more than this, the signature belongs to a new version that
+is not stored yet, and the near text is treated as not stored."""
 
 
 def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -> Decision:
-    """Decide to which story an article belongs. ``kept`` holds the stored articles by their id in the index.
+    """Decide to which story an article belongs.
 
-    For a short article, only neighbours in ``kept`` whose text is not standard wording count.
+    ``near`` are its near texts. ``kept`` holds those of them that were read from the storage, by their id in
+    the index. For a short article, only texts in ``kept`` that are not standard wording count.
     """
     shingles = shingle_hashes(article.text) if kept else None
     if shingles is not None and len(shingles) < MIN_SHINGLES:
@@ -86,17 +94,21 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
         near = [one for one in near if one.doc_id in kept]
     found = [_neighbour(one, article, kept.get(one.doc_id), shingles) for one in near]
     neighbours = [one for one in found if one.exact is not None or one.near.source != article.source]
-    numbers = numbers_in(article.text if neighbours else "")  # most articles have no neighbours
+    # most articles have no neighbours, and their numbers need not be searched
+    numbers = numbers_in(article.text if neighbours else "")
     return decide(article.canonical_url, article.source, numbers, neighbours)
 
 
 def _neighbour(
     near: Near, article: Article, kept: Article | None, shingles: NDArray[np.uint32] | None
 ) -> Neighbour:
-    """Return a near text with its stored article's data; ``shingles`` are those of ``article``."""
+    """Return the near text as a neighbour of ``article``, with what is known from its stored form ``kept``.
+
+    ``shingles`` are those of ``article``.
+    """
     if kept is None or shingles is None:
         return Neighbour(near=near, story=None)
-    # use the URL that the text is stored under: it may be that of the article itself
+    # The URL under which the text is stored may differ from its id in the index. It may be the article's URL.
     stored = replace(near, doc_id=kept.canonical_url)
     theirs = shingle_hashes(kept.text)
     alike = exact(shingles, theirs)
