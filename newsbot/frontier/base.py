@@ -1,18 +1,24 @@
 """The interface of the frontier, which decides which URL is fetched next, by which worker, and when.
 
-Every URL that was ever added is in exactly one state:
+An *entry* is a URL in the frontier. A worker *leases* an entry: it gets the exclusive right to process the
+entry until a deadline. The worker's heartbeat moves the deadlines of its leases forward. A lease is *lost* if
+its deadline passes, because the worker died or hung. Every entry is in exactly one state:
 
-``pending``    waits to be leased (not before its ``due`` time, and not while it is held back)
+``pending``    waits to be leased (not before its ``due`` time, and not during a delay after a failure)
 ``leased``     one worker processes it until the lease's deadline
 ``done``       was processed; becomes pending again at its next due time, if it has one
 ``aside``      failed or lost its lease too often; kept with its history, never leased
 
+A *turn* of a host is a time at which one request may be sent to the host. Turns of a host are at least one
+delay apart.
+
 A page can kill the worker that fetches it (it takes all memory, or triggers a fault in a C library). The
 worker then loses all its leases, including those of harmless pages. An entry whose lease was lost is
-therefore a *suspect* until it is processed successfully. A worker gets one suspect at a time, so that
-harmless entries clear themselves. The suspect with the fewest lost leases goes first: if workers keep dying,
-a different suspect is in flight each time. After three more lost leases a suspect waits until a worker has
-nothing else to do, and is tried once more, alone. If that lease is lost as well, the entry is set aside.
+therefore a *suspect* until a worker processes it without dying. A worker gets only one suspect at a time, so
+a harmless suspect is soon processed and is then no suspect any more. The suspect with the fewest lost leases
+goes first: if workers keep dying, a different suspect was in flight each time. After three more lost leases a
+suspect waits until a worker has nothing else to do. It is then tried once more, alone. If that lease is lost
+as well, the entry is set aside.
 
 A backend object is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Backend failures are raised as :class:`newsbot.errors.DataError`.
@@ -30,7 +36,8 @@ from newsbot.items import Kind
 ALONE: Final = 4
 """Number of leases lost in a row after which a suspect is tried alone.
 
-The first one is lost among other entries, the next three as the only suspect.
+The first lease is lost together with those of other entries. The next three are lost while the entry is the
+only suspect of its worker.
 """
 MAX_LOST: Final = ALONE + 1
 """Number of leases lost in a row after which an entry is set aside."""
@@ -39,7 +46,7 @@ ASIDE: Final = "aside"
 
 
 class EntryData(TypedDict, total=False):
-    """Data stored with an entry, as JSON. Entries of a crawl have the first five fields."""
+    """Data stored with an entry, as JSON. All entries of a crawl have the first five fields."""
 
     source: str
     """The domain of the rule that the entry belongs to."""
@@ -49,7 +56,7 @@ class EntryData(TypedDict, total=False):
     discovered_at: float
     """POSIX seconds."""
     why: str
-    """Why it was queued, see :func:`newsbot.items.read_reason`."""
+    """The reason why the entry was queued, see :func:`newsbot.items.read_reason`."""
     title: str
     published_at: str
     authors: list[str]
@@ -61,9 +68,9 @@ class EntryData(TypedDict, total=False):
     ruled: bool
     """True for a source that was found through a rule."""
     tried: list[str]
-    """Spellings of the URL that failed before this one."""
+    """Spellings of the URL that were tried before the present one and failed."""
     same_headline: bytes
-    """Fingerprint of the URL that had the headline first; set only while links are judged."""
+    """Fingerprint of another URL that had the same headline earlier. Set only while links are judged."""
     aside: str
     """Why the entry was set aside, as text for people (:data:`ASIDE`)."""
 
@@ -73,7 +80,7 @@ class Entry:
     """A URL to be queued."""
 
     url: str
-    """Absolute URL as the site wrote it; this one is fetched."""
+    """Absolute URL as the site wrote it. The crawler fetches this URL."""
     fingerprint: bytes
     """16-byte hash of the canonical URL; it identifies the entry."""
     host: str
@@ -93,7 +100,7 @@ class Added(StrEnum):
     NEW = "new"
     KNOWN = "known"
     SOONER = "sooner"
-    """The entry was known; its due time or priority has been moved up."""
+    """The entry was known. It will now be leased sooner, or it took new data (see :meth:`Frontier.add`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +112,14 @@ class Lease:
     token: str
     deadline: float
     attempts: int
-    """Failed attempts before this one: nacks and lost leases since the last success."""
+    """Number of failed attempts since the last success: calls of :meth:`Frontier.nack`, and lost leases."""
     lost: int = 0
-    """Number of leases lost in a row, because the worker died or hung.
+    """Number of leases of the entry that were lost in a row, because the worker died or hung.
 
-    Above 0 the entry is a suspect; from :data:`ALONE` on it is leased alone.
+    If it is above 0, the entry is a suspect. From :data:`ALONE` on it is leased alone.
     """
     last_fetched: float | None = None
-    """Time of the last ack of the entry; None if it was never acked."""
+    """Time of the last :meth:`Frontier.ack` of the entry; None if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +127,25 @@ class Resumed:
     """The result of :meth:`Frontier.resume`."""
 
     kept: int
-    """Number of leases that the owner still holds or holds again."""
+    """Number of the given leases that the owner has now: it kept them or got them again."""
     emptied: bool = False
-    """True if the server restarted without its data, so that this is a different frontier."""
+    """True if the server restarted without its data. The frontier is then a new, empty one."""
 
 
 FETCH_STEP = 60.0
-"""Resolution in seconds of a known URL's last fetch; a frontier may round the time up to whole steps."""
+"""Resolution of the last fetch of a known URL, in seconds. A frontier may round the time up to this step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the frontier knows about a URL without asking the storage."""
+    """What the frontier itself knows about a URL. The storage knows more."""
 
     state: str
+    """One of the states in the module docstring."""
     last_fetched: float | None
-    """POSIX seconds; may be up to :data:`FETCH_STEP` too late."""
+    """POSIX seconds; up to :data:`FETCH_STEP` later than the true time. None if it was never fetched."""
     next_due: float | None
+    """POSIX seconds; None if the URL will not be fetched again, or if it is leased or set aside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +153,13 @@ class Outlook:
     """The pending work, as reported by :meth:`Frontier.outlook`."""
 
     next_at: float | None
-    """When the next entry can be leased. A time in the past means now; None means that nothing is pending."""
+    """Time at which the next entry can be leased. A time in the past means now; None: nothing is pending."""
     pending: int
-    """Number of pending entries within the horizon, including those that have just fallen due."""
+    """Number of entries that are pending and due at or before the horizon."""
     leased: int
-    """Current leases of all owners within the same horizon and hosts."""
+    """Number of current leases of all owners, for entries of the same horizon and hosts."""
     host: str | None = None
-    """Host of the entry that can be leased next; Redis reports it only if ``accept`` was given."""
+    """Host of the entry that can be leased next; None if unknown. Redis knows it only with ``accept``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +177,7 @@ class Frontier(Protocol):
 
     @property
     def place(self) -> str:
-        """Name of the data's place in messages: ``data file``, or the product name of the server."""
+        """Where the data are, as text for messages: ``data file``, or the product name of the server."""
 
     @property
     def is_local(self) -> bool:
@@ -180,20 +189,22 @@ class Frontier(Protocol):
 
         A known entry stays unchanged, with these exceptions:
 
-        * A pending entry takes the higher priority and the earlier due time (``SOONER``).
-        * A pending entry without ``published_at`` takes the data of a new one that has it, all but
+        * A pending entry takes the higher priority and the earlier due time of both (``SOONER``).
+        * A pending entry without ``published_at`` takes the data of a new entry that has it, except for
           ``discovered_at``. This happens if a page linked the URL first and a feed listed it later.
-        * With ``force``, a done or aside entry becomes pending at ``entry.due`` with the new url and data
-          (``SOONER``).
-        * With ``respell``, a pending entry that was never fetched also takes url, host, kind and data.
+        * With ``force``, a done or aside entry becomes pending at the new entry's ``due`` time, with the new
+          url and data (``SOONER``).
+        * With ``respell``, a pending entry that was never fetched takes also url, host, kind and data of the
+          new entry (``SOONER``).
 
         A leased entry is never changed.
         """
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done that were not fetched themselves (they are known under another URL).
+        """Record entries as done although they were not fetched, because they are known under another URL.
 
-        Leased entries and entries that were fetched before keep their state.
+        They are due again at ``next_due`` (POSIX seconds; None: never). Leased entries and entries that were
+        fetched before keep their state.
         """
 
     # --- handing out
@@ -209,58 +220,64 @@ class Frontier(Protocol):
     ) -> list[Lease]:
         """Lease up to ``limit`` entries that are due at or before ``horizon``, for ``ttl`` seconds.
 
-        Leases past their deadline are reclaimed first. A host gives at most one entry per turn: each lease
-        moves the host's next turn by its delay. A host never has more leases than its concurrency. Hosts
-        are served in the order of their turns; within a host the highest priority goes first, then the
-        oldest entry. An owner never holds more than one suspect (an entry that lost its last lease); a
-        suspect goes before the other entries of its host.
+        Leases past their deadline are reclaimed first: their entries are pending again. A host gives at most
+        one entry per turn, and each lease moves the host's next turn by its delay. A host never has more
+        leases than its concurrency. Hosts are served in the order of their turns. Within a host the entry
+        with the highest priority goes first, and among equals the one that has been due longest. An owner
+        never holds more than one suspect (an entry that lost its last lease). A suspect goes before the other
+        entries of its host.
 
-        Hosts that ``accept`` refuses are skipped; there may be many of them if only some sites are crawled.
-        With ``alone`` (the worker has nothing in flight) and nothing else to lease, the owner gets one
-        suspect that lost :data:`ALONE` leases. The worker must process no other entry at the same time.
+        Hosts that ``accept`` refuses are skipped. There may be many of them if only some sites are crawled.
+        ``alone`` says that the worker processes nothing at the moment. If there is nothing else to lease, the
+        owner then gets one suspect that lost :data:`ALONE` leases. The worker must not process any other
+        entry at the same time.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
         """Mark the entry as done, after its result was stored. It is due again at ``next_due`` (None: never).
 
-        Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier`
-        does not have to keep a late ``next_due``: the storage must already have it.
+        Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier` may
+        forget a ``next_due`` that is far in the future. The storage must therefore have it already.
         """
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed: the entry is pending again after ``delay`` seconds, or set aside.
 
-        Returns False like :meth:`ack`. With ``counted`` False the attempt is not counted, because the entry
-        did not cause the failure.
+        Returns False and changes nothing if the caller no longer holds the lease. Pass ``counted=False`` if
+        the entry did not cause the failure; the attempt is then not counted.
         """
 
     def release(self, owner: str, *, lost: bool = False) -> int:
-        """Return all leases of ``owner`` to the queue. Return their number.
+        """End all leases of ``owner``: their entries are pending again. Return the number of these leases.
 
-        No attempt is counted, unless ``lost`` is True (the owner died): then they count as lost leases.
+        Pass ``lost=True`` if the owner died; the leases then count as lost. Otherwise no attempt is counted.
         """
 
     def owners(self) -> list[str]:
         """Return the owners that hold leases now."""
 
     def extend(self, owner: str, ttl: float) -> int:
-        """Let all leases of ``owner`` end ``ttl`` seconds from now (the heartbeat). Return their number."""
+        """Set the deadline of all leases of ``owner`` to ``ttl`` seconds from now. Return their number.
+
+        This is the worker's heartbeat.
+        """
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Continue work after the frontier was unreachable for longer than leases last.
 
-        Those of ``leases`` that the owner still holds now end ``ttl`` seconds from now. A lease that was
-        reclaimed in the meantime is given to the owner again, unless another worker holds the entry. In both
-        cases the loss is not counted, since no worker died. Call this before any other method once the
-        frontier responds again.
+        The deadline of those of ``leases`` that the owner still holds becomes ``ttl`` seconds from now. A
+        lease that was reclaimed in the meantime is given to the owner again, unless another worker holds the
+        entry. The lease then does not count as lost, because no worker died. Call this method before any
+        other when the frontier responds again.
         """
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
         """Set the host's delay between turns (seconds) and its maximum number of leases.
 
-        The new delay counts from the last turn. A longer rest of the host is kept. With ``at_least`` a known
-        host is only made slower, since another worker may have set a stricter limit.
+        The new delay counts from the last turn. If the host rests (:meth:`back_off`) for longer, the rest is
+        kept. With ``at_least`` a known host can become slower but not faster, because another worker may have
+        set a stricter limit.
         """
 
     def back_off(self, host: str, seconds: float) -> None:
@@ -269,17 +286,17 @@ class Frontier(Protocol):
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Reserve the host's next turn for a request that is not queued. Return the seconds until then.
 
-        ``missed`` is a past turn (POSIX seconds) that the caller reserved and did not use. If it is still
-        the host's last turn, the caller's turn is now, unless the host rests.
+        ``missed`` is a past turn (POSIX seconds) that the caller reserved and did not use. If nobody reserved
+        a turn after it, the caller may send its request now, unless the host rests.
 
-        The call is atomic: no other caller gets this turn, and the next one is a delay later. Requests made
-        outside the queue thus share the pace of the crawl. Leases and entries are not changed.
+        The call is atomic: no other caller gets the same turn, and the following turn is one delay later.
+        Requests made outside the queue thus share the pace of the crawl. Leases and entries are not changed.
         """
 
     def return_turn(self, host: str) -> None:
-        """Return the host's last turn, because the leased entry needed no request.
+        """Make the host's last turn available again, because the leased entry needed no request.
 
-        The next turn is now, unless the host rests (:meth:`back_off`).
+        The host's next turn is then now, unless the host rests (:meth:`back_off`).
         """
 
     # --- looking
@@ -287,9 +304,10 @@ class Frontier(Protocol):
         """Return what is known about these URLs, by fingerprint. Unknown URLs are left out."""
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """Return the current entry, for diagnosis; None if it is unknown.
+        """Return the entry with this fingerprint, for diagnosis; None if it is unknown.
 
-        A backend may return None for an entry that is done and never due again: the storage has its history.
+        A backend may also return None for an entry that is done and never due again. The storage has the
+        history of such a URL.
         """
 
     def host(self, name: str) -> HostCopy | None:
@@ -299,10 +317,10 @@ class Frontier(Protocol):
         """Return the entries that were set aside last, newest first; ``data[ASIDE]`` holds the reason."""
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """Return what is pending within ``horizon`` and when the next entry can be leased.
+        """Return what is due at or before ``horizon`` and when the next entry can be leased.
 
-        With ``accept``, only the hosts that it accepts count. A suspect that waits only because the worker
-        holds another suspect counts as if it could be leased.
+        With ``accept``, only the hosts that it accepts are considered. A suspect may have to wait because the
+        worker holds another suspect. It is treated as if it could be leased.
         """
 
     def counts(self) -> dict[str, int]:
@@ -318,9 +336,9 @@ class Refill:
 
     now: float
     until: float | None
-    """All pages that the storage has due until this time have been queued; None: no refill yet."""
+    """All stored pages that are due until this time were queued. None if there was no refill yet."""
     yours: bool
-    """True if the caller may query the storage now."""
+    """True if the caller holds the refill lock, so that it may read due pages from the storage now."""
 
 
 @runtime_checkable
@@ -329,25 +347,29 @@ class LeanFrontier(Frontier, Protocol):
 
     @property
     def keep_within(self) -> float:
-        """Seconds. Entries that are due later are kept as known URLs only; sources are always kept."""
+        """Number of seconds. Of a done entry that is due later than this, only the URL is remembered.
+
+        Sources are always kept in full.
+        """
 
     def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
-        With ``until`` the holder reports that it queued all pages the storage has due until then, and
+        By passing ``until``, the holder reports that it queued all stored pages that are due until then, and
         releases the lock.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
-        """Record URLs as done and never due again: fingerprint -> time of the last fetch (None: never).
+        """Record URLs as done and never due again.
 
-        URLs that are already known stay unchanged.
+        ``fetched`` maps the fingerprint of each URL to the time of its last fetch (None: never fetched). URLs
+        that are already known stay unchanged.
         """
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
         """Return the identity of the storage that this frontier is refilled from.
 
-        The first ``storage`` passed is kept; later ones are ignored unless ``instead`` is True.
+        The first call sets it to ``storage``. Later calls do not change it unless ``instead`` is True.
         """
 
 
@@ -359,7 +381,8 @@ class EntryCopy:
     state: Literal["pending", "held", "done", "aside"]
     """``held`` means pending after a delay."""
     at: float | None = None
-    """``held``: end of the delay; ``done``: next due time (None: never); ``aside``: time of setting aside."""
+    """A time in POSIX seconds: the end of the delay of a ``held`` entry, the next due time of a ``done`` one
+    (None: never), or the time at which an ``aside`` entry was set aside. None for a ``pending`` entry."""
     last_fetched: float | None = None
     attempts: int = 0
     lost: int = 0
@@ -369,16 +392,16 @@ class FrontierTransfer(Protocol):
     """Methods to copy a frontier, in addition to :class:`newsbot.frontier.base.Frontier`."""
 
     def at_work(self) -> list[str]:
-        """Return the owners of leases that have not expired. Unlike :meth:`Frontier.lease`, read-only."""
+        """Return the owners of leases that have not expired. Expired leases are not reclaimed."""
 
     def copy_hosts(self) -> Iterator[HostCopy]:
         """Yield all hosts."""
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """Yield all entries that are kept in full; the others are in the pages of the storage."""
+        """Yield all entries that are kept in full. The storage has the pages of the other URLs."""
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Store the copies of entries that are not known yet."""
+        """Store the given entries. Entries that are already known stay unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,20 +416,20 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The workers and the lag of a frontier at one moment."""
+    """The workers of a frontier, and how late its work is, at one moment."""
 
     now: float
     overdue_since: float | None
-    """The earliest due time of the entries that are late; None if none is.
+    """The earliest due time of the entries that are late; None if no entry is late.
 
-    Entries that were queued for an immediate fetch have no due time and are ignored.
+    Entries that were queued for an immediate fetch have no due time and are not considered.
     """
     workers: list[Worker]
     """Sorted by name."""
 
     @property
     def lag(self) -> float:
-        """Seconds by which the planned work is late."""
+        """Seconds by which the most overdue entry is late; 0 if none is late."""
         return 0.0 if self.overdue_since is None else max(0.0, self.now - self.overdue_since)
 
 

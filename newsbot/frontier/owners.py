@@ -1,4 +1,7 @@
-"""Names of lease owners (``host:pid:start``), and a check for owners on this machine that have died."""
+"""Names of lease owners (``host:pid:start``), and a check which owners on this machine have died.
+
+An owner of leases is a worker process.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ def owner_name(started: float) -> str:
 def dead_owners(owners: Iterable[str]) -> list[str]:
     """Return the owners whose process ran on this machine and has ended.
 
-    If another program has the pid now, the owner seems to be alive, and its leases end at their deadline. An
-    owner with the pid of this process but a different name was an earlier process, because pids repeat in
-    containers.
+    If another program has the pid now, the owner seems to be alive. Its leases then end at their deadline. An
+    owner that has the pid of this process, but a name that this process did not create, was an earlier
+    process. This happens in containers, where pids are often the same after a restart.
     """
     here = socket.gethostname()
     dead = []
@@ -36,7 +39,7 @@ def dead_owners(owners: Iterable[str]) -> list[str]:
 
 
 def _alive(pid: int) -> bool:
-    """Return True if another process has this pid."""
+    """Return True if a process other than this one has the pid."""
     if pid == os.getpid():
         return False
     try:

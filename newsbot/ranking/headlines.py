@@ -19,12 +19,11 @@ from newsbot.items import Kind, Reason, Where
 from newsbot.text.words import token_bytes
 
 PLACES = 65_536
-"""Maximum number of URLs for all headlines (3.1 MB). Some buckets fill first: of 50,000 headlines, 2 % are
-lost early.
-"""
+"""Maximum number of URLs of all headlines; they take 3.1 MB. Each URL takes one *place* of the table. Some
+buckets of places are full earlier than others: of 50,000 headlines, 2 % are removed too early."""
 SHELF = 16
-"""Number of places in a bucket. A headline can be only in the bucket that its key selects."""
-_HALF = 8  # bytes of a machine word, half a fingerprint
+"""Number of places in a bucket. The key of a headline selects the bucket of all its URLs."""
+_HALF = 8  # length in bytes of a machine word, which holds half a fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +32,28 @@ class Address:
 
     fingerprint: bytes
     lead: int
-    """Digest of the text below the headline; 0 if there was none."""
+    """Digest of the lead (the text below the headline); 0 if there was none."""
 
 
 class HeadlineTable:
-    """URLs by headline (a 64-bit number, not 0). The least recently seen entries are replaced."""
+    """Maps each headline to the URLs under which it was listed.
+
+    The key of a headline is a 64-bit number that is not 0. If a bucket is full, the URL whose headline was
+    not seen for the longest time is replaced.
+    """
 
     def __init__(self, places: int = PLACES) -> None:
         """Create an empty table for ``places`` URLs, a multiple of :data:`SHELF`."""
-        # Arrays of machine words take 48 bytes a URL; objects would take several times as much.
+        # arrays of machine words take 48 bytes for each URL; objects would take several times as much
         self._shelves = places // SHELF
         self._keys = array("Q", bytes(8 * places))
-        """The headline in each place; 0 if the place is free."""
+        """For each place: the key of the headline; 0 if the place is free."""
         self._first, self._second, self._leads, self._came, self._seen = (self._keys[:] for _ in range(5))
         """For each place: the halves of the fingerprint, the lead, the time when the URL was added, and the
         time when its headline was last seen.
         """
         self._now = 0
-        """The clock of these times: the number of calls of :meth:`put`."""
+        """The number of calls of :meth:`put`. The times of a place are values of this number."""
 
     def __len__(self) -> int:
         """Return the number of URLs."""
@@ -66,11 +69,11 @@ class HeadlineTable:
     def put(self, key: int, address: Address, most: int) -> None:
         """Store a URL, or the new lead of a known URL, and mark the headline as seen.
 
-        At most ``most`` URLs are kept of a headline, the latest ones.
+        At most ``most`` URLs are kept for each headline. They are the latest ones.
         """
         self._now += 1
         places = self._places(key)
-        for at in places:  # all URLs of a headline are equally recent, so that none of them is replaced first
+        for at in places:  # all URLs of a headline get the same time, so that they stay equally long
             self._seen[at] = self._now
         halves = tuple(int.from_bytes(address.fingerprint[half:][:_HALF], "big") for half in (0, _HALF))
         known = [at for at in places if (self._first[at], self._second[at]) == halves]
@@ -91,7 +94,7 @@ class HeadlineTable:
         return sorted(found, key=self._came.__getitem__)
 
     def _room(self, key: int) -> int:
-        """Return a free place, else the place of the least recently seen headline."""
+        """Return a free place. If there is none, return that of the least recently seen headline."""
         begin = key % self._shelves * SHELF
         return min(range(begin, begin + SHELF), key=self._seen.__getitem__)
 
@@ -99,25 +102,26 @@ class HeadlineTable:
 MAX_ADDRESSES = 4
 """Maximum number of URLs that are stored for one headline; the latest are kept."""
 LEAST_WORDS = 4
-"""Minimum number of words. Shorter headlines ("Weather", "News in brief") do not identify an article."""
+"""Minimum number of words of a headline that is checked. Shorter ones ("News in brief") do not identify an
+article."""
 LAST = 1.0
-"""Priority of items that were listed under another URL. All other priorities are higher."""
+"""Priority of items whose headline was listed under another URL. All other priorities are higher."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
 class Headlines:
-    """Headlines by site, each with its URLs; the least recently seen are removed."""
+    """Remembers the headlines of all sites, each with its URLs. The least recently seen ones are removed."""
 
     def __init__(self, places: int = PLACES) -> None:
         self._table = HeadlineTable(places)
 
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
-        """Return the entry; if its headline is known, with a mark and the lowest priority.
+        """Return the entry. If its headline is known, it gets a mark and the lowest priority.
 
-        A headline is known if the site has listed it under another URL before, unless both have a lead (news
-        sitemaps have none) and the leads differ. Only items of feeds and news sitemaps are checked, and only
-        if no person requested them. ``lead`` is the text below the headline. :func:`name` replaces the mark
-        by the other URL.
+        A headline is known if the site has listed it under another URL before. It is not known if both items
+        have a lead and the leads differ; items of news sitemaps have no lead. Only items of feeds and news
+        sitemaps are checked, and only if no person requested them. ``lead`` is the text below the headline.
+        The mark is ``same_headline`` in the entry's data. :func:`name` replaces it by the other URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -128,7 +132,7 @@ class Headlines:
         key = _digest(str(data["source"]).encode(), *words)
         seen = self._table.addresses(key)
         own = _digest(*said) if (said := token_bytes(lead or "")) else 0
-        # the same item in a news sitemap has no lead, but a feed may have given one
+        # an item of a news sitemap has no lead; the lead that a feed gave for the same URL is used
         own = own or next((one.lead for one in seen if one.fingerprint == entry.fingerprint), 0)
         # Only URLs that were listed earlier count. Otherwise the first URL of an article would be marked when
         # its feed is read again.
@@ -145,12 +149,15 @@ class Headlines:
 
 
 def unnamed(entries: Iterable[Entry]) -> set[bytes]:
-    """Return the fingerprints of the earlier URLs of marked entries."""
+    """Return the fingerprints of the URLs that had the headlines of the marked entries first."""
     return {entry.data["same_headline"] for entry in entries if "same_headline" in entry.data}
 
 
 def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
-    """Add the URL that had the headline first to the reason of marked entries, if it is known."""
+    """Write into the reason of each marked entry which URL had the headline first. Remove the mark.
+
+    ``urls`` maps fingerprints to URLs. The reason stays unchanged if it does not contain the fingerprint.
+    """
     for entry in entries:
         known = entry.data.pop("same_headline", None)
         if known is not None and known in urls:

@@ -1,8 +1,9 @@
 """Judges what a link is likely to be, and how soon it should be fetched.
 
-The site's rule decides first. If it does not cover the link, evidence is added up as log-odds: the shape of
-the URL (:mod:`newsbot.rules.shape`), the place where the link was found, and its text. A link is rejected if
-its probability of being an article is below :data:`THRESHOLD` and it is not a list of articles either.
+The site's rule decides first. If it does not cover the link, the log-odds of several kinds of evidence are
+added: the shape of the URL (:mod:`newsbot.rules.shape`), the place where the link was found, and its text. A
+link is rejected if the probability that it is an article is below :data:`THRESHOLD`, and it is not a list of
+articles either.
 
 Priorities (higher is fetched first within a host):
 
@@ -34,26 +35,26 @@ from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 THRESHOLD = 0.5
-"""Minimum probability of an article."""
+"""Minimum probability of being an article, for a link that the rule does not cover."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 """Priority of the sources that a rule or a person names, by kind."""
 PATIENT_PRIORITY = 39.5
 """Priority of the files of a sitemap index that have no sign of being fresh."""
 
 FRESH_SECONDS = 86400.0
-"""Maximum age of items of feeds and news sitemaps that come before all sources."""
+"""Maximum age in seconds of items of feeds and news sitemaps that are fetched before all sources."""
 _FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0
 _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
 _SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
 _LATER = 10.0
-"""By how much the priority of lists by subject is lower than that of other lists. When they are read, it is
+"""Difference of priority by which lists by subject come after other lists. When they are read, it is already
 known whether other lists lead to the older articles."""
 _UNKNOWN_AGE_DAYS = 2.0
 """Assumed age of articles without a date."""
 
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
-"""Places whose links are articles according to the site."""
+"""Places of links that are articles according to the site: it declares them."""
 _ON_PAGES = (Where.BODY, Where.NAVIGATION)
 _ODDS_OF_PLACE = {
     Where.BODY: 0.7,
@@ -74,7 +75,8 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
 _ODDS_BESIDE_RULE = 1.0
-"""Minimum learned log-odds of a link that the rule's article patterns do not match."""
+"""Minimum log-odds, from learning the site's URLs, at which a link is accepted although none of the rule's
+article patterns matches it."""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2
@@ -128,13 +130,13 @@ def judge(
     match = classify(rule, url)
     if (obstacle := _obstacle(link, url, rule, match, depth)) is not None:
         return _rejected(obstacle)
-    # A feed or sitemap is one even if an article pattern matches its URL.
+    # a known feed or sitemap is never judged as an article, even if an article pattern matches its URL
     if (kind := _known_source(link, match)) is not None:
         return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))
-    # The check for traps comes after the article patterns, because a person has written or checked those.
+    # The check for traps comes after the article patterns, because a person has written or checked them.
     if (reason := trap(url, now)) is not None:
         return _rejected(reason)
     is_section = match.kind is Kind.SECTION or link.kind is Kind.SECTION
@@ -146,9 +148,10 @@ def judge(
 
 
 def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
-    """Return the URLs of the folders that contain at least two of a page's headlines.
+    """Return the URLs of the folders that contain at least two of the articles in a page's headlines.
 
-    They have no slash at the end. Such a URL is most likely a list, e.g. ``/blog/`` of ``/blog/first-post/``.
+    The URL of such a folder is most likely a list, e.g. ``/blog/`` for ``/blog/first-post/``. The returned
+    URLs have no slash at the end.
     """
     headlines = {
         link.url.rstrip("/") for link in links if link.where is Where.BODY and _is_headline(link.text)
@@ -162,7 +165,7 @@ def _is_headline(text: str | None) -> bool:
 
 
 def is_onsite(url: str, rule: Rule) -> bool:
-    """Return whether the host of ``url`` is the rule's domain or a subdomain. Never raises."""
+    """Return True if the host of ``url`` is the rule's domain or a subdomain of it. Never raises."""
     try:
         return _is_on(canonicalize(url), rule.domain)
     except ValueError:
@@ -215,7 +218,7 @@ def _by_evidence(
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
-    # The second page of a list may have a URL like an article's, so this comes before the odds.
+    # the second page of a list may have a URL like an article's, so lists are recognized before articles
     if link.where is Where.NEXT_PAGE or (
         not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
     ):
@@ -223,13 +226,13 @@ def _by_evidence(
         return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
     if is_front_page(url):
         return _rejected(Reason.FRONT_PAGE)
-    # A person's patterns need not be complete. What was learned from the site's own pages may add to them,
-    # but the global prior may not.
+    # The patterns of a person may be incomplete. A link that they do not match is accepted if the rule that
+    # was learned from the site's own pages accepts it. The global prior is not enough.
     known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
     if rule.article and not declared and not known:
         return _rejected(Reason.NOT_IN_RULE)
     score = probability(article_odds(link, url, learned))
-    if declared:  # accepted at any score, which only sets the priority
+    if declared:  # always accepted; the score only determines the priority
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
     return (
         _article(link, score, now, Reason.LIKELY_ARTICLE)
@@ -239,7 +242,7 @@ def _by_evidence(
 
 
 def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> Judgement:
-    """Accept a list by tag, category, author or folder that a page names, and reject everything else."""
+    """Accept a link on a page to a list by tag, category, author or folder. Reject everything else."""
     shape = features(url)
     is_list = "list" in shape or link.url.rstrip("/") in folders  # folders are in the site's spelling
     wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
@@ -250,7 +253,7 @@ def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> J
 
 
 def _known_source(link: Link, match: Match) -> Kind | None:
-    """Return the kind of source that the rule or source discovery gives the link, if any."""
+    """Return the kind of source that the link is by the rule or by source discovery; None if it is none."""
     if match.kind is not None and match.kind.is_source and match.pattern is None:
         return match.kind
     return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None

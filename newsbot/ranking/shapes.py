@@ -1,10 +1,11 @@
 """Shapes of URLs: which of them lead to articles, on one site and on many.
 
-The words and numbers of some URLs look like an article's (``/gallery/ten-best-pictures-7``,
-``/2024/05/4711/``), but the page may be anything. A shape is *proven* if the site's feed or sitemap lists
-URLs of it, or if its pages were articles. It has *failed* if :data:`ENOUGH` of its pages were not articles.
-Other shapes are doubtful: a few of their pages are fetched, and the others wait for the result. A shape that
-a feed lists can fail too, for the links that the feed does not list.
+A shape is what remains of a URL if its variable parts are replaced (:func:`shape_of`). The words and numbers
+of some URLs look like those of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but the
+page may be anything. A shape is *proven* if the site's feed or sitemap lists URLs with it, or if pages with
+it were articles. It has *failed* if at least :data:`ENOUGH` pages with it were not articles. Other shapes are
+doubtful: a few pages are fetched, and the other links wait for the result. A shape that a feed lists can fail
+too. It has then failed only for links that the feed does not list.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import Any
 from newsbot.rules.traits import kind_of, split_path
 
 ENOUGH = 2
-"""Minimum number of pages that were not articles before a shape has failed."""
+"""Minimum number of pages of a shape that were not articles, for the shape to have failed."""
 LEAST_SHARE = 0.3
-"""Share of articles among the pages of a shape below which it has failed."""
+"""Minimum share of articles among the fetched pages of a shape that has not failed."""
 ENOUGH_UNLISTED = 5
-"""As :data:`ENOUGH`, for the pages of a listed shape that the feed or sitemap does not list."""
+"""Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. Only pages that no source lists
+count then."""
 MANY_SITES = 3
-"""Number of sites on which a shape must fail before other sites skip it, if it succeeded on no site."""
+"""Number of sites on which a shape must fail before it is skipped on other sites. A shape that succeeded on
+any site is not skipped."""
 MAX_SHAPES = 500
 """Maximum number of shapes that are stored for one site, and for all sites together."""
 _MAX_SITES = 5
@@ -34,14 +37,14 @@ _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
 """The start of a segment with an id, as opposed to a number in the headline (``37-million-for-a-race``)."""
 _LONG_WORD = 20
-"""Characters; longer words are most likely slugs without hyphens."""
+"""Maximum number of characters of a word. Longer ones are most likely slugs without hyphens."""
 
 
 def shape_of(url: str) -> str:
     """Return the shape of a URL, e.g. ``/sport/*#.html`` or ``/?p&a=b``.
 
-    Short words are kept. ``*`` stands for other text, ``#`` for a number. Values of the query that identify a
-    page are left out.
+    Short words are kept. ``*`` replaces other text, ``#`` replaces a number. Values in the query that
+    identify a page are left out.
     """
     _, segments, extension, slash, query = split_path(url)
     parts = [_part(segment) for segment in segments]
@@ -76,13 +79,13 @@ class Shapes:
     """The evidence on the shapes of one site."""
 
     named: set[str] = field(default_factory=set)
-    """Shapes listed by a feed or sitemap."""
+    """Shapes of the URLs that a feed or sitemap lists."""
     good: Counter[str] = field(default_factory=Counter)
-    """Fetched pages that were articles, by shape."""
+    """Shape -> number of fetched pages that were articles."""
     bad: Counter[str] = field(default_factory=Counter)
-    """Fetched pages that were not articles, by shape."""
+    """Shape -> number of fetched pages that were not articles."""
     unlisted: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """Pages fetched in this crawl that no source lists, by shape and whether they were articles."""
+    """(Shape, True for articles) -> number of pages fetched in this crawl that no source lists."""
 
     def name(self, url: str) -> None:
         """Record a URL that a feed or sitemap lists."""
@@ -98,12 +101,12 @@ class Shapes:
             self.unlisted[shape, article] += not listed
 
     def take(self, articles: Mapping[str, bool], others: Mapping[str, bool]) -> None:
-        """Load stored examples, as mappings from URL to whether it was fetched.
+        """Load the stored examples of articles and of other pages.
 
-        Articles that were not fetched were listed by a feed or sitemap. Other links that were not fetched are
-        not evidence.
+        Both map a URL to True if it was fetched. An article that was not fetched is known from a feed or
+        sitemap, which lists it. Other pages that were not fetched are not evidence.
         """
-        # "|" keeps the larger count: the examples may contain pages that were counted in this crawl
+        # "|" keeps the larger count, because this crawl may have counted some of the pages already
         good = Counter(shape_of(url) for url, fetched in articles.items() if fetched)
         bad = Counter(shape_of(url) for url, fetched in others.items() if fetched)
         self.good |= good
@@ -113,7 +116,7 @@ class Shapes:
                 self.name(url)
 
     def has_failed(self, shape: str) -> bool:
-        """Return True if links of this shape that no source lists are not articles."""
+        """Return True if the shape has failed: links of this shape that no source lists are not articles."""
         good, bad, enough = self.good[shape], self.bad[shape], ENOUGH
         # The articles that a feed lists say nothing about the unlisted pages of the same shape.
         if shape in self.named:
@@ -121,12 +124,12 @@ class Shapes:
         return bad >= enough and good < LEAST_SHARE * (good + bad)
 
     def is_proven(self, shape: str) -> bool:
-        """Return True if pages of this shape are articles."""
+        """Return True if the shape is proven: pages of this shape are articles."""
         return (shape in self.named or self.good[shape] > 0) and not self.has_failed(shape)
 
     @property
     def lost(self) -> int:
-        """Return the number of pages fetched in vain for shapes that are neither listed nor proven."""
+        """Return the number of pages without an article, of shapes that are neither listed nor proven."""
         return sum(
             number
             for shape, number in self.bad.items()
@@ -135,7 +138,7 @@ class Shapes:
 
 
 class ShapesOfAll:
-    """Shapes that failed or succeeded on several sites. A shape that failed on many is skipped on others."""
+    """The shapes that failed or succeeded on each site. A shape that failed on many is skipped on others."""
 
     def __init__(self) -> None:
         self.failed: dict[str, list[str]] = {}
@@ -144,7 +147,7 @@ class ShapesOfAll:
         """Shape -> the first :data:`_MAX_SITES` domains on which it succeeded."""
 
     def told(self, domain: str, shape: str, *, good: bool) -> None:
-        """Record the result of a shape on a site."""
+        """Record that pages of a shape were articles on a site (``good``), or that they were not."""
         home = self.good if good else self.failed
         domains = home.setdefault(shape, [])
         if domain not in domains and len(domains) < _MAX_SITES:

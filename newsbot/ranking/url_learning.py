@@ -1,8 +1,9 @@
 """Learns during a crawl what the URLs of each site look like, and stores the result for the next crawl.
 
-The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). A site's rule is
-learned again when its examples have grown by a quarter, or when a pattern is removed because its pages are no
-longer articles. A few rejected links are fetched anyway (NEWSBOT_EXPLORE), so that a redesign is noticed.
+The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). From them a
+*learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a quarter more
+examples, or when a pattern is removed because its pages are no longer articles. A few rejected links are
+fetched anyway: they are *explored* (NEWSBOT_EXPLORE), so that a redesign is noticed.
 """
 
 from __future__ import annotations
@@ -31,20 +32,21 @@ logger = logging.getLogger(__name__)
 MAX_SITES = 5000
 """Maximum number of sites whose examples are kept in memory."""
 SHORT_TEXT = 3
-"""Maximum number of words in the text of a menu's link that is the name of a section."""
+"""Maximum number of words in the text of a menu link. A longer text is not the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Maximum share of explored pages among all pages, as a factor on the share of links to explore."""
+"""Factor on the share of links to explore. It gives the maximum share of explored pages among all pages."""
 EXPLORED_PRIORITY = 5.0
 """Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3
-"""Number of explored pages without an article after which their shape is skipped in this crawl."""
+"""Number of explored pages without an article after which links of their shape are not explored any more in
+this crawl."""
 NOTE_KIND = "addresses:"
-"""Prefix of a note's kind, followed by the domain: the examples and the learned rule."""
+"""This prefix and the domain are the kind of the notes with a site's examples and learned rule."""
 SHAPES_NOTE = "address_shapes"
 """The kind of the note with the shapes of URLs that failed or succeeded on several sites."""
 SESSION_NOTE = "session_keys"
-"""The kind of the notes with query keys that no page depends on, by domain."""
+"""The kind of the notes with the query keys of each domain on which no page depends."""
 
 
 @dataclass(slots=True)
@@ -52,15 +54,17 @@ class _Site:
     examples: Examples = field(default_factory=Examples)
     rule: LearnedRule | None = None
     kept: dict[str, Any] | None = None
-    """The rule in the stored notes, as last seen by this worker."""
+    """The learned rule in the storage, as this worker read or wrote it last."""
     changed: bool = False
+    """True if there are new results that are not stored yet."""
     links: int = 0
-    """Rejected links that could have been explored."""
+    """Number of rejected links that could have been explored."""
     pages: int = 0
-    """Pages fetched as articles in this crawl."""
+    """Number of pages that were fetched as articles in this crawl."""
     explored: int = 0
-    """Rejected links that were explored."""
+    """Number of rejected links that were explored."""
     barren: Counter[str] = field(default_factory=Counter)
+    """Shape -> number of explored pages that were not articles."""
     shapes: Shapes = field(default_factory=Shapes)
 
 
@@ -79,7 +83,7 @@ class UrlLearning:
         return self._site(rule.domain).rule if learns(rule) else None
 
     def vouches(self, rule: Rule, url: str) -> bool:
-        """Return True if the site's learned rule, and not only the global prior, accepts a URL as article."""
+        """Return True if the site's learned rule, and not only the global prior, accepts an article's URL."""
         learned = self.rule(rule)
         return learned is not None and bool(learned.trees) and learned.is_article(url)
 
@@ -88,10 +92,10 @@ class UrlLearning:
         return self._site(domain).shapes
 
     def may_lose(self, domain: str) -> float:
-        """Return how many pages without an article may be fetched to test shapes that no source lists.
+        """Return the maximum number of pages without an article that testing unlisted shapes may cost.
 
         The number is 1 at first, so that few requests are wasted on a small site. It grows with the number of
-        the site's pages that were fetched.
+        fetched pages of the site.
         """
         return max(1.0, self._share * self._site(domain).pages)
 
@@ -124,7 +128,7 @@ class UrlLearning:
         site.pages += 1
         site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
         shape = address_shape(url)
-        # A failure within a shape that is good on this site does not count against it on other sites.
+        # a page without an article does not count for other sites if its shape usually gives articles here
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
@@ -142,7 +146,7 @@ class UrlLearning:
         self._learn(rule.domain, site)
 
     def read_text(self, domain: str, url: str, text: str) -> bool:
-        """Record an article's URL and the hash of its text; return True if a query key carries session ids.
+        """Record an article's URL and text. Return True if they show that a query key carries session ids.
 
         Raises :class:`newsbot.errors.DataError`; the call may then be repeated.
         """
@@ -163,10 +167,11 @@ class UrlLearning:
         return True
 
     def explores(self, judgement: Judgement, rule: Rule, url: str) -> bool:
-        """Return whether a rejected link is fetched anyway.
+        """Return True if a rejected link is fetched anyway.
 
-        At most the configured share of such links is fetched, and at most half that share of the pages
-        fetched, so that a site with many other links does not cost many downloads.
+        At most the configured share of the rejected links is fetched. Their number is also at most half this
+        share of the number of fetched pages, so that a site with many rejected links does not cost many
+        downloads.
         """
         if judgement.reason not in EXPLORED_REASONS or self._share <= 0.0:
             return False
@@ -196,13 +201,13 @@ class UrlLearning:
     def _write(self, storage: Notes, domain: str, site: _Site) -> bool:
         """Merge a site's results with those of other workers and store them.
 
-        Returns False if they could not be stored completely.
-        The rule that was learned last from the examples of all workers becomes the rule of all workers.
+        Returns False if they could not be stored completely. All workers then use the rule that was learned
+        last from the examples of all workers.
         """
         told = storage.all(NOTE_KIND + domain)
 
-        # This is called again if another worker writes at the same time. Merging may learn a new rule, so the
-        # rule is written after the examples.
+        # This function is called again if another worker writes at the same time. Merging may learn a new
+        # rule, so the rule is written after the examples.
         def examples(note: dict[str, Any] | None, site: _Site) -> dict[str, Any]:
             self._merge(domain, site, {**told, "examples": note or {}})
             return site.examples.plain()
@@ -216,7 +221,7 @@ class UrlLearning:
         return bool(written)
 
     def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
-        """Load what another worker has written in the meantime."""
+        """Add to ``site`` the notes ``told``, which another worker may have written in the meantime."""
         try:
             site.examples.merge(told.get("examples", {}))
             site.shapes.take(site.examples.articles, site.examples.others)
@@ -232,7 +237,7 @@ class UrlLearning:
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)
         if site is None:
-            if len(self._sites) >= MAX_SITES:  # they are read again when needed; unwritten results stay
+            if len(self._sites) >= MAX_SITES:  # keep only unwritten results; the others can be read again
                 unwritten = {name: one for name, one in self._sites.items() if one.changed}
                 self._sites = unwritten if len(unwritten) < MAX_SITES else {}
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
@@ -294,9 +299,9 @@ def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
 
 
 def learns(rule: Rule) -> bool:
-    """Return whether a site's URLs are learned.
+    """Return True if the URLs of the rule's site are learned.
 
-    The rule's ``learn`` decides. If it is absent, sites without article patterns are learned.
+    The rule's ``learn`` decides. If it is absent, the URLs are learned if the rule has no article patterns.
     """
     return not rule.article if rule.learn is None else rule.learn
 

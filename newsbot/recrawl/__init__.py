@@ -1,7 +1,9 @@
 """Decides when a page is fetched again. The package does no I/O, and gets the current time as an argument.
 
-:func:`gate` decides before a download whether and how it is made. :func:`plan` decides after a visit when the
-page is due again. :func:`retry_delay` returns the delay before a failed visit is repeated.
+:func:`gate` decides before a download whether the page is downloaded, and with which headers. :func:`plan`
+decides after a visit when the page is due again. :func:`retry_delay` returns the delay before a failed visit
+is repeated.
+
 Files in reading order:
 
 * ``gating``: before a download

@@ -1,7 +1,7 @@
 """Other polling policies with the interface of :mod:`newsbot.recrawl.policy`, for comparison and as options.
 
-Each has one parameter that a controller adjusts until the budget is met, as an operator of such a crawler
-would do by hand.
+Each policy has one parameter. A controller (:mod:`newsbot.recrawl.budget`) adjusts it until the budget of
+requests is met. The operator of a crawler with such a policy would do this by hand.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class MinifluxType:
         """Learn the counts. Return the times of the next polls."""
         rows, now = polled.rows, (polled.at // HOUR).astype(np.intp)
         slots = self.counts.shape[1]
-        # Each row is a ring of hours. First the slots of the hours since the last poll are emptied: they
-        # still hold the counts of a week earlier.
+        # Each row is a ring buffer with one slot per hour. The slots of the hours since the last poll still
+        # hold the counts of a week earlier, so they are set to 0 first.
         passed = np.minimum(now - self.hour[rows], slots)
         steps = np.arange(slots)
         stale = (now[:, None] - steps) % slots

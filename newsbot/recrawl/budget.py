@@ -6,18 +6,18 @@ import math
 from typing import Final
 
 MEMORY: Final = 48.0
-"""Half-life in hours of the average of requests. It is longer than a day: nights may differ from days."""
+"""Half-life in hours of the average of requests. It is longer than a day, because nights differ from days."""
 GAIN: Final = 0.02
 """Share of the full correction that is applied per hour."""
 LOWEST, HIGHEST = 1e-9, 1e12
-"""Limits of the value."""
+"""Limits of :attr:`Controller.value`."""
 
 
 class Controller:
-    """Adjusts ``value`` until the requests meet the budget. More requests than that raise the value.
+    """Adjusts ``value`` until the requests meet the budget. If there are more requests, the value is raised.
 
-    Requests are assumed to fall as ``value ** -power``, e.g. ``power`` 0.5 for a threshold of the square-root
-    index. ``budget`` and the requests spent are per hour.
+    The number of requests is assumed to be proportional to ``value ** -power``. For the threshold of the
+    square-root index, ``power`` is 0.5. ``budget`` and the requests spent are per hour.
     """
 
     def __init__(self, budget: float, value: float, power: float) -> None:

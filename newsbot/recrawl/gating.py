@@ -1,6 +1,6 @@
 """Decides before a download whether it is made, and with which conditional headers (RFC 9110, 13.1).
 
-Some servers report with a HEAD request that a page is unchanged, which saves the download.
+It also reads from the response to a HEAD request that a page is unchanged. This saves the download.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FULL_FETCH_EVERY = 24 * 3600.0
 """Seconds after which a page is fetched without conditional headers. Some servers never change an ETag,
 although the page changes."""
 
-_SLACK = 1.0  # a page that is due after its interval is not refused because it comes some milliseconds early
+_SLACK = 1.0  # in seconds; a due page may come some milliseconds before its interval has passed
 _MAX_VALIDATOR = 500
 """Maximum length of an ETag or Last-Modified value that is sent back."""
 
@@ -26,18 +26,19 @@ class Gate:
 
     fetch: bool
     until: float | None
-    """POSIX seconds from when a refused page may be fetched; None if it is fetched now."""
+    """Time from which a refused page may be fetched, POSIX seconds; None if it may be fetched now."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Conditional headers of the request, if any."""
+    """Conditional headers of the request; empty if it has none."""
     reason: str = ""
-    """A text for people."""
+    """Why, as a text for people."""
 
 
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
     """Return whether a page may be fetched at ``now`` (POSIX seconds), and with which headers.
 
-    A page is refused until ``interval`` seconds after its last fetch; 0 or less sets no limit. A page is
-    never refused if its last visit failed or found it gone, because that visit has planned the next one.
+    A page is refused until ``interval`` seconds after its last fetch. An interval of 0 or less refuses
+    nothing. A page is also not refused if its last visit failed or found that the page is gone, because the
+    time of the next visit was then chosen for this reason.
     """
     if record is None or record.last_fetched is None:
         return Gate(True, None, {}, "never fetched")
@@ -51,8 +52,8 @@ def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
 
 
 def _validators(record: PageRecord, now: float) -> dict[str, str]:
-    """Return conditional headers; none if it is time for a full fetch."""
-    # "0 <=": a full fetch in the future was recorded by a wrong clock
+    """Return the conditional headers; an empty dict if the page must be fetched in full."""
+    # "0 <=": if the last full fetch is in the future, a wrong clock recorded it
     if record.last_full_fetch is None or not 0 <= now - record.last_full_fetch < FULL_FETCH_EVERY:
         return {}
     fields = {"If-None-Match": record.etag, "If-Modified-Since": record.last_modified}
@@ -64,9 +65,9 @@ def _is_sendable(value: str) -> bool:
 
 
 PASSING: Final = frozenset({429, 503})
-"""Temporary refusals that do not depend on HEAD. A GET would add to the load."""
+"""Statuses of temporary refusals. A GET request would be refused as well and would add to the load."""
 UNWILLING: Final = frozenset({405, 501})
-"""Responses of a server that does not support HEAD (RFC 9110, 15.5.6 and 15.6.2)."""
+"""Statuses of a server that does not support HEAD requests (RFC 9110, 15.5.6 and 15.6.2)."""
 
 
 def tells_unchanged(
@@ -74,7 +75,8 @@ def tells_unchanged(
 ) -> bool:
     """Return True if the response to a HEAD request shows that the page has not changed since ``record``.
 
-    Compares the entity tags (weak comparison, RFC 9110, 8.8.3.2), or the dates if one side has no tag.
+    The entity tags are compared (weak comparison, RFC 9110, 8.8.3.2). If the response or the record has no
+    tag, the dates of the last modification are compared.
     """
     if status == 304:
         return True

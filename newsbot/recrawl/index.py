@@ -1,4 +1,7 @@
-"""The square-root rule as an index policy, which polls a source when its index reaches a threshold.
+"""The square-root rule as an index policy.
+
+The policy computes a number for each source, its *index*, and polls the source when the index reaches a
+threshold. The *window* of a source is the number of items that it shows at a time.
 
 Let L(t) be the number of items expected within t seconds after the last poll. A source is due when
 ``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r this is r * t² / 2.
@@ -36,25 +39,28 @@ from newsbot.rules.schema import Rule
 LOOK: Final = int(LONGEST / HOUR) + 1
 """Maximum number of clock hours that an interval overlaps."""
 CAUTION: Final = 2.5
-"""Standard deviations above the expected items that must still fit into the window of a source."""
+"""Number of standard deviations. So many items more than expected must still fit into the window at the next
+poll, because items that leave the window between two polls are missed."""
 OVERFLOW: Final = 1.5
-"""Factor on the number of new items if all shown items are new, since further ones were probably missed."""
+"""Factor on the number of new items if all shown items are new. Other new items were then probably missed."""
 REFILL: Final = 0.5
-"""Share of the window that may fill with unexpected items until the next poll.
+"""Share of the window that unexpected items may fill until the next poll.
 
-Their rate since the last poll is assumed to go on. If all items that a source shows are new, and at least
-this share of them unexpected, the source is polled again after the shortest interval.
+The rate of unexpected items since the last poll is assumed to continue. If all items that a source shows are
+new, and at least this share of the window is unexpected, the source is polled again after the shortest
+interval.
 """
 REFILL_AFTER_PAUSE: Final = 0.2
-"""The same share after a pause of :data:`PAUSE`, since a burst may have begun at its end."""
+"""Used instead of :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may have
+begun late in this time, so its true rate may be higher than the computed one."""
 PAUSE: Final = 1800.0
-"""Seconds between two polls."""
+"""Seconds between two polls from which :data:`REFILL_AFTER_PAUSE` is used."""
 SURGE_LASTS: Final = 1.0
-"""Time constant in hours with which an unusual rate returns to the usual one."""
+"""Time constant in hours with which an unusual rate of items returns to the usual rate."""
 
 
 class Rates(Protocol):
-    """Interface of a source of known or estimated rates."""
+    """Interface of objects that know or estimate the rates of new items."""
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
         """Return items per hour, for the clock hour of ``at`` and the following ones (``hours`` columns)."""
@@ -63,8 +69,8 @@ class Rates(Protocol):
 class SquareRootIndex:
     """The policy of this module. ``controller`` holds the threshold, in items * seconds.
 
-    Two options are for comparisons. ``known`` provides rates instead of the learned ones. ``plain`` ignores
-    windows and busy hours.
+    Two options are for comparisons. ``known`` provides the rates, which are otherwise learned. With
+    ``plain``, windows and busy hours are not considered.
     """
 
     def __init__(
@@ -81,7 +87,7 @@ class SquareRootIndex:
     def next_polls(self, polled: Polled) -> Array:
         """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         rows, at = polled.rows, polled.at
-        gap = at - self.last[rows]  # before _learn sets ``last``; NaN at the first poll
+        gap = at - self.last[rows]  # computed before _learn changes ``last``; NaN at the first poll
         unexpected = polled.new - self._learn(polled)
         rates = (self._known or self.rhythm).rates(rows, at, LOOK)
         if self._known is None and not self._plain:
@@ -98,13 +104,13 @@ class SquareRootIndex:
         self.controller.spend(requests, hours)
 
     def _learn(self, polled: Polled) -> Array:
-        """Learn from polls; return how many new items were expected, 0 at the first poll."""
+        """Learn from polls. Return the number of new items that were expected; 0 at a source's first poll."""
         rows, at = polled.rows, polled.at
         # The window is the maximum number of items shown. It falls slowly, because a site may shorten its
         # feed. It is kept after a 304 response, which shows none.
         window = np.maximum(self.window[rows] * 0.98, polled.shown)
         self.window[rows] = np.where(polled.shown > 0, window, self.window[rows])
-        # False at the first poll, which compares with NaN: all its items are new, but may be of any age.
+        # False at a source's first poll (a comparison with NaN). All its items are new then, but of any age.
         seen = at > self.last[rows]
         full = (polled.shown > 0) & (polled.new >= polled.shown)
         came = np.where(full, polled.new * OVERFLOW, polled.new)
@@ -119,9 +125,11 @@ class SquareRootIndex:
         return np.asarray(1 + (self.rhythm.excess(rows) - 1)[:, None] * np.exp(-hours / SURGE_LASTS))
 
     def room(self, rows: Rows) -> Array:
-        """Return how many expected items leave room in the window for :data:`CAUTION` standard deviations.
+        """Return the number of expected items at which each source must be polled, so that no item is missed.
 
-        Solves ``items + CAUTION * sqrt(spread * items) = window``. Infinite if the window is unknown.
+        The window must hold the expected items and :data:`CAUTION` standard deviations more. The result is
+        the solution of ``items + CAUTION * sqrt(spread * items) = window``. It is infinite if the window is
+        unknown.
         """
         window = np.where(self.window[rows] > 0, self.window[rows], np.inf)
         # The quadratic equation in sqrt(items) has one positive root. 1.0 replaces an infinite window, for
@@ -146,7 +154,7 @@ class SquareRootIndex:
 
 
 def _before_full(polled: Polled, gap: Array, unexpected: Array) -> Array:
-    """Return the seconds in which the window may fill again during a burst; infinite without one."""
+    """Return the seconds until the next poll that a burst requires; infinite if there is no burst."""
     share = np.where(gap < PAUSE, REFILL, REFILL_AFTER_PAUSE)
     bursts = (polled.shown > 0) & (unexpected > 0) & (gap > 0)
     rest = gap * share * polled.shown / np.maximum(unexpected, 1.0)
@@ -181,8 +189,9 @@ _ONE = np.zeros(1, np.intp)
 class SourceIndex:
     """A :class:`newsbot.recrawl.policy.Policy` with the square-root index, for one visit of one source.
 
-    ``rhythm`` is the state that earlier visits learned; invalid state is ignored. :meth:`interval` updates
-    its copy, the attribute ``rhythm``. ``threshold``, in items * seconds, is the same for all sources.
+    ``rhythm`` is the state that was learned at earlier visits; an invalid state is ignored. :meth:`interval`
+    updates the attribute ``rhythm``, which is a copy. ``threshold`` is in items * seconds and is the same for
+    all sources.
     """
 
     def __init__(self, rhythm: Mapping[str, Any], threshold: float) -> None:
@@ -202,14 +211,14 @@ class SourceIndex:
             return floor or DEFAULT_SOURCE_INTERVAL
         policy = self._policy()
         if np.isnan(policy.last[0]):
-            # the first poll: dates in the source give its rate before a second poll can
+            # at the first poll, the rate is estimated from the dates in the source
             if outcome.span is not None:
                 policy.rhythm.suppose(0, outcome.shown, outcome.span / HOUR)
             elif outcome.update_period:
                 policy.rhythm.suppose(0, 1.0, outcome.update_period / HOUR)
         new, shown = np.array([float(outcome.new_items)]), np.array([float(outcome.shown)])
         due = policy.next_polls(Polled(_ONE, np.array([now]), new, shown))
-        self.rhythm |= policy.as_note(0)  # "|=": the caller keeps other values in the same dict
+        self.rhythm |= policy.as_note(0)  # "|=" because the dict also holds other values of the caller
         return max(float(due[0]) - now, floor)
 
     def _policy(self) -> SquareRootIndex:
@@ -218,18 +227,21 @@ class SourceIndex:
         with suppress(ValueError, TypeError):  # of another version or damaged: learn again
             policy.take_note(0, self.rhythm)
             return policy
-        # a new one, since the other has taken the state up to the error
+        # a new object, because the first one may have taken a part of the damaged state
         return SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
 
 
 def first_threshold(requests_an_hour: float, sources: int) -> float:
-    """Return an initial threshold, which meets the budget if every source has one item per hour."""
+    """Return an initial threshold (items * seconds).
+
+    It meets the budget ``requests_an_hour`` if every source has one new item per hour.
+    """
     interval = HOUR * max(1, sources) / requests_an_hour
     return min(interval, DAY) ** 2 / 2 / HOUR
 
 
 FIRST_HOURS: Final = 24.0
-"""Hours for which the threshold is computed from the rates. Afterwards the controller adjusts it."""
+"""Number of first hours in which the threshold is computed from the rates. Then the controller adjusts it."""
 
 
 _HALVINGS: Final = 50
@@ -238,8 +250,9 @@ _HALVINGS: Final = 50
 def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]]) -> None:
     """Set the threshold from the rates of ``sources``, during the controller's first hours.
 
-    The requests spent in this time are not representative: every source has just been polled for the first
-    time, and nights differ from days. Requests above the budget are saved during the next 24 hours.
+    The number of requests in these hours is not representative, because every source was just polled for the
+    first time, and because nights differ from days. If there were more requests than the budget, there will
+    be fewer in the next 24 hours.
     """
     # the controller's weight is 1 - 0.5 ** (hours / MEMORY)
     hours = -MEMORY * math.log2(1.0 - min(controller.weight, 0.9))
@@ -253,9 +266,9 @@ def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]
 def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, Any]]) -> float:
     """Return the threshold (items * seconds) at which the sources need ``requests_an_hour`` polls.
 
-    ``sources`` are states as :class:`newsbot.recrawl.index.SourceIndex` keeps them. Their profiles are
-    ignored, although they reduce the number of polls. If no threshold gives the number, the nearest one is
-    returned.
+    ``sources`` are states of :class:`SourceIndex`. The rates by hour and weekday in them are not considered,
+    although they reduce the number of polls. If no threshold gives this number of polls, the threshold that
+    comes nearest is returned.
     """
     known = SquareRootIndex(len(sources), Controller(1.0, 1.0, 0.5))
     for row, source in enumerate(sources):

@@ -18,16 +18,17 @@ from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
 
 MAX_OLD = 200
-"""Maximum number of visits before the record's history that are taken into account."""
+"""Maximum number of visits before those in the record's history that are taken into account."""
 _HALVINGS = 60
 
 
 def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
-    """Estimate the changes per second from pairs (seconds since the visit before, changed).
+    """Return the estimated number of changes per second.
 
-    This is the maximum-likelihood estimate of a Poisson process that is observed at irregular intervals (Cho
-    and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3, 2003). Returns 0 if no change was seen.
-    Raises ``ValueError`` unless all distances are finite and above 0.
+    Each observation is a pair (seconds since the previous visit, True if the page had changed). The result is
+    the maximum-likelihood estimate of a Poisson process that is observed at irregular intervals (Cho and
+    Garcia-Molina, "Estimating frequency of change", ACM TOIT 3, 2003), or 0 if no change was seen. Raises
+    ``ValueError`` unless all distances are finite and above 0.
     """
     if any(not 0 < distance < math.inf for distance, _ in observations):
         raise ValueError("distances between visits must be numbers above 0")
@@ -42,7 +43,7 @@ def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     def surplus(rate: float) -> float:
         return sum(_expected(rate, distance) for distance in changed) - quiet
 
-    # the surplus falls with the rate; find where it is 0
+    # the surplus falls if the rate rises; the estimate is the rate at which the surplus is 0
     low, high = 0.0, 1.0 / min(changed)
     while surplus(high) > 0:
         high *= 2
@@ -58,17 +59,18 @@ def _expected(rate: float, distance: float) -> float:
 
 
 def observations(record: PageRecord, now: float, changed: bool | None) -> list[tuple[float, bool]]:
-    """Return pairs (seconds since the visit before, changed) for :func:`change_rate`.
+    """Return the observations of a page for :func:`change_rate`.
 
-    Visits before the record's history are assumed to be at equal distances. ``now`` and ``changed`` describe
-    the current visit.
+    ``now`` and ``changed`` describe the current visit. The record's history has only the last visits; the
+    earlier visits are assumed to have been at equal distances.
     """
     looks = [*visits(record), (now, changed)]
     found = [
         (at - before, seen) for (before, _), (at, seen) in pairwise(looks) if seen is not None and at > before
     ]
-    # Storage keeps only the last events of a page. Of earlier visits the counters are known, but not their
-    # times. The order of changes does not matter to the estimate, so the first ones are counted as changed.
+    # The storage keeps only the last events of a page. The number of earlier visits and changes is known, but
+    # not their times. The order of changes does not matter to the estimate, so the first visits count as
+    # changed.
     count = min(MAX_OLD, record.checks - 1 - len(found))
     span = looks[0][0] - record.first_seen
     if count > 0 and span > 0 and record.first_seen > 0:
@@ -78,20 +80,21 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
 
 
 def unchanged_rate(seconds: float, visits_each: float) -> float:
-    """Return the assumed rate of a page that did not change within ``seconds``.
+    """Return the assumed number of changes per second of a page that did not change within ``seconds``.
 
-    It is half a change (Jeffreys' prior) in that time plus the time between two visits of an average page.
-    The rate therefore falls the longer the page has been unchanged.
+    It is half a change (Jeffreys' prior) in the sum of this time and the time between two visits of an
+    average page. The longer the page has been unchanged, the lower is the rate. ``visits_each`` is the number
+    of visits of an average page per second.
     """
     return 0.5 / (max(0.0, seconds) + 1 / visits_each)
 
 
 def rough_rate(record: PageRecord, visits_each: float) -> float | None:
-    """Estimate the rate from the record's counters alone; None if the page was not visited twice.
+    """Return the number of changes per second, estimated from the counters of the record alone.
 
-    It assumes equal distances between the visits. For them the formula is the estimate of Cho and
-    Garcia-Molina (2003) with its correction for few visits. ``visits_each`` is the number of visits of an
-    average page per second, for :func:`unchanged_rate`.
+    Return None if the page was not visited twice. The visits are assumed to be at equal distances. For such
+    visits the formula is the estimate of Cho and Garcia-Molina (2003) with its correction for few visits.
+    ``visits_each`` is the number of visits of an average page per second, for :func:`unchanged_rate`.
     """
     count = record.checks - 1
     if count < 1 or record.last_fetched is None or not 0 < record.first_seen < record.last_fetched:
@@ -105,17 +108,18 @@ def rough_rate(record: PageRecord, visits_each: float) -> float | None:
 
 
 def number_for(rates: Sequence[float], visits_each: float) -> float:
-    """Return the number m with which pages of these rates get ``visits_each`` visits on average.
+    """Return the number m (see the module) with which pages get ``visits_each`` visits on average.
 
-    Rates and visits use the same unit of time. Pages with a rate of 0 get no visits, but count in the
-    average. Raises ``ValueError`` if there are no rates or no visits.
+    ``rates`` are the rates of change of the pages, in the same unit of time as the visits. Pages with a rate
+    of 0 get no visits, but they count in the average. Raises ``ValueError`` if there are no rates or no
+    visits.
     """
     if not rates or not 0 < visits_each < math.inf:
         raise ValueError("at least one rate and a number of visits above 0 are needed")
     budget = visits_each * len(rates)
     sum_rates = sum_roots = number = 0.0
-    # Slow pages first. Each page lowers the number towards its own root, but not below, so that the pages
-    # before it keep their visits.
+    # The pages with the lowest rates come first. Each further page lowers the number towards the root of its
+    # own rate, but not below this root. The pages before it therefore still get visits.
     for rate in sorted(rate for rate in rates if rate > 0):
         root = math.sqrt(rate)
         if number and number <= root:  # this page and all faster ones get no visits
@@ -127,7 +131,10 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
 
 
 class Optimum:
-    """A :class:`newsbot.recrawl.policy.Policy` with the closed form. ``number`` is m, in √(changes/second).
+    """A :class:`newsbot.recrawl.policy.Policy` with the formula of this module.
+
+    ``number`` is m, in √(changes/second). ``visits_each`` is the number of visits of an average page per
+    second.
 
     A page without observations is visited at the average rate. A page that never changed is visited less and
     less often. A page that changes too often is visited after :data:`newsbot.recrawl.pages.LONGEST_REST`,

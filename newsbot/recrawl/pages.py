@@ -16,11 +16,11 @@ QUIET_AFTER: Final = 3
 """Number of unchanged visits in a row after which an article is not visited again."""
 DAY: Final = 86400.0
 FIRST_REST: Final = DAY / 4
-"""Seconds until the second visit of an old list, and its shortest interval."""
+"""Seconds until the second visit of an old list (:class:`OldList`), and the minimum between two visits."""
 LONGEST_REST: Final = 30 * DAY
 """Maximum seconds between two visits of a page."""
 _SLACK = 0.05
-"""A visit that is early by at most this share of a step's age counts as that step."""
+"""Share of an age in ``recheck``. A visit that is too early by at most this share counts for this age."""
 
 
 class Ladder:
@@ -37,7 +37,7 @@ class Ladder:
         if unchanged_in_a_row(record, outcome) >= QUIET_AFTER:  # it is not edited any more
             return None
         age = max(0.0, now - first_seen)
-        # A visit at 98 % of a step's age is the visit of this step, which came early, so the next one is due.
+        # A visit at 98 % of an age counts as the visit at this age, so the next visit is at the next age.
         step = next((step for step in rule.recheck if step * (1 - _SLACK) > age), None)
         return None if step is None else max(step - age, floor)
 
@@ -81,7 +81,7 @@ def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
 
 
 def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
-    """Return whether this visit found the page changed; None for the first visit, or if unknown."""
+    """Return True if this visit found the page changed, False if not, None if unknown or the first visit."""
     if outcome.not_modified:
         return False
     if outcome.failed or record is None or record.checks <= 1:
@@ -90,12 +90,12 @@ def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
 
 
 def unchanged_in_a_row(record: PageRecord | None, outcome: Outcome) -> int:
-    """Return the number of latest visits in a row without a change, including this one."""
+    """Return the number of visits without a change since the last other visit, including this visit."""
     if seen_change(outcome, record) is not False:
         return 0
     count = 1
     for _at, changed in reversed(visits(record)):
-        if changed is not False:  # a change, or a visit that could not see one
+        if changed is not False:  # the page had changed, or it is unknown whether it had
             break
         count += 1
     return count

@@ -1,15 +1,16 @@
 """Decides after a visit when the page is due again, and in which state it is.
 
-:func:`plan` takes the interval that a policy wishes (:mod:`newsbot.recrawl.policy`) and applies the limits
+:func:`plan` takes the interval that a policy returns (:mod:`newsbot.recrawl.policy`) and applies the limits
 that hold for every policy:
 
 * A working source is polled at least every 6 hours. Each item of a feed is then found within 12 hours of its
   publication, even if one poll is missed. Only intervals that a person fixed, and those of old lists, may
   be longer.
-* A failing source is polled less and less often, and once a day if it is dead. It is never given up.
-* A failing page is tried at growing intervals and given up after 10 failures in a row. A missing page (404 or
-  410) is given up after the second try.
-* Retry-After is obeyed up to a day. Within the limit of 6 hours it is also obeyed for working sources.
+* A failing source is polled less and less often. It is *dead* after 20 failures in a row, and is then polled
+  once a day. Polling never ends.
+* A failing page is visited at growing intervals, and not any more after 10 failures in a row. A missing page
+  (404 or 410) is not visited any more after the second visit.
+* Retry-After is obeyed up to a day; for a working source only up to the limit of 6 hours.
 
 The module also reads the headers that :func:`plan` needs, and decides how often a failed visit is repeated.
 """
@@ -76,29 +77,29 @@ LONGEST_SOURCE_REST: Final = 6 * HOUR
 """Maximum seconds between two polls of a source that is not dead, unless a rule fixes a longer interval."""
 LONGEST_RETRY_AFTER: Final = DAY
 LONGEST_MAX_AGE: Final = HOUR
-"""Maximum caching time that delays a poll. Longer times are common; they are meant for readers' browsers."""
+"""Maximum seconds by which a caching time delays a poll. Longer caching times are meant for browsers."""
 DEAD_AFTER: Final = 20
 """Number of failures in a row after which a source counts as dead."""
 DEAD_REST: Final = DAY
 """Seconds between two polls of a dead source."""
 UNNAMED_REST: Final = DAY
-"""Seconds until a source that no rule names is looked up in the rules again. This sends no request."""
+"""Seconds until newsbot checks again whether a rule names the source. The check sends no request."""
 FIRST_PAGE_RETRY: Final = HOUR
 """Seconds until the next visit after the first failure of a page. It doubles with each further failure."""
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
-"""Number of failures in a row after which a page that is not a source is given up."""
+"""Number of failures in a row after which a page that is not a source is not visited any more."""
 MISSING_TOO_EARLY: Final = HOUR
 """Seconds until the second visit of a missing page that was never fetched.
 
-It is short, because feeds announce pages before all servers of the site have them.
+It is short, because a feed may list a page before all servers of the site have the page.
 """
 
 KNOWN_PAGE: Final[Mapping[str, str]] = {
     Reason.REDIRECT_KNOWN: "redirects to a known page",
     Reason.SAME_PAGE: "differs from a known page only in a session id",
 }
-"""Causes that are not failures: the URL is another address of a known page. Each has its text for people."""
+"""Causes that are not failures, because the URL is another URL of a known page. Cause -> text for people."""
 FINAL_CAUSES = frozenset(
     (
         Reason.ROBOTS,
@@ -111,19 +112,19 @@ FINAL_CAUSES = frozenset(
         Reason.IGNORED,
     )
 )
-"""Causes that another visit would not change."""
+"""Causes of failures after which a page is not visited again, because the next visit would fail as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The decision on a page: when it is visited next, and in which state it is until then."""
+    """The decision on a page: when it is visited next, and its state until this visit."""
 
     next_due: float | None
     """POSIX seconds; None if the crawl does not visit it again by itself."""
     state: Literal["done", "gone", "failed"]
     """``gone``: the server reports that the page does not exist (404 or 410)."""
     reason: str
-    """A text for people, shown by ``scrapy why``."""
+    """Why, as a text for people. ``scrapy why`` shows it."""
 
 
 _FIXED = FixedIntervals()
@@ -157,7 +158,7 @@ def plan(
         return Plan(now + UNNAMED_REST, "done", "no rule names it any more")
     if outcome.kind.is_source:
         if as_written and rest is not None and not outcome.failed:
-            # the 6 hours do not apply: this interval was chosen by a person, or is that of an old list
+            # the limit of 6 hours does not apply: a person chose this interval, or the source is an old list
             rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
             return Plan(now + rest, "done", f"again in {span(rest)}")
         return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)
@@ -170,7 +171,7 @@ def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
     Nothing was fetched. The page keeps its state, and its interval still counts from the last fetch.
     """
     seen = now if record is None or record.last_fetched is None else record.last_fetched
-    # a record may also be pending or leased, which is not the result of a visit
+    # the record's state may also be pending or leased, and these states cannot be in a plan
     state: Literal["done", "gone", "failed"] = "done"
     if record is not None and record.state in ("gone", "failed"):
         state = record.state
@@ -184,8 +185,9 @@ def _source(
     rest = LONGEST_SOURCE_REST if wish is None else min(wish, LONGEST_SOURCE_REST)
     asked = outcome.retry_after or 0.0
     if not outcome.failed:
-        # The publisher can only delay a poll. Retry-After is an explicit request, so the limit for caching
-        # times does not apply to it. The hours to skip come last, for the time that the others give.
+        # The publisher can delay a poll, but not bring it forward. Retry-After is an explicit request, so the
+        # limit for caching times does not apply to it. The hours to skip are applied last, to the time that
+        # results from all others.
         cached = max(outcome.max_age or 0.0, outcome.ttl or 0.0)
         patience = _past_skipped(max(min(cached, LONGEST_MAX_AGE), asked, rest), outcome.skip_hours, now)
         if patience > rest:
@@ -193,7 +195,7 @@ def _source(
             return Plan(now + rest, "done", f"again in {span(rest)}, as the publisher asks")
         return Plan(now + rest, "done", f"again in {span(rest)}")
     failures = _failures(record)
-    # A source is never given up, even if it is dead or gone: its return would not be noticed otherwise.
+    # A source is always polled again, even if it is dead or gone. Otherwise its return would not be noticed.
     if failures >= DEAD_AFTER:
         rest, what = DEAD_REST * spread, "dead"
     else:
@@ -229,7 +231,7 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
     """Return the plan for a page that is not a source and gave no content."""
     cause, failures = outcome.cause, _failures(record)
-    # The causes that are not failures come first, then those that end the visits, then those that may pass.
+    # first the causes that are not failures, then those that end the visits, then those that may be temporary
     if cause in KNOWN_PAGE:
         return Plan(None, "done", KNOWN_PAGE[cause])
     if outcome.gone:
@@ -259,7 +261,7 @@ def _failures(record: PageRecord | None) -> int:
 
 def _doubled(first: float, failures: int) -> float:
     """Return ``first`` after one failure, and twice as much after each further one."""
-    # the bound keeps the power from an OverflowError; the callers' maximum is reached long before
+    # the bound of 30 avoids an OverflowError; the callers' maximum is reached much earlier
     return first * 2.0 ** min(failures - 1, 30)
 
 

@@ -39,7 +39,7 @@ class Outcome:
     changed: bool | None = None
     """True if the content differs from the previous visit; None if unknown."""
     new_items: int = 0
-    """Links that were not known before."""
+    """Number of links that were not known before."""
     retry_after: float | None = None
     """Seconds from the Retry-After header."""
     max_age: float | None = None
@@ -95,9 +95,11 @@ class Policy(Protocol):
 
 
 class FixedIntervals:
-    """Uses the rule's interval for the kind. If it is absent or 0, only sources are visited again (default).
+    """The default policy: the interval that the rule gives for the kind of page.
 
-    Articles are edited in their first days only; they are not visited again after :data:`WATCH_ARTICLES`.
+    If it is absent or 0, sources are visited after :data:`DEFAULT_SOURCE_INTERVAL`, and other pages are not
+    visited again. Articles are edited in their first days only. They are therefore not visited again after
+    :data:`WATCH_ARTICLES`.
     """
 
     def interval(
@@ -135,12 +137,12 @@ DAY: Final = 24 * HOUR
 SHORTEST: Final = 300.0
 """Minimum seconds between two polls of a source."""
 LONGEST: Final = 6 * HOUR
-"""Maximum seconds between two polls. An item is then found within 12 hours even if one poll is missed."""
+"""Maximum seconds between two polls of a source. Items are found within 12 hours even if a poll is missed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """Successful polls of some sources, at most one poll of each. All arrays have the same length."""
+    """Successful polls of some sources, at most one poll of each source. All arrays have the same length."""
 
     rows: Rows
     """Numbers of the sources, from 0."""
@@ -155,7 +157,8 @@ class Polled:
 class PollPolicy(Protocol):
     """Decides from counts of new items when each source is polled next.
 
-    It keeps what it learns about the sources. The same polls in the same order give the same results.
+    A policy remembers what it learned about the sources. The same polls in the same order give the same
+    results.
     """
 
     def next_polls(self, polled: Polled) -> Array:

@@ -19,21 +19,22 @@ from newsbot.recrawl.policy import DAY, HOUR, Array, Rows, no_rows, rounded
 HALF_LIFE: Final = 7 * DAY
 """Half-life of the level, in seconds."""
 PROFILE_HALF_LIFE: Final = 60 * DAY
-"""Half-life of the weights. It is longer, since a week has each day only once."""
+"""Half-life of the weights, in seconds. It is longer, because each weekday occurs only once a week."""
 SURGE_HALF_LIFE: Final = 1.5 * HOUR
-"""Half-life of the memory of a busy hour."""
+"""Half-life of the counts that show a busy hour (:attr:`Rhythm.surge`), in seconds."""
 PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
-"""Prior observation of a new source."""
+"""Items and hours that are assumed for a new source before its first observation."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
-"""Number of items that are added to the observed and the expected ones, as shrinkage.
-
-They are for each hour of the day, each day of the week and the last hours.
-"""
+"""Numbers of items that are added to both the observed and the expected items. They keep a weight near 1
+while few items were observed. The first is for an hour of the day, the second for a day of the week, the
+third for the last hours."""
 MOST_ODD: Final = 10.0
-"""Maximum that one poll contributes to the variance. Items that come in batches count; rare bursts do not."""
+"""Maximum that one poll contributes to the estimate of the variance. It limits the influence of rare bursts,
+but not that of items that regularly come in batches."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
-"""Hours; a longer pause between polls updates only the level."""
+"""Maximum number of hours between two polls for which the weights are learned. A later part of a longer pause
+changes only the level."""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
 """Offsets and weights of the neighbouring hours that an hour is smoothed with."""
 _THURSDAY = 3
@@ -49,9 +50,9 @@ class Rhythm:
         self.items = no_rows(count)
         """New items, with exponential forgetting."""
         self.hours = no_rows(count)
-        """Hours in which they were published, weighted by the profile."""
+        """Hours in which :attr:`items` were published, each multiplied by its hour weight and day weight."""
         self.hour_items, self.hour_due = no_rows(count, HOURS), no_rows(count, HOURS)
-        """New items of each hour of the day, and the number that an even profile would give."""
+        """New items of each hour of the day, and their number if all hours of the day had the same weight."""
         self.day_items, self.day_due = no_rows(count, DAYS), no_rows(count, DAYS)
         self.spread = np.ones(count)
         """Variance of counts divided by their mean; 1 for independent items (Poisson)."""
@@ -104,8 +105,8 @@ class Rhythm:
         self._learn_spread(rows, new, expected)
         self.items[rows] += new
         self.hours[rows] += whole
-        # The expected items of an hour contain the weight of the day but not that of the hour, which is what
-        # they are compared with; those of a day contain the weight of the hour.
+        # The expected items of an hour contain the weight of the day, but not that of the hour, because the
+        # weight of the hour is learned from the comparison. The same holds the other way round for days.
         where = rows[:, None]
         np.add.at(self.hour_items, (where, hour), came)
         np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
@@ -114,8 +115,8 @@ class Rhythm:
         return np.asarray(expected)
 
     def suppose(self, row: int, items: float, hours: float) -> None:
-        """Initialise a new source as one with ``items`` in ``hours``, according to its dates."""
-        # Dates that reach back for years would outweigh all later polls.
+        """Initialise a new source as if ``items`` had been found in ``hours``, according to their dates."""
+        # limited, because dates that reach back for years would outweigh all later polls
         longest = HALF_LIFE / HOUR
         share = min(1.0, longest / hours) if hours > 0 else 0.0
         self.items[row] += items * share
@@ -134,7 +135,7 @@ class Rhythm:
 
     def _learn_spread(self, rows: Rows, new: Array, expected: Array) -> None:
         """Learn the variance of counts relative to that of a Poisson process."""
-        # a poll soon after the last one expects few items, and its count says little about the variance
+        # soon after the last poll few items are expected, and the count then says little about the variance
         odd = (new - expected) ** 2 / np.maximum(expected, 0.5)
         step = np.minimum(0.05, expected / 20)
         self.spread[rows] += step * (np.minimum(odd, MOST_ODD) - self.spread[rows])

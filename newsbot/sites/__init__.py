@@ -1,15 +1,17 @@
-"""What workers learn of a site and share through notes, and statistics of sites.
+"""What workers learn about a site and share through notes, and statistics of sites.
+
+A note is a small JSON value in the storage (:mod:`newsbot.storage.notes`).
 
 Files in reading order:
 
 * ``counters``: counters, last article and last error of each site
 * ``statistics``: totals, rates and a row for each site, from the stats of a crawl
 * ``health``: whether a site still gives articles
-* ``canonical_trust``: whether its canonical URLs can be trusted
-* ``shared_lines``: lines that its articles have in common
+* ``canonical_trust``: whether the canonical URLs of a site can be trusted
+* ``shared_lines``: lines that the articles of a site have in common
 * ``host_files``: robots.txt and tdmrep.json, fetched once a day for all workers
-* ``rendering``: whether the scripts of its pages add text
-* ``rights``: its reservations on AI
+* ``rendering``: whether the scripts of a site's pages add text
+* ``rights``: the reservations of a site on AI
 * ``pauses``: sites that a person has paused
 * ``removals``: removed URLs and domains, which must not be collected again
 """

@@ -1,9 +1,9 @@
-"""Decides whether the canonical URLs of a site can be trusted, by its last checked claims.
+"""Decides whether the canonical URLs that the pages of a site state can be trusted.
 
-A claim is a page's statement of its canonical URL. It is checked when both pages were read: the page that
-makes the claim and the page that it names. Claims that are known to be right from the URLs alone
-(:mod:`newsbot.extraction.page.variants`) do not count. A page that is visited many times counts once, with
-its last claim.
+A *claim* is a page's statement of its canonical URL. A claim is checked if both pages were read: the page
+that makes the claim, and the page at the canonical URL. The decision depends on the last checked claims of
+the site. Claims that are known to be right from the URLs alone (:mod:`newsbot.extraction.page.variants`) do
+not count. If a page is visited many times, only its last claim counts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ WINDOW = 30
 ENOUGH = 3
 """Number of right claims after which a site is trusted without further checks."""
 OUTWEIGHED = 10
-"""Number of right claims per wrong one that are needed to trust a site."""
+"""Minimum number of right claims for each wrong claim, for a site to be trusted."""
 MAX_SITES = 20_000
 """Maximum number of sites that are remembered."""
 MAX_SETTLED = 50_000
-"""Maximum number of known URLs that a worker remembers as needing no check (4 MB)."""
+"""Maximum number of URLs in :attr:`CanonicalTrust.settled`; they take 4 MB."""
 
 
 _KEY = 12
 """Length of a page's key, in hexadecimal digits of its fingerprint."""
 _Claims = dict[str, bool]
-"""Key of the page -> whether its last claim was right; the latest check at the end."""
+"""Key of the page -> True if its last claim was right. The claim that was checked last is at the end."""
 
 
 class Word(StrEnum):
@@ -48,7 +48,7 @@ class Word(StrEnum):
 
 
 def word_of(claims: Iterable[bool]) -> Word:
-    """Return the trust in a site whose last claims were right (True) or wrong (False)."""
+    """Return how far a site can be trusted whose last claims were right (True) or wrong (False)."""
     told = list(claims)
     wrong = told.count(False)
     if wrong:
@@ -62,13 +62,13 @@ class CanonicalTrust:
     def __init__(self) -> None:
         self._sites: dict[str, _Claims] = {}
         self._new: dict[str, _Claims] = {}
-        """Checked claims since the last write."""
+        """The claims that were checked since the last write, by domain."""
         self._read = False
         self.settled: set[bytes] = set()
-        """Known URLs that need no check when a list shows them."""
+        """Fingerprints of known URLs that need no check when a list links to them."""
 
     def word(self, storage: Notes, domain: str) -> Word:
-        """Return the trust in a site. Raises :class:`newsbot.errors.DataError`."""
+        """Return how far the claims of a site can be trusted. Raises :class:`newsbot.errors.DataError`."""
         self._load(storage)
         return word_of(self._sites.get(domain, {}).values())
 
@@ -98,7 +98,7 @@ class CanonicalTrust:
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
-        if not self._read:  # this worker has not asked for any site yet
+        if not self._read:  # this worker has not used the claims of any site yet
             return
         for domain in _SHARED.write(storage, self._new):
             del self._new[domain]
@@ -114,7 +114,7 @@ class CanonicalTrust:
 
 
 def _add(claims: _Claims, new: _Claims) -> _Claims:
-    """Append claims and drop the oldest ones over :data:`WINDOW`."""
+    """Append claims, and remove the oldest ones if there are more than :data:`WINDOW`. Return ``claims``."""
     for page, right in new.items():
         claims.pop(page, None)  # an assignment alone would leave it at its old position
         claims[page] = right
@@ -124,7 +124,7 @@ def _add(claims: _Claims, new: _Claims) -> _Claims:
 
 
 def _claims(note: dict[str, Any] | None) -> _Claims:
-    """Read a note. An invalid note counts as empty."""
+    """Return the claims in a note; an empty dict if the note is invalid."""
     told = None if note is None else note.get("claims")
     try:
         return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})

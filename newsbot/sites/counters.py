@@ -13,16 +13,16 @@ from newsbot.storage.sources import SiteRecord
 
 @dataclass(slots=True)
 class SiteCounters:
-    """Collects the figures of sites in memory. :meth:`write` adds the changes to the storage."""
+    """Collects the counters of sites in memory. :meth:`write` adds the changes to the storage."""
 
     last_article: dict[str, float] = field(default_factory=dict)
     """Domain -> time of the last stored article, POSIX seconds."""
     last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
     """Domain -> cause and time of the last error."""
     _written: dict[str, Any] = field(default_factory=dict)
-    """The values of the stats that were already added to the sites."""
+    """The values of the stats that were already added to the stored counters of sites."""
     _in_hours: dict[str, Any] = field(default_factory=dict)
-    """The values of the stats that were already added to the hours of sites."""
+    """The values of the stats that were already added to the stored hourly counters of sites."""
 
     def write(
         self,
@@ -36,8 +36,8 @@ class SiteCounters:
         ``stats`` are the stats of the crawl, ``now`` is in POSIX seconds. Raises
         :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
-        # Each successful write is recorded at once, and separately for sites and hours. If a later one fails,
-        # the next call does not count the same growth twice.
+        # Each successful write is recorded immediately, and separately for sites and hours. If a later write
+        # fails, the next call therefore does not count the same growth twice.
         for domain, counters in site_counters(stats, self._written).items():
             if is_out(domain):
                 continue

@@ -16,13 +16,13 @@ from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"
 WINDOW = 40
-"""Number of recent pages."""
+"""Number of pages of a site that count as its recent pages."""
 ENOUGH = 20
-"""Minimum number of recent pages, and of earlier ones, for an alarm."""
+"""Minimum number of recent pages for an alarm, and also of earlier pages."""
 CLIFF = 0.5
-"""An alarm is raised if the recent share of articles is below this part of the earlier share."""
+"""There is an alarm if the share of articles among recent pages is below this part of the earlier share."""
 USUAL = 0.4
-"""Minimum earlier share of articles for an alarm. Below it the site never gave many articles."""
+"""Minimum share of articles among earlier pages for an alarm. Below it the site never gave many articles."""
 MAX_REASON = 40
 """Maximum length of a stored reason in characters."""
 MAX_SITES = 5000
@@ -48,14 +48,14 @@ class Pages:
     """The results of a site's pages that were fetched as articles."""
 
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Results of the recent pages: "" for an article, else the reason why it was not one."""
+    """Results of the recent pages: "" for an article, otherwise the reason why the page was not an article."""
     pages: int = 0
     """Number of earlier pages."""
     articles: int = 0
     """Number of articles among the earlier pages."""
 
     def saw(self, reason: str) -> None:
-        """Add a page."""
+        """Add the result of a page: "" for an article, otherwise the reason."""
         if len(self.lately) == WINDOW:  # the oldest recent page becomes an earlier one
             self.pages += 1
             self.articles += not self.lately[0]
@@ -83,7 +83,7 @@ class Pages:
 
 
 def pages_from(plain: Mapping[str, Any]) -> Pages:
-    """Return the record from the mapping of :meth:`Pages.plain`; an empty one if the mapping is invalid."""
+    """Return the results from the mapping of :meth:`Pages.plain`; no results if the mapping is invalid."""
     try:
         lately = deque((str(one)[:MAX_REASON] for one in plain["lately"]), maxlen=WINDOW)
         return Pages(lately, int(plain["pages"]), int(plain["articles"]))
@@ -117,11 +117,11 @@ class SiteHealth:
     def __init__(self) -> None:
         self._sites: dict[str, Pages] = {}
         self._new: dict[str, list[str]] = {}
-        """By site, the results of pages since the last write."""
+        """Domain -> results of the pages since the last write."""
         self._kept: dict[str, dict[str, Any]] | None = None
 
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
-        """Add a page of a site. Raises :class:`newsbot.errors.DataError` if the notes cannot be read."""
+        """Add the result of a page of a site. Raises :class:`newsbot.errors.DataError` if notes are unreadable."""
         if self._kept is None:
             self._kept = storage.all(NOTE_KIND)
         if domain not in self._sites and len(self._sites) < MAX_SITES:
@@ -153,7 +153,7 @@ _SHARED = SharedNotes(NOTE_KIND, _with_pages)
 
 
 QUIET_SECONDS = 7 * 86400.0
-"""Seconds without a new link after which a source is quiet. It may be abandoned, or only slow."""
+"""Seconds without a new link after which a source is quiet. The site may have abandoned it, or uses it rarely."""
 
 
 class Health(StrEnum):
@@ -172,8 +172,8 @@ def health(record: SourceRecord, now: float) -> Health:
         return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
-    # The age of a source that has shown no new link yet is unknown. A second poll is required instead: it is
-    # made at least one interval after the first.
+    # If a source never had a new link, it is unknown how long it has been quiet. It then counts as quiet after
+    # the second poll, which is at least one interval after the first.
     if record.last_new is None:
         return Health.QUIET if record.polls > 1 else Health.OK
     return Health.QUIET if now - record.last_new > QUIET_SECONDS else Health.OK

@@ -1,8 +1,7 @@
-"""A cache of robots.txt and tdmrep.json, so that all workers together fetch them once a day per host.
+"""A cache of robots.txt and tdmrep.json. All workers together fetch these files once a day from each host.
 
-The http and the https site of a host share one file. RFC 9309 distinguishes them, but in practice the files
-are the same.
-The files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
+One file is kept for http and https. RFC 9309 distinguishes them, but in practice the files are the same. The
+files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NOTE_KIND = "files of "
 
 @dataclass(frozen=True, slots=True)
 class HostFile:
-    """One file. ``body`` is None if the host has none; ``expires`` is in POSIX seconds."""
+    """One file. ``body`` is None if the host does not have it; ``expires`` is in POSIX seconds."""
 
     body: bytes | None
     expires: float
@@ -32,14 +31,14 @@ class HostFile:
 def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None:
     """Return a file of a host if it was fetched less than a day before ``now`` (POSIX seconds), else None.
 
-    ``host`` is a :func:`newsbot.urls.host_key`. None is returned as well while the storage is unavailable.
+    ``host`` is a :func:`newsbot.urls.host_key`. While the storage is unavailable, None is returned too.
     """
-    # the note is missing, damaged or of another version
+    # the errors of a note that is missing, damaged or of another version
     with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
         note = notes.all(NOTE_KIND + host)[name]
         at, packed = float(note["at"]), note["body"]
         if 0 <= now - at < KEEP_SECONDS:
-            # the limit holds if a damaged note decompresses to more
+            # limited, because a damaged note may become very large when it is decompressed
             body = None if packed is None else zlib.decompressobj().decompress(b85decode(packed), MAX_BYTES)
             return HostFile(body, at + KEEP_SECONDS)
     return None

@@ -1,7 +1,8 @@
-"""Keeps removed URLs and domains from being collected again (``scrapy remove``). Each of them has a note.
+"""Keeps removed URLs and domains from being collected again (``scrapy remove``).
 
-A crawl reads the notes every 10 seconds. Links to removed pages are rejected, and queued ones are not
-fetched. A removed article that appears under another URL or in an import is not stored.
+There is a note for each removed URL and domain. A crawl reads the notes every 10 seconds. It rejects links to
+removed pages and does not fetch queued ones. An article is also not stored if it was found under another URL
+or imported, and one of its URLs was removed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class RemovalNotes:
         While the storage is unavailable, the notes that were read last are used.
         """
         if self._clock() >= self._next:
-            # set before reading: if this fails, the next attempt waits too
+            # set before reading, so that there is a pause before the next attempt even if reading fails
             self._next = self._clock() + REFRESH
             try:
                 self.read(notes)
@@ -57,11 +58,11 @@ class RemovalNotes:
                 return
 
     def covers_site(self, domain: str) -> bool:
-        """Return True for a site that was removed as a whole."""
+        """Return True if the whole site with this domain was removed."""
         return bool(self._domains) and within(domain, self._domains)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True for a removed URL, given by its fingerprint and host."""
+        """Return True if the URL with this fingerprint and host was removed, alone or with its domain."""
         if not self._urls and not self._domains:
             return False
         return key in self._urls or within(host, self._domains)
@@ -97,7 +98,10 @@ def allow_again(notes: Notes, what: str) -> bool:
 
 
 def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
-    """Return the URL or domain whose note covers a URL, with the note; None if there is none."""
+    """Return (URL or domain that was removed, its note) for a URL; None if the URL was not removed.
+
+    ``key`` is the fingerprint of the URL, ``host`` its host.
+    """
     for what, note in buried(notes):
         is_url = "://" in what
         if (is_url and fingerprint(what) == key) or (not is_url and within(host, frozenset((what,)))):
@@ -114,7 +118,8 @@ def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
 
 
 MOST = 20_000
-"""Number of articles that are remembered. A worker stores fewer between two reads of the notes."""
+"""Maximum number of articles that :class:`LateArrivals` remembers. Between two reads of the notes, a worker
+stores fewer."""
 IsOut = Callable[[bytes, str], bool]
 """Takes a URL's fingerprint and host; returns True if the URL was removed."""
 
@@ -132,8 +137,8 @@ def is_out(article: Article, covers: IsOut) -> bool:
 def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> None:
     """Remove the texts of these articles from the near-duplicate index at ``at`` (POSIX seconds).
 
-    The index has no operation for this. An empty text is inserted under the same id instead: it replaces the
-    old text, and since it cannot be compared, it is not stored itself.
+    The index has no operation for this. Instead an empty text is inserted under the same id. It replaces the
+    old text, and it is not stored itself, because an empty text cannot be compared.
     """
     for url in canonical_urls:
         index.check_and_insert(url, "", signature(""), at)
@@ -142,14 +147,14 @@ def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> 
 class LateArrivals:
     """The articles that one worker has stored since it read the notes of removals.
 
-    Some of them may have been removed in between. They are deleted after the next read.
+    A person may have removed some of them since then. These are deleted after the next read of the notes.
     """
 
     def __init__(self) -> None:
         self._stored: deque[list[str]] = deque(maxlen=MOST)
 
     def stored(self, article: Article) -> None:
-        """Remember an article of which the content or a URL was stored."""
+        """Remember an article. Call it if its content was stored, or a URL of it."""
         self._stored.append(addresses_of(article))
 
     def take_out(self, covers: IsOut, storage: Storage, index: NearIndex, at: float) -> int:
@@ -164,7 +169,7 @@ class LateArrivals:
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
             if (kept := storage.articles.get(url)) is None
-            or is_out(kept, covers)  # else the URL belongs to another article by now
+            or is_out(kept, covers)  # otherwise another article was stored under the URL since then
         ]
         if gone:
             forget_texts(index, gone, at)

@@ -1,6 +1,7 @@
-"""Decides whether the pages of a site are rendered, by the results of all workers.
+"""Decides whether the pages of a site are rendered. The decision depends on the results of all workers.
 
-Rendering runs the scripts of a page in a browser. It helped if the page then had more text.
+Rendering runs the scripts of a page in a browser. If the page then has more text than before, rendering
+*helped*, or had a *gain*.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ MAX_SITES = 20_000
 @dataclass(slots=True)
 class _Tries:
     helped: int = 0
-    """Number of pages with a gain."""
+    """Number of rendered pages with a gain."""
     vain: int = 0
-    """Number of consecutive pages without a gain."""
+    """Number of rendered pages without a gain since the last page with a gain."""
     at: float = 0.0
     """Time of the last result, POSIX seconds."""
 
@@ -46,10 +47,10 @@ class RenderTrials:
     def __init__(self) -> None:
         self._sites: dict[str, _Tries] | None = None
         self._new: dict[str, list[tuple[bool, float]]] = {}
-        """By site, whether rendering helped and when, since the last write."""
+        """Domain -> results since the last write, as pairs (True if rendering helped, POSIX seconds)."""
 
     def helped(self, storage: Notes, domain: str) -> bool:
-        """Return True if rendering added text to the last rendered pages of a site.
+        """Return True if rendering has helped on a site, and its last pages were not all without a gain.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -57,7 +58,7 @@ class RenderTrials:
         return known is not None and known.helped > 0 and known.vain < TRIES
 
     def may_try(self, storage: Notes, domain: str, now: float) -> bool:
-        """Return True unless too many pages of a site were rendered without a gain recently.
+        """Return False if the last :data:`TRIES` rendered pages of a site had no gain, during :data:`REST`.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -65,7 +66,7 @@ class RenderTrials:
         return known is None or known.vain < TRIES or now - known.at > REST
 
     def saw(self, storage: Notes, domain: str, now: float, *, helped: bool) -> None:
-        """Add the result of a page. Raises :class:`newsbot.errors.DataError`."""
+        """Add the result of a rendered page. Raises :class:`newsbot.errors.DataError`."""
         sites = self._known(storage)
         if domain in sites or len(sites) < MAX_SITES:
             sites.setdefault(domain, _Tries()).saw(helped=helped, at=now)
@@ -89,7 +90,7 @@ class RenderTrials:
 
 
 def _tries(note: dict[str, Any] | None) -> _Tries:
-    """Read a note. An invalid note counts as empty."""
+    """Return the results in a note; no results if the note is invalid."""
     try:
         return _Tries() if note is None else _Tries(int(note["helped"]), int(note["vain"]), float(note["at"]))
     except (KeyError, TypeError, ValueError):

@@ -11,35 +11,35 @@ from newsbot.rights import Reservations, RobotsSignals
 from newsbot.urls import host_key
 
 MAX_KNOWN = 20_000
-"""Maximum number of hosts that are remembered. When it is reached, all are forgotten."""
+"""Maximum number of hosts that are remembered. When it is reached, all hosts are forgotten."""
 
 CanFetch = Callable[[str, str], bool]
 """Takes a URL and the name of a crawler; returns True if robots.txt allows the fetch."""
 
 
 class SiteRights:
-    """The reservations on AI of each host. Middlewares add them; they are read for each page."""
+    """The reservations on AI of each host. Middlewares add the files; :meth:`signals` is called per page."""
 
     def __init__(self) -> None:
         self._robots: dict[str, tuple[RobotsSignals, CanFetch]] = {}
         self._reservations: dict[str, Reservations] = {}
 
     def heard_robots(self, origin: str, told: RobotsSignals, can_fetch: CanFetch) -> None:
-        """Keep the signals of a host's robots.txt. ``can_fetch`` applies the rules of the same file."""
+        """Store what a host's robots.txt says on AI. ``can_fetch`` applies the rules of the same file."""
         if len(self._robots) >= MAX_KNOWN:
             self._robots.clear()
         self._robots[host_key(origin)] = (told, can_fetch)
 
     def heard_tdmrep(self, origin: str, told: Reservations) -> None:
-        """Keep the reservations of a host's tdmrep.json."""
+        """Store the reservations of a host's tdmrep.json."""
         if len(self._reservations) >= MAX_KNOWN:
             self._reservations.clear()
         self._reservations[host_key(origin)] = told
 
     def signals(self, url: str) -> dict[str, str]:
-        """Return the reservations for a URL, each with the place where it was found.
+        """Return the reservations for a URL: name of the reservation -> place where it was found.
 
-        The keys are as in :attr:`newsbot.items.Article.rights`.
+        The names are those of :attr:`newsbot.items.Article.rights`.
         """
         host = host_key(url)
         signals: dict[str, str] = {}

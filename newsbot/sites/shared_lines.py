@@ -23,14 +23,14 @@ KEY = "lines"
 
 
 class SharedLines:
-    """The memories of one crawl. If ``storage`` is None, they are for this crawl only."""
+    """The memories of all sites of one crawl. If ``storage`` is None, they are not stored or shared."""
 
     def __init__(self) -> None:
         self._memories = SiteMemories()
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site; while the storage is unavailable, with this worker's lines only."""
+        """Return the memory of a site. While the storage is unavailable, it has this worker's lines only."""
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
@@ -56,7 +56,7 @@ class SharedLines:
 
 
 def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
-    """Merge a memory into the note. Return False if other workers changed the note too often meanwhile."""
+    """Merge a memory into the note. Return False if this failed because other workers changed the note."""
 
     # Merging also adds the stored lines to this worker's memory.
     def merged(note: dict[str, Any] | None, memory: SiteMemory) -> dict[str, Any]:

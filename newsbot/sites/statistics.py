@@ -1,6 +1,6 @@
 """Computes figures from the stats of a crawl: totals, rates and a row for each site.
 
-The functions have no side effects. Their input is the stats dict, with keys of the form
+The functions have no side effects. Their input is the dict with Scrapy's stats, with keys of the form
 ``newsbot/<area>/<what>[/<detail>]``. A stat that is missing or is not a number counts as 0, so that a wrong
 stat cannot stop a crawl.
 """
@@ -159,10 +159,11 @@ _COUNTED = frozenset(
 def site_counters(
     stats: Mapping[str, Any], since: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return by how much each ``newsbot/site/<domain>/<what>`` has grown since an earlier copy of the stats.
+    """Return by how much each stat ``newsbot/site/<domain>/<what>`` has grown.
 
-    The result is a mapping from domain to growth by ``<what>``, for
-    :meth:`newsbot.storage.sources.Sites.add`. Sites without growth are left out.
+    The growth is counted from ``since``, an earlier copy of the stats; None means from 0. The result maps
+    each domain to a dict from ``<what>`` to the growth, for :meth:`newsbot.storage.sources.Sites.add`. Sites
+    without growth are left out.
     """
     before = since or {}
     grown: dict[str, dict[str, float]] = defaultdict(dict)
@@ -194,7 +195,7 @@ class Rates:
     def per_minute(self, now: float, current: Figures) -> tuple[float, float]:
         """Add the totals at ``now`` (seconds of a monotonic clock). Return pages and articles per minute."""
         self._seen.append((now, current))
-        # one entry from before the window is kept, so that the rates cover all of it
+        # one entry from before the window is kept, so that the rates cover the whole window
         while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW:
             self._seen.popleft()
         began, first = self._seen[0]

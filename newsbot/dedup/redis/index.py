@@ -1,12 +1,15 @@
 """The near-duplicate index in Redis, for any number of workers. :mod:`newsbot.dedup.index` documents it.
 
 Lookup and insertion are one Lua script, which Redis runs atomically in one round trip. The script returns the
-records of the candidates, and this module compares their signatures. The only time used is ``at``, in whole
-seconds, and never the clock of a server or worker. No key expires by itself: after every 64 insertions, a
-worker deletes up to 256 texts that are too old.
+records of the candidates, and this module compares their signatures. All times come from ``at``, the fetch
+time of the inserted text in whole seconds. The clocks of the server and the worker are not used. No key
+expires by itself. After every 64 insertions, a worker deletes up to 256 texts that are too old.
 
-Two limits are specific to this backend. A passage finds only the newest ``MAX_CANDIDATES`` texts that share
-it. At most ``MAX_TEXTS`` texts are kept; beyond that the oldest are deleted early.
+A *posting* says that a text has a certain hash. The postings are stored in *buckets*: one bucket is one Redis
+key with the postings of many hashes (see lib.lua).
+
+Two limits are specific to this backend. For each passage, only the newest ``MAX_CANDIDATES`` texts that share
+it are found. At most ``MAX_TEXTS`` texts are kept; if there are more, the oldest are deleted early.
 """
 
 from __future__ import annotations
@@ -36,12 +39,12 @@ from newsbot.dedup.record import PIECES_ID, pack, seconds, shorten, unpack
 from newsbot.errors import DataError, SchemaError
 
 LOAD = 50.0
-"""Average number of postings in a bucket. A key needs about 96 bytes in addition to its value. Smaller
-buckets need more memory for keys; with larger buckets each text reads and writes more."""
+"""Average number of postings in a bucket. Smaller buckets need more memory, because each key needs about 96
+bytes in addition to its value. With larger buckets, each insertion reads and writes more."""
 
 
 class Keys:
-    """The keys of the index ``namespace`` that Python uses. The scripts build the names of the others."""
+    """The names of the Redis keys that Python code uses. The scripts build the names of the other keys."""
 
     def __init__(self, namespace: str) -> None:
         self.tag = f"{{{namespace}:near}}:"
@@ -54,22 +57,25 @@ def texts_a_bucket() -> float:
 
 
 def places_of(doc_id: str, signature: Signature) -> bytes:
-    """Return the places of a text's postings, four bytes each: 16 bits stored in the posting, 16 more.
+    """Return the upper 32 bits of each hash under which a text is indexed, four bytes each.
 
-    There is one for each passage, and a last one for the id. A text that is not comparable has only the last.
+    They determine the bucket of a posting; half of the bits are also stored in the posting (see lib.lua).
+    There is one hash for each passage, and a last one for the id. A text that is not comparable has only the
+    last one.
     """
     return (posting_hashes(doc_id, signature) >> np.uint64(32)).astype(">u4").tobytes()
 
 
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
-"""Parameters that two workers must share to use one index: signatures, passages, layout of the keys."""
+"""Parameters of the index. All workers that use one index must have the same: those of signatures and
+passages, and the layout of the keys."""
 MAX_TEXTS = 2**24 - 2**16
-"""Maximum number of texts, since their numbers are stored in three bytes."""
+"""Maximum number of texts in the index. Each text has a number, which is stored in three bytes."""
 
-_TEND_EVERY = 64  # insertions
-_FORGET_AT_ONCE = 256  # texts; more than are inserted in between, so that deletion keeps up
-_SPLITS_AT_ONCE = 24  # _TEND_EVERY insertions need 22
-_CLEAR_AT_ONCE = 64  # buckets
+_TEND_EVERY = 64  # insertions of this worker between two calls of tend.lua
+_FORGET_AT_ONCE = 256  # maximum number of texts that one call deletes: more than are inserted in between
+_SPLITS_AT_ONCE = 24  # maximum number of buckets that one call splits; _TEND_EVERY insertions need 22
+_CLEAR_AT_ONCE = 64  # number of buckets in which one call removes the postings of deleted texts
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +141,7 @@ class RedisIndex:
         except redis.exceptions.ResponseError as error:
             if not str(error).startswith("SCHEME"):
                 raise
-            # insert.lua has found another scheme or none: the index was replaced or lost while we run
+            # insert.lua found another scheme or none: the index was replaced or lost during this crawl
             self._begin_again()
             return self._run("insert", *arguments)
 
@@ -188,7 +194,7 @@ class RedisIndex:
 
 
 def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
-    """Delete an index, whatever its scheme. Raises subclasses of :class:`DataError`."""
+    """Delete an index of any scheme. Raises subclasses of :class:`DataError`."""
     settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
     with readable_errors(server_name(settings)), closing(connect(settings)) as client:
         keys = Keys(namespace)

@@ -1,7 +1,8 @@
-"""Moves recent postings into their buckets, one chunk of buckets at a time, and removes expired ones.
+"""Moves recent postings into their buckets, and removes the postings of deleted texts.
 
-One turn reads and writes each bucket of its chunk once, however many postings are added. It takes a few
-milliseconds, within the insertion that triggers it.
+:mod:`newsbot.dedup.sqlite.postings` explains postings, buckets and chunks. One *turn* writes the recent
+postings of one chunk. It reads and writes each bucket of the chunk once, however many postings are added. It
+takes a few milliseconds, as part of the insertion that triggers it.
 """
 
 from __future__ import annotations
@@ -33,19 +34,21 @@ from newsbot.dedup.sqlite.postings import (
 )
 
 _LOOKED_AT = 4 * MAX_CANDIDATES
-"""Maximum number of texts checked per hash, the newest first. Some of them may be deleted."""
+"""Maximum number of texts that are checked per hash, the newest first. It is higher than ``MAX_CANDIDATES``,
+because some of these texts may be deleted."""
 
 Buckets = dict[int, bytes]
+"""Id of a bucket -> its encoded postings."""
 
 
 def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
-    """Write the recent postings of chunk ``turn`` to its buckets.
+    """Write the recent postings of the chunk with number ``turn`` to its buckets.
 
     Call it in a transaction, after :meth:`Recent.catch_up`.
     """
     before = _read(database, turn)
     (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
-    # packed numbers compare like the numbers; without texts all postings are too old
+    # Packed numbers have the same order as the numbers. If there are no texts, every posting is too old.
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
     for bucket, postings in before.items():
@@ -61,10 +64,10 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
 
 
 def newest_living(database: sqlite3.Connection, numbers: bytes) -> list[int]:
-    """Return the newest of the packed numbers, at most ``MAX_CANDIDATES``.
+    """Return the numbers of the newest texts among the packed ``numbers``, at most ``MAX_CANDIDATES``.
 
-    If there are more numbers than that, deleted texts are left out. Otherwise they are returned too, and the
-    caller notices them when it reads the texts.
+    If there are more than ``MAX_CANDIDATES`` numbers, those of deleted texts are left out. Otherwise they are
+    returned too, and the caller notices the deleted texts when it reads the texts.
     """
     if len(numbers) <= NUMBER * MAX_CANDIDATES:
         return unpacked(numbers)
@@ -82,9 +85,10 @@ def _living(database: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
 
 
 def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
-    """Remove postings from buckets and chunk: under each hash that several texts have, keep the newest texts.
+    """Remove superfluous postings from ``buckets`` and ``chunk``.
 
-    Deleted texts are removed as well. Hashes with one text are not checked.
+    For each hash that several texts have, only the newest ``MAX_CANDIDATES`` texts that are not deleted are
+    kept. Hashes that only one text has are not checked.
     """
     shared = {}
     for hash_ in chunk.met:
@@ -102,7 +106,7 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield id, numbers and tags for each bucket that gets postings, oldest text first."""
+    """Yield (id, packed numbers of texts, tags) of each bucket that gets postings, the oldest text first."""
     lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty without texts
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
@@ -111,7 +115,7 @@ def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]
     rows = hashes >> TAG_BITS << (number_bits + TAG_BITS) | numbers << TAG_BITS | hashes & (1 << TAG_BITS) - 1
     rows.sort()
     buckets = rows >> (number_bits + TAG_BITS)
-    # no bucket has the prepended number, so the first row always begins a bucket
+    # the prepended value is not the id of any bucket, so the first row always counts as the start of a bucket
     starts = np.flatnonzero(np.diff(buckets, prepend=np.uint64(1 << BUCKET_BITS)))
     in_order = (rows >> TAG_BITS).astype(">u4").tobytes()
     tags = rows.astype(">u2").tobytes()
@@ -122,7 +126,7 @@ def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]
 
 
 def _read(database: sqlite3.Connection, turn: int) -> Buckets:
-    """Return the buckets of a chunk by id."""
+    """Return the buckets of the chunk with number ``turn``."""
     buckets = 1 << BUCKET_BITS - CHUNK_BITS
     rows = database.execute(
         "SELECT id, postings FROM near_bucket WHERE id >= ? AND id < ?",

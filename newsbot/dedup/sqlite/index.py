@@ -1,10 +1,11 @@
 """The near-duplicate index in SQLite. :mod:`newsbot.dedup.index` documents its guarantees.
 
 Lookup and insertion are one transaction. A text is one row (:mod:`newsbot.dedup.record`). It has one posting
-for each passage and one for its id. These are first stored together in one row, and later moved into 65,536
-buckets. A bucket is one row with the postings of many texts. With one row per posting, the index would need
-twice the space. If postings went to their buckets immediately, each would cost writing a database page.
-Postings of deleted texts are removed when their bucket is written the next time.
+(a pair of a hash and the number of the text) for each passage and one for its id. The postings of a new text
+are first stored together in one row. Later they are moved into 65,536 buckets. A bucket is one row with the
+postings of many texts. With one row per posting, the index would need twice the space. If postings were
+written to their buckets immediately, each posting would require writing a database page. Postings of deleted
+texts are removed when their bucket is written the next time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from newsbot.dedup.sqlite.postings import (
 from newsbot.errors import SchemaError
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
-"""Parameters that two programs must share to use one index: signatures, passages, encoding of records."""
+"""Parameters of the index. All processes that use one index must have the same: those of signatures and
+passages, and the encoding of records."""
 
 _MIGRATIONS = (
     """
@@ -77,11 +79,14 @@ _MIGRATIONS = (
     );
     """,
 )
-_FORGET_EVERY = 64  # insertions
-_FORGET_AT_ONCE = 256  # texts; more than are inserted in between, so that deletion keeps up
+_FORGET_EVERY = 64  # number of insertions after which old texts are deleted again
+_FORGET_AT_ONCE = 256  # maximum number of texts deleted at once: more than are inserted in between
 _CHECKPOINT_PAGES = 16_000
-"""Writing a chunk touches pages all over the file. The more chunks one checkpoint covers, the fewer pages are
-written twice. The log must still fit its limit (``journal_size_limit``)."""
+"""Number of pages in SQLite's write-ahead log from which a checkpoint copies them to the file.
+
+Writing a chunk changes pages all over the file. The more chunks one checkpoint covers, the fewer pages are
+written twice. The log must stay within its limit (``journal_size_limit``).
+"""
 
 _READ_BUCKETS = {
     count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - signs of ours
@@ -92,7 +97,7 @@ _READ_BUCKETS = {
 class SqliteIndex:
     """A :class:`newsbot.dedup.index.NearIndex` in the file at ``path``, for any number of processes.
 
-    ``keep``: seconds after which a text is forgotten.
+    ``keep`` is the number of seconds after which a text is forgotten.
     """
 
     place = "data file"
@@ -140,15 +145,18 @@ class SqliteIndex:
 
     # --- inside
     def _insert(self, doc_id: str, record: bytes | None, hashes: list[int], oldest: int) -> list[Record]:
-        """Store a record (None: only delete the text with this id). Return the candidates, oldest first."""
+        """Store a record and delete the earlier text with this id. Return the candidates, oldest first.
+
+        If ``record`` is None, only the earlier text is deleted.
+        """
         recent = self._recent
         recent.catch_up(self._database)
         turn = recent.due()
         if turn is not None:
             fold(self._database, recent, turn)
         told = self._told(hashes)
-        # Texts under the hash of the id. Nearly always it is the earlier text of this id, but hashes of 32
-        # bits collide, so the ids are compared below.
+        # The texts that have the hash of this id: usually the earlier text with this id, or none. Two ids may
+        # have the same 32-bit hash, so the ids themselves are compared below.
         same = set(unpacked(told.get(hashes[-1], b"")))
         counted = Counter(
             number
@@ -160,7 +168,7 @@ class SqliteIndex:
         for number in [number for number, text in texts.items() if text.doc_id == doc_id]:
             self._database.execute("DELETE FROM near_text WHERE id = ?", (number,))
             del texts[number]
-        # postings of deleted texts, and of the one that was just replaced
+        # the deleted texts whose postings were found, and the text that was just replaced
         gone = (candidates | same) - texts.keys()
         for hash_ in told if gone else ():
             recent.leave_out(hash_, gone)
@@ -169,7 +177,7 @@ class SqliteIndex:
         return [texts[number] for number in sorted(candidates & texts.keys()) if texts[number].at >= oldest]
 
     def _told(self, hashes: list[int]) -> dict[int, bytes]:
-        """Return hash -> packed numbers of texts. Hashes without a text are left out, which are most."""
+        """Return the packed numbers of the texts that have each hash. Hashes without a text are left out."""
         rows = self._database.execute(_READ_BUCKETS[len(hashes)], [hash_ >> TAG_BITS for hash_ in hashes])
         buckets, noted = dict(rows.fetchall()), self._recent.under(hashes)
         told = dict(noted)
@@ -204,7 +212,8 @@ class SqliteIndex:
         )
         last = None
         for number, record in oldest:
-            if int.from_bytes(record[:4]) >= before:  # its time; the texts after it are about as new or newer
+            # the first four bytes are the fetch time; the following texts were fetched about then or later
+            if int.from_bytes(record[:4]) >= before:
                 break
             last = number
         if last is not None:
@@ -212,7 +221,7 @@ class SqliteIndex:
 
     def _check_scheme(self) -> None:
         row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
-        if row is None:  # a new index, which another process may be creating too
+        if row is None:  # a new index; another process may be creating it at the same time
             with transaction(self._database):
                 self._database.execute(
                     "INSERT INTO near_scheme SELECT ? WHERE NOT EXISTS (SELECT 1 FROM near_scheme)",
@@ -228,7 +237,7 @@ class SqliteIndex:
 
 
 def empty(path: Path) -> None:
-    """Delete the index in the file at ``path``, whatever its scheme. Raises :class:`DataError` subclasses."""
+    """Delete the index of any scheme in the file at ``path``. Raises subclasses of :class:`DataError`."""
     with (
         closing(open_database(path, component="dedup", migrations=_MIGRATIONS)) as database,
         readable_errors(path),
@@ -239,6 +248,6 @@ def empty(path: Path) -> None:
 
 
 def _hashes(doc_id: str, signature: Signature) -> list[int]:
-    """Return the hash of each posting; the last one is the hash of the id."""
+    """Return the hashes under which a text is indexed, 32 bits each; the last one is the hash of the id."""
     hashes: list[int] = (posting_hashes(doc_id, signature) >> np.uint64(64 - HASH_BITS)).tolist()
     return hashes

@@ -1,8 +1,14 @@
-"""Encodes the postings (hash -> number of a text) of many texts in one row, and holds recent ones in memory.
+"""Encodes the postings of many texts in one row, and holds the recent postings in memory.
 
-A hash has 32 bits. The upper 16 bits select one of 65,536 buckets; the lower 16 bits are its *tag*. A posting
-is a tag and the number of a text, six bytes together. A bucket stores all its numbers first, oldest text
-first, and then the tags in the same order. A search therefore scans only the tags, a third of the bucket.
+A *posting* says that the text with a certain number has a certain hash. A hash has 32 bits. Its upper 16 bits
+select one of 65,536 *buckets*, and its lower 16 bits are its *tag*. A bucket is a row of the database, in
+which a posting takes six bytes: the number of the text and the tag. A bucket begins with the numbers of all
+its postings, oldest text first. The tags follow in the same order. A search therefore reads only the tags,
+which are a third of the bucket.
+
+A *chunk* is a group of 1,024 consecutive buckets. Recent postings are not in their buckets yet. The postings
+of one chunk are moved to its buckets together (:mod:`newsbot.dedup.sqlite.buckets`). This is called
+*folding* the chunk.
 """
 
 from __future__ import annotations
@@ -12,17 +18,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 NUMBER = 4
-"""Bytes of a text's number."""
+"""Length of a text's number in bytes."""
 TAG = 2
-"""Bytes of a tag."""
+"""Length of a tag in bytes."""
 POSTING = NUMBER + TAG
+"""Length of a posting in bytes."""
 HASH = 4
-"""Bytes of a hash."""
+"""Length of a hash in bytes."""
 HASH_BITS = 8 * HASH
 TAG_BITS = 8 * TAG
 BUCKET_BITS = HASH_BITS - TAG_BITS
 NO_TEXT = 1 << 8 * NUMBER
-"""Higher than any number."""
+"""A value above the highest possible number of a text."""
 
 
 def tag_of(hash_: int) -> bytes:
@@ -41,32 +48,35 @@ def unpacked(row: bytes) -> list[int]:
 
 
 def with_tag(bucket: bytes, tag: bytes) -> bytes:
-    """Return the numbers of texts with this tag in a bucket, packed, oldest first."""
+    """Return the packed numbers of the texts that have a tag in a bucket, oldest first."""
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, end)
-    if at < 0:  # the usual case
+    if at < 0:  # usually no text has the tag
         return b""
     return b"".join([bucket[place : place + NUMBER] for place in _places(bucket, tag, at)])
 
 
 def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
-    """Yield the offsets of the numbers with a tag. The tag does not occur before ``at``."""
+    """Yield the offsets in a bucket of the numbers of texts that have ``tag``.
+
+    The caller knows that the tag does not occur before the offset ``at``.
+    """
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, max(at, end))
     while at >= 0:
-        if (at - end) % TAG == 0:  # else these are parts of two tags
+        if (at - end) % TAG == 0:  # otherwise the bytes belong to two adjacent tags
             yield (at - end) // TAG * NUMBER
         at = bucket.find(tag, at + 1)
 
 
 def join(bucket: bytes, numbers: bytes, tags: bytes) -> bytes:
-    """Return a bucket with postings added. They must be younger than all postings in it."""
+    """Return a bucket with postings added. Their texts must be newer than all texts in the bucket."""
     middle = len(bucket) // POSTING * NUMBER
     return b"".join((bucket[:middle], numbers, bucket[middle:], tags))
 
 
 def without_old(bucket: bytes, oldest: bytes) -> bytes:
-    """Return a bucket without the texts below the packed number ``oldest``."""
+    """Return a bucket without the postings of texts whose number is below the packed number ``oldest``."""
     end = len(bucket) // POSTING * NUMBER
     at = 0
     while at < end and bucket[at : at + NUMBER] < oldest:
@@ -75,7 +85,7 @@ def without_old(bucket: bytes, oldest: bytes) -> bytes:
 
 
 def without(bucket: bytes, tag: bytes, gone: set[int]) -> bytes:
-    """Return a bucket without the postings of some texts under a tag."""
+    """Return a bucket without the postings of the texts ``gone`` that have ``tag``."""
     end = len(bucket) // POSTING * NUMBER
     numbers, tags = bytearray(bucket[:end]), bytearray(bucket[end:])
     for at in reversed(list(_places(bucket, tag))):  # from the end, so that the other offsets stay valid
@@ -87,8 +97,9 @@ def without(bucket: bytes, tag: bytes, gone: set[int]) -> bytes:
 
 CHUNK_BITS = 6
 CHUNKS = 1 << CHUNK_BITS
+"""Number of chunks."""
 EVERY = 512
-"""Texts between two turns, in each of which one chunk of buckets is written."""
+"""Number of inserted texts after which the next chunk is folded."""
 
 
 @dataclass
@@ -96,15 +107,18 @@ class Chunk:
     """The recent postings of one chunk of buckets, which are not in the buckets yet."""
 
     upto: int = 0
-    """The buckets have all texts up to this number."""
+    """The buckets contain the postings of all texts up to this number."""
     postings: dict[int, bytes] = field(default_factory=dict)
-    """Packed numbers of texts by hash, oldest first."""
+    """Hash -> packed numbers of the texts that have it, oldest first."""
     met: set[int] = field(default_factory=set)
-    """Hashes that an older text already had when a younger one was inserted."""
+    """Hashes that several texts have: when a text was inserted, an older text already had the hash."""
 
 
 class Recent:
-    """A copy of ``near_recent`` in memory. Use it only inside the transaction that holds the file's lock."""
+    """A copy in memory of the table ``near_recent``.
+
+    Use it only inside a transaction that holds the file's write lock.
+    """
 
     def __init__(self) -> None:
         self.newest = 0
@@ -113,13 +127,13 @@ class Recent:
         self._chunks = [Chunk() for _ in range(CHUNKS)]
 
     def catch_up(self, database: sqlite3.Connection) -> None:
-        """Read the changes of other processes: new postings and folded chunks."""
+        """Read the changes that other processes made: new postings and folded chunks."""
         # the version changes only when another connection commits
         (version,) = database.execute("PRAGMA data_version").fetchone()
         if version == self._version:
             return
         folded = database.execute("SELECT id, upto FROM near_chunk WHERE upto > ?", (self.last_turn,))
-        # Chunks that other processes have folded come first: their postings are then not added again.
+        # The folded chunks must be read first, so that ``add`` does not add their postings again.
         for chunk, upto in folded.fetchall():
             self._chunks[chunk] = Chunk(upto)
         rows = database.execute("SELECT id, hashes, met FROM near_recent WHERE id > ?", (self.newest,))
@@ -128,14 +142,18 @@ class Recent:
         self._version = version
 
     def under(self, hashes: list[int]) -> dict[int, bytes]:
-        """Return hash -> packed numbers of texts, oldest first. Hashes without a text are left out."""
+        """Return the packed numbers of the texts that have each hash, oldest first.
+
+        Hashes without a recent text are left out.
+        """
         chunks, shift = self._chunks, HASH_BITS - CHUNK_BITS
         return {hash_: row for hash_ in hashes if (row := chunks[hash_ >> shift].postings.get(hash_))}
 
     def add(self, number: int, hashes: list[int], met: list[int]) -> None:
-        """Add a text that is younger than all others, except to chunks that already contain it.
+        """Add the postings of a text that is newer than all others.
 
-        ``met`` are those of its hashes that other texts have too.
+        A posting whose chunk was already folded up to this text is not added. ``met`` are those of the text's
+        hashes that other texts have too.
         """
         noted = number.to_bytes(NUMBER)
         for hash_ in hashes:
@@ -165,17 +183,17 @@ class Recent:
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
     def take(self, number: int) -> Chunk:
-        """Return the chunk to be folded and replace it by an empty one."""
+        """Return the chunk with this number, which will be folded, and replace it by an empty one."""
         taken = self._chunks[number]
         self._chunks[number] = Chunk(self.newest)
         return taken
 
     @property
     def last_turn(self) -> int:
-        """The highest number up to which any chunk is folded."""
+        """The highest number of a text up to which any chunk is folded."""
         return max(chunk.upto for chunk in self._chunks)
 
     @property
     def folded(self) -> int:
-        """The number up to which all chunks are folded."""
+        """The number of the text up to which all chunks are folded."""
         return min(chunk.upto for chunk in self._chunks)

@@ -1,4 +1,7 @@
-"""Encodes entries for Redis: numbers that the scripts read, followed by JSON that they ignore."""
+"""Encodes entries for Redis as records: numbers that the Lua scripts read, and JSON that they do not read.
+
+``newsbot/frontier/lua/lib.lua`` defines the layout of a record.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ STATES = {
     "d": "done",
     "a": "aside",
 }
-"""State letter of lib.lua -> state name of the protocol."""
+"""State letter in a record (see lib.lua) -> state name of :mod:`newsbot.frontier.base`."""
 
 _HEAD = struct.Struct(">cHBdddddH")  # as LAYOUT of lib.lua, up to the length of the host
 
@@ -41,7 +44,7 @@ def arguments(entry: Entry) -> list[bytes | str]:
 
     Raises :class:`RecordRefused` if the due time or the priority is NaN.
     """
-    # NaN has no place in the order of the queue
+    # the queue is sorted by these numbers, and NaN cannot be sorted
     if math.isnan(entry.due) or math.isnan(entry.priority):
         raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
     body = dump({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
@@ -54,12 +57,12 @@ def number(value: float) -> str:
 
 
 def optional(text: bytes) -> float | None:
-    """Parse a number. Return None for an empty text."""
+    """Return the number that a script wrote as text; None for an empty text."""
     return float(text) if text else None
 
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:
-    """Decode a record written by ``pack`` of lib.lua."""
+    """Return the decoded record. ``raw`` was written by ``pack`` of lib.lua."""
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     noted = 2 + int.from_bytes(rest[:2])
@@ -86,7 +89,7 @@ _AT = struct.Struct(">cHBd")  # the beginning of LAYOUT of lib.lua
 
 
 def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
-    """Decode a record of lib.lua as an :class:`EntryCopy`."""
+    """Return a record of lib.lua as an :class:`EntryCopy`."""
     record = record_of(fingerprint, raw)
     letter, _, _, at = _AT.unpack_from(raw)
     state = _STATES.get(letter)
@@ -101,15 +104,15 @@ def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
 
 
 def host_copy(name: bytes, raw: bytes) -> HostCopy:
-    """Decode a host as written by ``put_hosts`` of lib.lua."""
+    """Return the politeness settings of a host. ``raw`` was written by ``put_hosts`` of lib.lua."""
     delay, concurrency, _, next_turn, _, _ = _HOST.unpack(raw)
     return HostCopy(host=name.decode(), delay=delay, concurrency=concurrency, next_turn=next_turn)
 
 
 def values(copy: EntryCopy, within: float) -> list[bytes | str]:
-    """Return a copy as the twelve arguments of the script ``take``.
+    """Return a copied entry as the twelve arguments of the script ``take``.
 
-    A done entry that is due later than ``within`` seconds from now is kept as a known URL only.
+    If it is done and due later than ``within`` seconds from now, the script stores only its URL as known.
     """
     note = str(copy.entry.data.get(ASIDE, ""))
     data = copy.entry.data.copy()

@@ -1,11 +1,12 @@
 """The frontier in Redis, for any number of workers. :mod:`newsbot.frontier.base` documents its guarantees.
 
 Each change is one Lua script, which Redis runs atomically. Entries that are pending, leased, set aside or due
-again are stored in full. For a URL that is done and never due again, only the minute of its last fetch is
-stored (15 bytes). :meth:`RedisFrontier.entry` returns None for it; the storage has its history.
+again are stored in full. A URL that is done and never due again is a *known URL*: only the minute of its last
+fetch is stored (15 bytes). For a known URL, :meth:`RedisFrontier.entry` returns None; the storage has its
+history.
 
-The clock is that of the server. ``horizon`` and the due times of entries come from the clocks of the workers,
-which should differ by less than a second (NTP).
+The current time is that of the server's clock. ``horizon`` and the due times of entries come from the clocks
+of the workers. These clocks should differ by less than a second (NTP).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class RedisFrontier:
         self._meta = keys.meta
         self._scripts = Scripts(self._client, keys, self._place, clock)
         self._doubtful: list[tuple[str, bytes]] = []
-        """Owner and token of lease calls without an answer; the server may have executed them."""
+        """Owner and token of each lease call that got no answer. The server may have executed the call."""
         try:
             self._check_server(keys)
         except DataError:
@@ -106,7 +107,10 @@ class RedisFrontier:
 
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
-        """Queue new entries; see the protocol. Atomic for up to 500 entries only."""
+        """Queue new entries; see :meth:`newsbot.frontier.base.Frontier.add`.
+
+        Only a call with up to 500 entries is atomic.
+        """
         verdicts = ""
         rows = [arguments(entry) for entry in entries]
         for start in range(0, len(entries), _CHUNK):
@@ -135,7 +139,8 @@ class RedisFrontier:
     ) -> list[Lease]:
         """Lease up to ``limit`` entries; see the protocol.
 
-        Takes one round trip, or two with ``accept``; more only if it refuses many hosts.
+        This takes one round trip to the server, or two with ``accept``. More are needed only if ``accept``
+        refuses many hosts.
         """
         if limit <= 0:
             return []
@@ -153,7 +158,7 @@ class RedisFrontier:
             every += accepted
             if len(names) < page:
                 break
-            # hosts that gave an entry are no longer in the list, so the next page starts earlier
+            # hosts that gave an entry are no longer in the server's list, so the next page starts earlier
             offset += page - len({one.entry.host for one in got})
         if alone and every and not leases:
             return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
@@ -192,8 +197,11 @@ class RedisFrontier:
         ]
 
     def _undo_doubtful(self) -> None:
-        """Release the leases of calls whose answer was lost. The heartbeat would extend them forever."""
-        while self._doubtful:  # a call is forgotten after success only: the server may be away again
+        """Release the leases of calls whose answer was lost.
+
+        Otherwise the heartbeat would extend these leases forever.
+        """
+        while self._doubtful:  # a call is removed after its release only, because the release may fail too
             owner, call = self._doubtful[-1]
             self._scripts.release(owner, call=call)
             self._doubtful.pop()
@@ -310,8 +318,9 @@ class RedisFrontier:
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
-        # Each call settles a batch of due entries. Those that are left are not listed by host, so with accept
-        # the call is repeated until none is left.
+        # Each call settles a batch of due entries, which makes them ready to be leased. The counts by host do
+        # not contain due entries that are not settled yet. With ``accept`` the call is therefore repeated
+        # until all are settled.
         for _ in range(_SETTLE_ROUNDS):
             now, overdue, leased, pending, moment, *hosts = self._scripts.outlook(
                 horizon, by_host=accept is not None
@@ -326,7 +335,9 @@ class RedisFrontier:
             pending = sum(urls for _, _, urls, _ in taken)
             moments = ((float(at), name) for name, _, _, at in taken if at)
             next_at, host = min(moments, default=(None, None))
-        if overdue:  # they can be leased now, after the next call has settled them
+        if (
+            overdue
+        ):  # due entries that are not settled yet: the next call settles them, so they can be leased now
             pending, next_at, host = pending + overdue, float(now), None
         return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
 

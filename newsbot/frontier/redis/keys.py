@@ -31,10 +31,10 @@ NAMES = (
 FIRST_LEVEL = 8
 """The initial number of buckets of known URLs is 2 to the power of this. lib.lua has the same constant."""
 LOAD = 200
-"""Average number of known URLs in a bucket. A bucket that is not split yet has up to twice as many."""
+"""Average number of known URLs in a bucket. A bucket that is not split yet may have twice as many."""
 LISTPACK = 512
-"""Maximum number of fields of a hash that Redis stores as a listpack (default of hash-max-listpack-entries).
-A listpack takes a fraction of the memory."""
+"""Maximum number of fields up to which Redis stores a hash as a listpack (the default of the setting
+hash-max-listpack-entries). A listpack takes a fraction of the memory of a larger hash."""
 
 
 class Keys:
@@ -46,7 +46,7 @@ class Keys:
 
     @property
     def meta(self) -> str:
-        """The key of the frontier's own state."""
+        """The key that holds data about the frontier as a whole, e.g. its identity."""
         return self.fixed[0]
 
     @property
@@ -77,9 +77,9 @@ class Keys:
 
 
 def missing_splits(known: int, level: int, split: int) -> int:
-    """Return how many buckets must still be split for ``known`` URLs, by linear hashing (Litwin 1980).
+    """Return how many more buckets must be split to store ``known`` URLs.
 
-    There are ``2 ** level + split`` buckets now.
+    The buckets are those of linear hashing (Litwin 1980). There are ``2 ** level + split`` of them now.
     """
     wanted = math.ceil(known / LOAD)
     return max(0, wanted - ((1 << level) + split))

@@ -14,7 +14,7 @@ from newsbot.frontier.redis.codec import number, optional
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
 
 BATCH = 300
-"""Maximum number of entries of one state that one call moves. It bounds how long a call blocks others."""
+"""Maximum number of entries of one state that one call moves. It limits for how long a call blocks others."""
 
 _SCANNED = 500
 
@@ -33,7 +33,7 @@ class Scripts:
         self._clock = clock
         self._level, self._split = FIRST_LEVEL, 0
         self.identity = ""
-        """Identity of the data that this frontier was opened with; see resume.lua."""
+        """Identity of the data that the server had when this frontier was opened; see resume.lua."""
 
     # --- putting in
     def add(
@@ -51,7 +51,7 @@ class Scripts:
         self._grow(self._with_buckets("mark_done", fingerprints, _optional(next_due), *entries))
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
-        """Record URLs that are unknown so far as known URLs: fingerprint -> last fetch (None: never)."""
+        """Record URLs as known: fingerprint -> time of the last fetch (None: never)."""
         values = [value for key, at in fetched.items() for value in (key, _optional(at))]
         self._grow(self._with_buckets("remember", list(fetched), *values))
 
@@ -93,7 +93,7 @@ class Scripts:
         return int(self._run("release", owner, "1" if lost else "", call))
 
     def refill(self, owner: str, ttl: float, until: float | None) -> tuple[float, float | None, bool]:
-        """Return the server's time, the time up to which pages are queued, and if the caller may refill."""
+        """Run the script ``refill``. Return the fields of :class:`newsbot.frontier.base.Refill`."""
         now, so_far, yours = self._run("refill", owner, ttl, _optional(until))
         return float(now), optional(so_far), bool(yours)
 
@@ -108,7 +108,10 @@ class Scripts:
     def resume(
         self, owner: str, ttl: float, identity: str, leases: Sequence[tuple[bytes, bytes]]
     ) -> tuple[int, str]:
-        """Resume ``leases`` (fingerprint, token). Return how many the owner has, and the data's identity."""
+        """Resume ``leases``, pairs (fingerprint, token). ``identity`` is used if the server has no data.
+
+        Return how many of the leases the owner has now, and the identity of the server's data.
+        """
         values = [value for lease in leases for value in lease]
         kept, found = self._run("resume", ttl, owner, identity, *values)
         return int(kept), found.decode()
@@ -155,10 +158,11 @@ class Scripts:
         return list(zip(found[::2], found[1::2], strict=True))
 
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
-        """Return time, overdue, leases, pending and next time; then host, leases, pending, next time of each.
+        """Return the outlook as a flat list, as outlook.lua documents it.
 
-        Raises :class:`DataUnavailable` if the server lost its data. Otherwise the empty queue would look like
-        a finished crawl.
+        The list begins with time, number of overdue entries, leases, pending entries and the next time. With
+        ``by_host``, four values of each host follow: name, leases, pending entries and next time. Raises
+        :class:`DataUnavailable` if the server lost its data: an empty queue looks like a finished crawl.
         """
         self._check_identity()
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
@@ -170,13 +174,13 @@ class Scripts:
         return answer
 
     def watch(self) -> tuple[float, float | None, list[tuple[str, int, float]]]:
-        """Return the time, the earliest missed due time, and (name, leases, first deadline) of each owner."""
+        """Return the time, the earliest due time that is late, and (name, leases, deadline) of each owner."""
         now, late, *rest = self._run("watch")
         rows = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
         return float(now), optional(late), [(name.decode(), int(many), float(at)) for name, many, at in rows]
 
     def is_compact(self, entries: int) -> bool:
-        """Return True if the server stores hashes of so many entries as listpacks."""
+        """Return True if the server stores a hash with this number of fields as a listpack."""
         return bool(self._run("probe", entries, keys=[self._keys.probe]))
 
     # --- copies
@@ -185,9 +189,9 @@ class Scripts:
         return [owner.decode() for owner in self._run("at_work")]
 
     def scan(self, name: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield all fields and values of one of the hashes, in no particular order.
+        """Yield the pairs (field, value) of the Redis hash with this name, in no particular order.
 
-        A field may occur twice if the hash changes meanwhile.
+        A field may occur twice if the hash changes in the meantime.
         """
         cursor = 0
         while True:
@@ -210,14 +214,17 @@ class Scripts:
 
     # --- inside
     def _with_buckets(self, name: str, fingerprints: Sequence[bytes], *values: Argument) -> Any:
-        """Run a script that reads known URLs. Retry it if their buckets have been split in the meantime."""
+        """Run a script that reads known URLs, and return its answer.
+
+        The script is run again if another worker has split the buckets in the meantime.
+        """
         while True:
             level = self._level
             buckets = [key for one in fingerprints for key in self._keys.buckets(level, one)]
             try:
                 return self._run(name, level, *values, keys=buckets)
             except _LevelChanged as error:
-                # the true split may be higher; _grow reads it before it splits
+                # the true value of ``split`` may be higher than 0; _grow reads it before it splits
                 self._level, self._split = error.level, 0
 
     def _grow(self, known: int) -> None:
@@ -238,7 +245,7 @@ class Scripts:
         with readable_errors(self._place):
             try:
                 every = [*self._keys.fixed, *keys]
-                # a server that forgot its scripts may have restarted without its data
+                # a server that forgot its scripts was restarted and may have lost its data: check this first
                 forgotten = None if name == "resume" else self._check_identity
                 script = lua_script("frontier/lua", name)
                 return script.run(self._client, every, [now, *values], forgotten=forgotten)

@@ -19,7 +19,7 @@ UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, dep
     host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
 WHERE id = ?
 """
-"""An entry that is replaced by another spelling keeps its lost leases. One that is queued again does not."""
+"""If an entry gets another spelling, its count of lost leases stays. If it is queued again, it becomes 0."""
 _LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
 """Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
 
@@ -44,29 +44,30 @@ WHERE state <> 'leased' AND last_fetched IS NULL
 
 @dataclass(slots=True)
 class _Target:
-    """The new state of an entry."""
+    """The state that an entry will have after this batch."""
 
     row: int | None
-    """Row id; None for a new entry."""
+    """Id of the entry's row in the database; None for a new entry."""
     state: str
-    """State name of the protocol."""
+    """State name of :mod:`newsbot.frontier.base`."""
     priority: float
     due: float
     told: bool
-    """True if the data have the time of publication."""
+    """True if the entry's data have the time of publication."""
     entry: Entry | None = None
-    """The entry that replaces url, data and the other columns, if any."""
+    """The added entry whose url, data and other columns replace the stored ones; None if they stay."""
     news: EntryData | None = None
-    """New data that add the time of publication, if any."""
+    """New data with the time of publication, which replace the stored data; None if these stay."""
     changed: bool = False
+    """True if the row must be written."""
     fetched: bool = False
     """True if the entry was fetched before."""
     respelled: bool = False
-    """True for a pending entry that may get another host."""
+    """True if a pending entry gets another spelling, and with it perhaps another host."""
 
 
 class Adding:
-    """One batch of entries to add. ``rows`` holds the rows of known entries, by fingerprint."""
+    """One batch of entries that are added. ``rows`` holds the stored rows of those already known."""
 
     def __init__(self, rows: Mapping[bytes, sqlite3.Row], *, force: bool, respell: bool) -> None:
         self._force, self._respell = force, respell
@@ -83,7 +84,7 @@ class Adding:
         }
 
     def take(self, entry: Entry) -> Added:
-        """Decide on one entry. Later entries of the batch see the result."""
+        """Decide what happens to one entry. A later entry with the same fingerprint sees the result."""
         target = self._targets.get(entry.fingerprint)
         if target is None:
             self._targets[entry.fingerprint] = _Target(
@@ -144,7 +145,7 @@ class Adding:
 
 
 def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float | None) -> None:
-    """Write entries as done that were not fetched themselves. Call it inside a transaction."""
+    """Write entries as done although they were not fetched. Call it inside a transaction."""
     hosts = host_ids(db, [entry.host for entry in entries])
     db.executemany(
         _MARK_DONE,
@@ -156,7 +157,10 @@ def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float 
 
 
 def _hurry(target: _Target, entry: Entry) -> Added:
-    """Give a pending entry the higher priority, the earlier due time and data with a publication time."""
+    """Update a pending entry from ``entry``: higher priority, earlier due time, data with a publication time.
+
+    Return ``SOONER`` if its priority or due time changed.
+    """
     if not target.told and "published_at" in entry.data:
         target.told = target.changed = True
         target.news = entry.data
@@ -169,7 +173,7 @@ def _hurry(target: _Target, entry: Entry) -> Added:
 
 
 def _timing(target: _Target) -> tuple[object, ...]:
-    """Return state, at, priority and due. An entry without a due time is ready immediately."""
+    """Return the columns state, at, priority and due. An entry without a due time is ready immediately."""
     if target.due <= 0:
         return ("ready", None, target.priority, target.due)
     return ("waiting", target.due, target.priority, target.due)

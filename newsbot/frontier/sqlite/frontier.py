@@ -91,8 +91,9 @@ ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.
         ELSE max(next_turn, coalesce(last_turn + excluded.delay, next_turn)) END
 WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
 """
-"""If the next turn is one delay after the last one, the host does not rest, and the new delay replaces the
-old one. Otherwise the rest is kept, and the new delay is its minimum."""
+"""If the next turn is one delay after the last turn, the host does not rest. The next turn is then moved to
+the last turn plus the new delay. Otherwise the host rests: the rest is kept, and extended if it would end
+before the last turn plus the new delay."""
 _SLOW_DOWN = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
@@ -108,7 +109,7 @@ ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 _RETURN_TURN = """
 UPDATE frontier_hosts SET next_turn = min(next_turn, ?) WHERE host = ? AND next_turn <= last_turn + delay
 """
-"""A later next turn means that the host rests; then nothing changes."""
+"""If the next turn is more than one delay after the last turn, the host rests. Nothing changes then."""
 
 _TAKE_TURN = """
 INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
@@ -154,7 +155,7 @@ class SqliteFrontier:
     def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
         """Queue new entries; see the protocol."""
         fingerprints = [entry.fingerprint for entry in entries]
-        with self._reading() as db:  # most links are known, so that no write lock is needed
+        with self._reading() as db:  # usually all links are known, and no write lock is needed
             adding = Adding(find(db, fingerprints), force=force, respell=respell)
             verdicts = [adding.take(entry) for entry in entries]
         if not adding.changed:
@@ -298,7 +299,7 @@ class SqliteFrontier:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
         now = self._clock()
         with self._reading() as db:
-            if not unsettled(db, now, horizon):  # the usual case, which needs no write lock
+            if not unsettled(db, now, horizon):  # usually nothing must be moved, and no write lock is needed
                 return look_ahead(db, now, horizon, accept)
         with self._writing() as db:
             settle(db, now, horizon)
@@ -355,7 +356,7 @@ class SqliteFrontier:
 
     # --- inside
     def _end(self, lease: Lease, statement: str, **values: Any) -> bool:
-        """End a lease by ``statement``. Return False if the caller no longer holds it."""
+        """End a lease with the SQL ``statement``. Return False if the caller no longer holds the lease."""
         key = {"fingerprint": lease.entry.fingerprint, "token": lease.token}
         with self._writing() as db:
             return db.execute(statement, {**key, **values}).rowcount == 1
@@ -384,7 +385,7 @@ _SET_DEADLINE = "UPDATE frontier_urls SET at = ? WHERE id = ?"
 _UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = lost - 1 WHERE id = ?"
 _TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
 LOST_STATES = ("ready", "waiting", "aside")
-"""States of an entry whose lease was reclaimed and that no other worker has leased since."""
+"""Stored states of an entry whose lease was reclaimed and that no other worker has leased since then."""
 
 
 def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
@@ -400,8 +401,8 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
         if row["state"] == "leased" and row["token"] == lease.token:
             db.execute(_SET_DEADLINE, (deadline, row["id"]))
             kept += 1
-        # The lease was reclaimed and counted as lost, although this worker has not died. Another worker may
-        # hold the entry by now; then only the count is corrected.
+        # The lease was reclaimed and counted as lost, although this worker has not died. If another worker
+        # holds the entry now, only the count is corrected.
         elif row["lost"] > 0:
             db.execute(_UNCOUNT, (row["id"],))
             if row["state"] in LOST_STATES:

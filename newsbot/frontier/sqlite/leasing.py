@@ -1,4 +1,8 @@
-"""Chooses the entries that are leased next, after moving entries whose time has come."""
+"""Chooses the entries that are leased next.
+
+Before this, entries are *settled*: an entry whose stored state has ended gets its next state. The table in
+:mod:`newsbot.frontier.sqlite.schema` shows the states.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,8 @@ UPDATE frontier_horizon SET furthest = CASE
     WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
     ELSE max(furthest, :horizon) END
 """
-"""If all ready entries were moved just now, none of them is beyond this horizon, and the note may go back."""
+"""If all ready entries became ready just now, all of them are due within this horizon. The noted horizon may
+then become earlier again."""
 
 _HOSTS_BY_TURN = """
 SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
@@ -65,7 +70,7 @@ WHERE u.state = 'ready' AND u.lost >= :least AND u.lost <= :most AND u.lost > 0 
     AND h.leased < h.concurrency AND h.next_turn <= :now
 ORDER BY u.lost, h.next_turn, h.id, u.priority DESC, u.due, u.id
 """
-"""``INDEXED BY`` and ``CROSS JOIN`` make SQLite begin with the suspects, of which there are mostly none."""
+"""``INDEXED BY`` and ``CROSS JOIN`` make SQLite begin with the suspects. Usually there are none."""
 
 _BEST_OF_HOST = """
 SELECT *, host AS host_id, ? AS host_name FROM frontier_urls
@@ -74,7 +79,7 @@ WHERE state = 'ready' AND host = ? AND due <= ? AND lost = 0 ORDER BY priority D
 
 
 AHEAD = 3600.0
-"""Seconds by which the clock must have been ahead before :func:`correct` changes anything."""
+"""Minimum number of seconds by which the clock was ahead, for :func:`correct` to change anything."""
 _LATEST = "SELECT latest FROM frontier_clock"
 _NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
 _CORRECT_ENDS = """
@@ -92,10 +97,10 @@ WHERE last_turn > :now + :least
 
 
 def correct(db: sqlite3.Connection, now: float) -> None:
-    """Record the time. If the clock was ahead before, move the times that were planned then back.
+    """Record the time ``now``. If the clock was ahead earlier, correct the times that were planned then.
 
-    Without this, sources that were read while the clock was a month ahead would rest for a month. A wait that
-    began before the clock was ahead may end early, once.
+    Otherwise sources that were read while the clock was a month ahead would not be read for a month. A wait
+    that began before the clock was ahead may end too early, once.
     """
     (latest,) = db.execute(_LATEST).fetchone()
     if latest > now + AHEAD:
@@ -106,14 +111,15 @@ def correct(db: sqlite3.Connection, now: float) -> None:
 
 
 def unsettled(db: sqlite3.Connection, now: float, horizon: float) -> bool:
-    """Return True if :func:`settle` has rows to move."""
+    """Return True if there are entries that :func:`settle` would move to another state."""
     return db.execute(_UNSETTLED, {"now": now, "horizon": horizon}).fetchone() is not None
 
 
 def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
-    """Move entries whose time has come: expired leases, ended delays and due entries.
+    """Move entries whose stored state has ended to the next state.
 
-    At most :data:`BATCH` entries of each state are moved. Call it inside a transaction.
+    These are expired leases, ended delays, and entries due at or before ``horizon``. At most :data:`BATCH`
+    entries of each state are moved. Call it inside a transaction.
     """
     values = {"now": now, "horizon": horizon, "batch": BATCH}
     reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
@@ -125,7 +131,10 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
 
 
 def reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
-    """Count leases (rows of id, due, lost, data) as lost. Set entries with ``MAX_LOST`` in a row aside."""
+    """End leases and count them as lost. ``rows`` are their entries, with id, due, lost and data.
+
+    An entry that lost ``MAX_LOST`` leases in a row is set aside. The others are pending again.
+    """
     for row in rows:
         lost = row["lost"] + 1
         if lost < MAX_LOST:
@@ -148,10 +157,10 @@ def choose(
 ) -> list[sqlite3.Row]:
     """Return up to ``limit`` rows to lease.
 
-    First comes the best entry of each host whose turn has come, in the order of turns. One host may give a
-    suspect instead, if ``owner`` holds none. If there is room left, hosts without a delay give further
-    entries in rotation, up to their concurrency. If nothing was found and ``alone`` is True, one suspect that
-    must be leased alone is returned.
+    Each host whose turn has come gives its best entry, in the order of turns. One host may give a suspect
+    instead, if ``owner`` holds no suspect. If these are fewer than ``limit``, hosts without a delay give
+    further entries in rotation, up to their concurrency. If nothing was found and ``alone`` is True, one
+    suspect that must be leased alone is returned.
     """
     first: list[sqlite3.Row] = []
     roomy: list[tuple[sqlite3.Row, int]] = []
@@ -161,7 +170,7 @@ def choose(
             continue
         suspected = suspect is not None and suspect["host_id"] == host["id"]
         best = suspect if suspected else _best(db, host, horizon, 1, 0).fetchone()
-        if best is None:  # the host's ready entries are suspects, or due only for another worker's horizon
+        if best is None:  # all ready entries of the host are suspects, or due after this worker's horizon
             continue
         first.append(best)
         if host["delay"] == 0 and host["room"] > 1:
@@ -177,13 +186,13 @@ def choose(
         _best(db, host, horizon, min(host["room"] - 1, missing), skipped).fetchall()
         for host, skipped in roomy
     ]
-    # one further entry of each host per round, so that none is served before the others
+    # each round takes one further entry of each host, so that no host is preferred
     turns = (row for turn in zip_longest(*more) for row in turn if row is not None)
     return first + list(islice(turns, missing))
 
 
 def _best(db: sqlite3.Connection, host: sqlite3.Row, horizon: float, count: int, skip: int) -> sqlite3.Cursor:
-    """Select the best due entries of a host, without suspects: ``count`` rows after the first ``skip``."""
+    """Return the rows of a host's best due entries: ``count`` rows after the first ``skip``, no suspects."""
     return db.execute(_BEST_OF_HOST, (host["host"], host["id"], horizon, count, skip))
 
 
@@ -196,7 +205,10 @@ def _suspect(
     *,
     lost: range,
 ) -> sqlite3.Row | None:
-    """Return the next suspect that has lost so many leases; None if ``owner`` already holds a suspect."""
+    """Return the row of the next suspect whose number of lost leases is in the range ``lost``.
+
+    Return None if there is none, or if ``owner`` already holds a suspect.
+    """
     values = {"now": now, "horizon": horizon, "least": lost[0], "most": lost[-1]}
     rows: Iterable[sqlite3.Row] = db.execute(_SUSPECTS, values)
     found = next((row for row in rows if accept is None or accept(row["host_name"])), None)

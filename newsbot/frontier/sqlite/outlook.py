@@ -64,11 +64,11 @@ def look_ahead(
 ) -> Outlook:
     """Return the outlook. Call :func:`newsbot.frontier.sqlite.leasing.settle` first.
 
-    If more entries have fallen due than one call settles, ``next_at`` is ``now``: the next lease settles
-    more of them.
+    One call of ``settle`` moves a limited number of entries. If due entries are left, ``next_at`` is ``now``,
+    because the next call of ``lease`` settles more of them.
     """
     present = _Present(db, now, horizon, accept)
-    # what settle() has left, because it moves a batch of each state only
+    # the due entries that settle() left, because it moves only a batch of each state
     overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
     held = present.with_hosts(db.execute(_HELD, (horizon,)))
     next_at, host = min(_openings(present, held), default=(None, None))
@@ -81,7 +81,7 @@ def look_ahead(
 
 
 def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[tuple[float, str]]:
-    """Yield times at which an entry can be leased, with their hosts. The earliest is the answer."""
+    """Yield pairs (time at which an entry can be leased, host). The caller uses the earliest time."""
     free = _first_free(present)  # the hosts are sorted by turn, so no later one is earlier
     if free is not None:
         yield free
@@ -116,8 +116,8 @@ def _has_ready(present: _Present, host: sqlite3.Row) -> bool:
 def _count_ready(present: _Present) -> int:
     """Return the number of ready entries that are due within the horizon."""
     db = present.db
-    # The counters include entries that became ready for a later horizon of another worker. If there may be
-    # such entries, the rows must be counted.
+    # The counters include entries that became ready for another worker with a later horizon. If there may be
+    # such entries, the rows must be counted instead.
     (furthest,) = db.execute("SELECT furthest FROM frontier_horizon").fetchone()
     if furthest > present.horizon:
         rows = db.execute(_READY_WITHIN, (present.horizon,))

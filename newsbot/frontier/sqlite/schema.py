@@ -1,7 +1,8 @@
 """The tables of the SQLite frontier, with the reason for each index.
 
-The states of a URL as stored. The *pending* state of the protocol is split into three states here, so that a
-query only reads rows that can match:
+The table below lists the states of a URL as they are stored. The state *pending* of
+:mod:`newsbot.frontier.base` is stored as one of three states (ready, waiting, held). A query then reads only
+rows that can match:
 
 =========== =============================== ========================================
 ``state``   ``at``: when the state ends     next state
@@ -14,7 +15,7 @@ query only reads rows that can match:
 ``aside``   time when it was set aside      stays until ``add`` forces it
 =========== =============================== ========================================
 
-Triggers maintain the counters of hosts and the totals, so that no code path can forget to update them.
+Triggers update the counters of hosts and the totals, so that no code path can forget it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ PUBLIC_STATES = {
     "done": "done",
     "aside": "aside",
 }
-"""Stored state -> state name of the protocol."""
+"""Stored state -> state name of :mod:`newsbot.frontier.base`."""
 
 _VERSION_1 = """
 CREATE TABLE frontier_hosts (
@@ -152,7 +153,7 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
 
 
 def host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
-    """Return the row ids of hosts. Unknown hosts are inserted in this order, with default politeness."""
+    """Return host -> row id. Unknown hosts are inserted in the given order, with default politeness."""
     ids = {}
     for host in dict.fromkeys(hosts):
         row = db.execute("SELECT id FROM frontier_hosts WHERE host = ?", (host,)).fetchone()
@@ -178,7 +179,7 @@ def entry_of(row: sqlite3.Row) -> Entry:
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Return ``data`` as JSON that SQLite can store, which must be valid UTF-8."""
+    """Return ``data`` as JSON that can be encoded in UTF-8, as SQLite requires."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()

@@ -80,7 +80,10 @@ def _copy(row: sqlite3.Row) -> EntryCopy:
 
 
 def _batches(database: sqlite3.Connection, statement: str) -> Iterator[list[sqlite3.Row]]:
-    """Yield rows in batches by id. No query stays open in between, so the file is never locked for long."""
+    """Yield the rows of ``statement`` in batches, by id.
+
+    No query stays open between two batches, so the file is never locked for long.
+    """
     place = 0
     while rows := database.execute(statement, (place, _AT_ONCE)).fetchall():
         yield rows
