@@ -1,4 +1,7 @@
-"""Recognises news agencies among the authors and sources of a page, and gives each agency one name."""
+"""Recognises news agencies among the authors and sources of a page.
+
+Each agency has several spellings, which are all converted to one name.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page
 from newsbot.extraction.strings import key, word_set
 
+# The spellings of each agency, separated by "|".
 _NAMES = {
     "Reuters": "reuters|thomson reuters|рейтер|ройтерс",
     "AP": "ap|associated press|the associated press|ap news",
@@ -53,18 +57,22 @@ _AROUND = word_set("von mit with and und by via news agency from")
 
 
 def agency_of(name: str) -> str | None:
-    """Return the agency that a name in a byline means, or None if it is not an agency.
+    """Return the agency that ``name``, a name in a byline, stands for, or None if it is not an agency.
 
     >>> agency_of("Agence France-Presse")
     'AFP'
     """
-    # Words around the name are removed first ("mit dpa"). But "belga news agency" needs all its words.
+    # The name is compared without words such as "mit" in "mit dpa". Then it is compared with all its words,
+    # because "belga news agency" is a spelling of its own.
     words = [word for word in key(name).split() if word not in _AROUND]
     return _BY_NAME.get(" ".join(words)) or _BY_NAME.get(key(name))
 
 
 def named_agencies(page: Page, authors: Iterable[str]) -> list[str]:
-    """Return the agencies among ``authors`` and in the page's metadata about its sources, each once."""
+    """Return the agencies among ``authors`` and in the page's metadata about its sources.
+
+    Each agency is returned once.
+    """
     node = page.article or {}
     stated = [
         text

@@ -1,4 +1,7 @@
-"""Finds the elements whose markup names an author, in one walk. XPath takes several times as long."""
+"""Finds the elements whose markup names an author, in one walk over the page.
+
+XPath searches would take several times as long.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 MAX_SURE = 20
+"""Maximum number of elements in :attr:`AuthorMarks.sure`."""
 MAX_NAMED = 40
+"""Maximum number of elements in :attr:`AuthorMarks.named`."""
 MAX_LOOKED_AT = 2000
 """Maximum number of elements that are checked in full after a quick test of their attributes."""
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
 _is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
+# Attributes that may name an author.
 _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
@@ -74,7 +80,9 @@ def _is_named_byline(element: HtmlElement) -> bool:
 
 
 def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
-    """True inside a box that is named after authors. ``known`` is a cache of the results for boxes.
+    """True if the class of the element, or of one around it, mentions an author or a byline.
+
+    ``known`` caches the results by element.
 
     Without the cache, a deeply nested page with many names would take quadratic time.
     """

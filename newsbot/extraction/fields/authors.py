@@ -1,4 +1,7 @@
-"""Finds the authors of an article, as a list of clean names."""
+"""Finds the authors of an article, as a list of clean names.
+
+A byline is the line on the page that names the authors.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,15 @@ from newsbot.extraction.strings import key
 from newsbot.items import Link
 
 MAX_LOOKED_AT = 10_000
+"""Maximum number of elements that are searched for labels and for signatures."""
 MAX_DATE_LINES = 30
-"""Maximum number of paragraphs that are checked for the place of the report at their start."""
+"""Maximum number of paragraphs that are searched for a place at their start ("Munich, Germany –")."""
 MAX_LABELLED = 300
-"""Maximum number of lines with a label that are searched for names."""
+"""Maximum number of lines with a label such as "By" or "Text:" that are searched for names."""
 VISIBLE_TRUST = 0.5
-"""Confidence of the visible byline. Better metadata win over it."""
+"""Confidence of the visible byline. Metadata with a higher confidence win over it."""
 _SITE_TRUST = 0.3
+"""Confidence of a list of authors that has only the name of the site."""
 
 _LABEL = re.compile(
     r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
@@ -36,25 +41,30 @@ _LABEL = re.compile(
     r"(?:-+\s)?(?:[^\W\d_]+\s){0,2}(?:by|von|par|por)\s)",
     re.IGNORECASE,
 )
-"""Labels before the names in a line. After a ``sure`` label, any possible name is accepted."""
+"""Labels before the names in a line.
+
+After a label of the group ``sure``, any possible name is accepted. After other labels, only full names are.
+"""
+# The place at the start of a report: "Munich, Germany (dpa) –".
 _DATE_LINE = re.compile(r"([^\W\d][^\d–—:;()]{1,40}?)\s?(?:\([^)]{2,30}\))?\s?[–—-]+\s")
 _BEHIND = re.compile(r"\s[|•·]\s")
 """Separators between the names and a date or section in the same line."""
 _LONG_LABEL = 20
-"""A line with so many letters has more than a label."""
+"""Minimum length of a text that is surely more than a label."""
 _RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
 _NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|social", re.IGNORECASE)
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
 _BY_BEHIND = re.compile(r"\b(?:by|von|par|por|da|door|av)$", re.IGNORECASE)
-"""The end of a label for link previews: "Written by", "Verfasst von"."""
+"""The end of a ``twitter:label1`` whose value is the author: "Written by", "Verfasst von"."""
 
 
 def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidate[list[str]]]:
     """Yield one list of authors per source: JSON-LD, microdata, meta, and the feed that listed the page.
 
-    The site's own name is removed if the list has other names. If it is the only name, its confidence is low.
+    The site's own name is removed from a list that has other names. A list that has only the site's name gets
+    a low confidence.
     """
     fed = clean_authors(hint.authors) if hint is not None else []
     for candidate in chain(_stated_authors(page), [Candidate(fed, FEED, 0.7)] if fed else ()):
@@ -114,7 +124,10 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
 
 
 def visible_authors(page: Page) -> Candidate[list[str]] | None:
-    """Return the names in the visible byline, or None. It is used only if no better source has names."""
+    """Return the names in the visible byline, or None if there are none.
+
+    The caller uses them only if no better source has names.
+    """
     found = _without_places(clean_authors(_bylines(page)), page)
     return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
 
@@ -126,7 +139,7 @@ def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
 
 
 def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
-    """Return the names in a JSON-LD value: first those of persons, second those of organisations.
+    """Return two lists of the names in a JSON-LD value: those of persons and those of organisations.
 
     A plain string and a node without a type count as persons.
     """
@@ -144,7 +157,7 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
 def _microdata(page: Page) -> list[str]:
     values = []
     for element in page.items.get("author", [])[:MAX_AUTHORS]:
-        # The author may be an item of its own, with a job title and a picture beside the name.
+        # The author may be a nested item that has a job title and a picture beside the name.
         target = next(iter(_NAME(element)), element)
         values.append(target.get("content") or text_of(target, 300))
     return values
@@ -152,13 +165,17 @@ def _microdata(page: Page) -> list[str]:
 
 def _without_places(names: list[str], page: Page) -> list[str]:
     """Return ``names`` without places, as in "By Jane Doe, Munich"."""
-    # Only single words may be places: "Paris Hilton" is a name. Without such words, nothing is searched.
+    # Only a single word may be a place, because "Paris Hilton" is a name. The search for places is slow, so it
+    # runs only if there is a single word.
     places = _places(page) if any(" " not in name for name in names) else set()
     return [name for name in names if " " in name or key(name) not in places]
 
 
 def _places(page: Page) -> set[str]:
-    """Return the places in the metadata and in the date line of the text ("Munich, Germany –"), as keys."""
+    """Return the keys of the places in the metadata and in the date line of the text ("Munich, Germany –").
+
+    For keys see :func:`~newsbot.extraction.strings.key`.
+    """
     node = page.article or {}
     fields = ("contentLocation", "locationCreated", "spatialCoverage", "dateline")
     found = [text for field in fields for text in texts(page.nodes.follow(node.get(field)))]
@@ -170,7 +187,10 @@ def _places(page: Page) -> set[str]:
 
 
 def _is_site(name: str, page: Page) -> bool:
-    """True if ``name`` is the name of the site: of its host, the initials in its host, or in its metadata."""
+    """True if ``name`` is the name of the site.
+
+    It is compared with the host, with the initials in the host, and with the metadata.
+    """
     name = key(name)
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
     # The host has the name without spaces or its initials: "Deutsche Welle" at dw.com.
@@ -182,8 +202,8 @@ def _is_site(name: str, page: Page) -> bool:
 
 
 def _bylines(page: Page) -> list[str]:
-    """Return the first visible byline with names, outside of comments and side columns."""
-    # From the most to the least certain: markup, class names, labels in the text, a signature, a profile.
+    """Return the texts of the first visible byline with names, outside of comments and side columns."""
+    # The most certain source comes first: markup, class names, labels in the text, a signature, a profile.
     marks = author_marks(page.tree)
     if marked := _marked_names(page, marks):
         return marked
@@ -192,16 +212,16 @@ def _bylines(page: Page) -> list[str]:
             continue
         text = text_of(element, 400)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
-        # Classes named after authors also mark other boxes. Without "by", all words must have capitals.
+        # Other boxes also have classes that mention authors. A text without "by" must be written in capitals.
         if any(BY.match(text) or (_capitalised(text) and (" " in one or agency_of(one))) for one in names):
             return [text]
     return _labelled_names(page) or _signature(page) or _profile(page, marks)
 
 
 def _labelled_names(page: Page) -> list[str]:
-    """Return the names after a label on a line of their own: "Von: Jane Doe", "责编：牛镛"."""
+    """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
-    # The first words decide quickly. The whole text of an element is slow to get if it has many children.
+    # The first words of an element are checked first, because its whole text is slow to get.
     labelled = (element for element in islice(lines, MAX_LOOKED_AT) if _LABEL.match(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[] ")
@@ -209,7 +229,7 @@ def _labelled_names(page: Page) -> list[str]:
         if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element):
             continue
         names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
-        # "By Friday the water had gone down" begins like a byline, so only full names count after "by".
+        # "By Friday the water went down" begins like a byline, so only full names count after "by".
         if names and (label["sure"] or all(_is_full_name(name) for name in names)):
             return names
     return []
@@ -218,7 +238,8 @@ def _labelled_names(page: Page) -> list[str]:
 def _profile(page: Page, marks: AuthorMarks) -> list[str]:
     """Return the full name at the top of the boxes about an author, if all boxes have the same name.
 
-    Boxes in side columns count too. In navigation, only boxes without links count; others are menus.
+    Boxes in side columns count too. In navigation, only boxes without links count, because boxes with links
+    are menus.
     """
     names: set[str] = set()
     for box in marks.named:
@@ -232,7 +253,7 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
 
 
 def _in_link(element: HtmlElement) -> bool:
-    """True for an element inside a link, which leads to another article."""
+    """True for an element inside a link. Such a link usually leads to another article."""
     return next(element.iterancestors("a"), None) is not None
 
 
@@ -249,11 +270,11 @@ def _signature(page: Page) -> list[str]:
 
 
 def _start(element: HtmlElement) -> str:
-    """Return the first words of an element and its first child: "<p>By <strong>Jane Doe</strong>"."""
+    """Return the start of the text of an element and its first child: "<p>By <strong>Jane Doe</strong>"."""
     own = (element.text or "").strip()
     if len(own) >= _LONG_LABEL or not len(element):
         return own[:60]
-    # The labels in _LABEL are followed by a space, which strip() has removed.
+    # _LABEL expects a space after some labels, but strip() has removed it.
     return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 
@@ -267,7 +288,7 @@ def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
     names: list[str] = []
     beside: HtmlElement | None = None
     for element in marks.sure:
-        # Only names beside the first one count. Others belong to comments or to teasers of other articles.
+        # Only names in the same box as the first name count. Other names belong to comments or teasers.
         parent = element.getparent()
         group = parent.getparent() if parent is not None else None
         text = text_of(element, 100)

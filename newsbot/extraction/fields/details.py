@@ -13,13 +13,18 @@ from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain
 
 MAX_SUMMARY = 2000
+"""Maximum length of a summary, in characters."""
 MAX_TAGS = 30
+"""Maximum number of tags of an article."""
 
 _COMMA = re.compile(r"\s*[,;|]\s*")
 
 
 def summary(page: Page, title: str) -> Candidate[str] | None:
-    """Return the short description of the page, or None. A text that repeats the title does not count."""
+    """Return the short description that the page states, or None.
+
+    A description that is short or only repeats the title does not count.
+    """
     node = page.article or {}
     for text, method in (
         (first_text(node.get("description")), JSON_LD),
@@ -59,7 +64,7 @@ def section(page: Page) -> Candidate[str] | None:
             MICRODATA,
         ),
     ):
-        # Some sites state the URL or the number of the section.
+        # Some sites state the URL or the number of the section. These are not names.
         if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
             return Candidate(text, method, 0.8)
     return None
@@ -80,12 +85,15 @@ def tags(page: Page, title: str) -> Candidate[list[str]] | None:
 
 
 def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
-    """Split ``values`` into tags, without duplicates, machine keys (``type:article``) and the title."""
+    """Return the tags in ``values``, which may be lists separated by commas.
+
+    Duplicates, machine keys (``type:article``) and the title are left out.
+    """
     found: dict[str, str] = {}
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
             name = key(part)
-            # A long tag is a sentence: some sites repeat their description as keywords.
+            # A long tag is a sentence, because some sites repeat their description as keywords.
             if (
                 name
                 and len(part) <= 60
@@ -115,6 +123,7 @@ def _images(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _address(value: Any) -> str:
+    """Return the URL in the ``image`` of a JSON-LD node; empty if there is none."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, dict):

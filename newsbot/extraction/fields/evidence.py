@@ -20,7 +20,10 @@ SITEMAP = "sitemap"
 URL = "url"
 GENERIC = "generic"
 DERIVED = "derived"
-"""The names above are those of sources, as they are stored in ``Article.extraction``."""
+"""These strings name the source of a value. They are stored in ``Article.extraction``.
+
+``GENERIC`` means data of the page's scripts, and ``DERIVED`` means that the value was made from the text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +39,8 @@ class Candidate(Generic[T]):
 
 
 def best(candidates: Iterable[Candidate[T]]) -> Candidate[T] | None:
-    """Return the candidate with the highest confidence, the first of equals; None if there is none."""
+    """Return the candidate with the highest confidence, or None if there are no candidates.
+
+    If several candidates have the highest confidence, the first of them is returned.
+    """
     return max(candidates, key=lambda candidate: candidate.confidence, default=None)

@@ -1,4 +1,7 @@
-"""Extracts names from bylines: removes "by", job titles, dates, e-mail addresses and handles."""
+"""Extracts the names of authors from bylines such as "By Jane Doe, Political Editor".
+
+Words such as "by", job titles, dates, e-mail addresses and handles (@jane) are removed.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from itertools import islice
 from newsbot.extraction.strings import key, plain, word_set
 
 MAX_AUTHORS = 25
+"""Maximum number of names of one article."""
 MAX_BYLINES = 100
+"""Maximum number of bylines that are read."""
 
 _AND = r"(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|και|és|ja|și|oraz|(?-i:e|y|i|и|й|і|a|ir|dan|و))"
-"""Words that join names. Single letters do so only in lower case: "Mary E Smith" is one name."""
+"""Words between two names. Single letters count only in lower case, because "Mary E Smith" is one name."""
 _PICTURES = r"(?:fotos?|photos?|bilder|фото|video|видео)"
 _SPLIT = re.compile(
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
@@ -46,12 +51,12 @@ BY = re.compile(
     r"|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
     re.IGNORECASE,
 )
-"""Words before the first name."""
+"""Words before the first name of a byline."""
 _PLACED = re.compile(
     r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s(?:by|von|par|por|door)\s+",
     re.IGNORECASE,
 )
-"""Town and agency before the name of a Korean reporter, or a date before "by"."""
+"""Text before the first name: town and agency in a Korean byline, or a date that "by" follows."""
 _TAIL = re.compile(
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
     r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$|"
@@ -69,7 +74,7 @@ _IN_PLACE = re.compile(
     r"(?:,\s(?:(?:New|North|South|West|East|United|Saudi|Sri|Costa|Puerto|El)\s)?[A-ZÄÖÜ][\w.]+)?"
     r"(?=$|[,;]|\s(?:and|und)\s)"
 )
-"""The place of a reporter: "Jane Doe in Munich, Germany"."""
+"""The place of a reporter after the name, as in "Jane Doe in Munich, Germany"."""
 _OFFICE = re.compile(r"\s?(?:기자|특파원|記者|记者)$")
 """Job titles (reporter, correspondent) after the name in Korean, Japanese and Chinese."""
 _ROLES = (
@@ -108,11 +113,11 @@ _EMPTY = word_set(
     "null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser",
 )
 _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
-"""A full stop at the end that is part of the name."""
+"""A full stop that is part of the name, as in "Smith Jr."."""
 
 
 def clean_authors(values: Iterable[str]) -> list[str]:
-    """Return the names in bylines, each once, without "by", job titles, dates, addresses and handles.
+    """Return the names in the bylines ``values``. Each name is returned once.
 
     >>> clean_authors(["By Jane Doe and John Roe, jane@example.org"])
     ['Jane Doe', 'John Roe']
@@ -121,7 +126,7 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     for value in islice(values, MAX_BYLINES):
         found = list(_names(value))
-        # "Science Desk" is a job title beside a name, but it is the author if it stands alone.
+        # Beside the name of a person, "Science Desk" is a job title and is removed. Alone, it is the author.
         persons = [name for name in found if not _ROLE.match(name)]
         for name in persons or found:
             if key(name) not in seen and len(names) < MAX_AUTHORS:
@@ -137,7 +142,7 @@ def _names(value: str) -> Iterator[str]:
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return
     for part in _SPLIT.split(text):
-        # Each part may have its own "by" and its own title: "Text: Jane Doe, Fotos: John Roe".
+        # Each part may have its own "by" and its own job title: "Text: Jane Doe, Fotos: John Roe".
         name = BY.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
         name = _OFFICE.sub("", _TAIL.sub("", name))
         name = name if _OFFICE_ALONE.match(name) else _ROLE_BEHIND.sub("", name).strip(" ,:;-–—|")
@@ -148,12 +153,12 @@ def _names(value: str) -> Iterator[str]:
 
 
 def is_name(name: str) -> bool:
-    """True for a string that may be the name of a person or an editorial office."""
+    """True if the string may be the name of a person or an editorial office."""
     words = key(name).split()
     if not 2 <= len(name) <= 60 or not any(sign.isalpha() for sign in name):
         return False
     if " ".join(words) in _EMPTY or set(words) <= _EMPTY or "".join(words) in _DEGREES:
         return False
-    if name.count("(") != name.count(")"):  # the split has cut through a parenthesis
+    if name.count("(") != name.count(")"):  # _SPLIT has divided a text in parentheses
         return False
     return len(name.split()) <= 6 and not _NOT_A_NAME.search(name)

@@ -15,6 +15,7 @@ from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain, word_set
 
 MAX_TITLE = 400
+"""Maximum length of a headline. The rest is cut off."""
 
 _SEPARATOR = re.compile(
     r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
@@ -26,7 +27,7 @@ _NO_HEADLINE = re.compile(
     r"(?:page|seite|страница|сторінка|página|pagina|strona|sayfa)\s\d{1,3}",
     re.IGNORECASE,
 )
-"""A part that is not a headline on any site: a host name, a date, a page number."""
+"""Parts of a title that are never a headline: a host name, a date, a page number."""
 _DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
 """The date after the name of the site: "… - РИА Новости, 03.05.2024"."""
 _COLON = re.compile(r"\s*[:：]\s*")
@@ -36,6 +37,7 @@ _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
 """The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
+# Latin letters by Cyrillic letter.
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -44,7 +46,7 @@ _COMMON = word_set(
     "news online world com tv sport sports business magazine live today newspaper media the international",
     "новости сегодня онлайн газета nachrichten aktuell actualités noticias notícias notizie nyheter",
 )
-"""Words that follow a short name: "BBC News", "RT World News"."""
+"""Words that may stand beside the short name of a site: "BBC News", "RT World News"."""
 _ARTICLES = word_set("the a der die das la le les el los il lo o os de of and und et y e")
 
 
@@ -70,7 +72,7 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     parts = list(_SEPARATOR.finditer(title))
     if not parts:
         return title
-    # Only the first and the last part can be the site: "Rain - and snow - in May" is one headline.
+    # Only the first and the last part can be the name of the site. A part between them never is.
     last, first = parts[-1], parts[0]
     tail = title[last.end() :]
     if (_names_site(tail, sites) or _NO_HEADLINE.fullmatch(tail)) and title[: last.start()].strip():
@@ -83,8 +85,8 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
 def _without_label(title: str, sites: Sequence[str]) -> str:
     """Remove the name of the site before or after a colon, or after a dash without spaces.
 
-    Before or after a colon, a single word stays, because it may be the subject of the story. A dash without
-    spaces separates the name only in languages that do not write spaces.
+    A single word (in ASCII) before or after a colon is kept, because it may be the subject of the story. A dash
+    without spaces separates the name only in languages that do not write spaces.
     """
     dash = _UNSPACED.search(title)
     if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
@@ -111,12 +113,13 @@ def _is_name_of(name: str, site: str) -> bool:
     together, joined = site.replace(" ", ""), name.replace(" ", "")
     if name == site or joined == together or romanised(joined) == together:
         return True
-    # One name may contain the other: "Example" and "example.org". A much longer part is a headline.
+    # One of the two names may contain the other: "Example" and "example.org". If the part is much longer than
+    # the name of the site, it is a headline.
     shorter, longer = sorted((joined, together), key=len)
     parts = name.split()
     if len(shorter) >= 4 and shorter in longer:
         return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
-    # Short names must be whole words beside common ones: "BBC News" at bbc.co.uk.
+    # A short name must be a whole word, and the other words must be common: "BBC News" at bbc.co.uk.
     if any(romanised(end) == site for end in (parts[0], parts[-1])) and all(
         part in _COMMON or romanised(part) == site for part in parts
     ):
@@ -130,8 +133,8 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
     """
-    # The positions in the label that the parts so far can reach. Every part must give at least one letter,
-    # except articles and "and".
+    # ``reached`` has the positions in the label up to which the parts read so far can account for its letters.
+    # Every part must give at least one letter, except articles and "and".
     reached = {0}
     for part in parts:
         further = set(reached) if part in _ARTICLES else set()
@@ -154,7 +157,10 @@ def romanised(word: str) -> str:
 
 
 def _leads_up(heading: HtmlElement, page: Page) -> bool:
-    """True for a heading that names the site or a section: it links to a folder above the page's URL."""
+    """True for a heading that names the site or a section.
+
+    Such a heading is a link to a folder above the page's URL.
+    """
     link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
     target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
     # A single heading is the headline, even if it is a link, as on a home page with one story.

@@ -23,7 +23,9 @@ from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain, words
 from newsbot.items import Link, Where
 
+# The start of the text that follows a headline: a separator before the name of the site or section.
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
+# Separators that hardly ever occur inside a headline.
 _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
 _IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
 _NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
@@ -45,9 +47,9 @@ _EMPTY = frozenset(
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
-    """Yield possible headlines without the name of the site.
+    """Yield possible headlines, from which the name of the site is removed.
 
-    The confidence is that of the source. :func:`choose_title` adds the agreement between the sources.
+    The confidence depends on the source. :func:`choose_title` adds points for the agreement between sources.
     """
     sites = site_names(page)
     raw: list[tuple[str, str, float]] = []
@@ -73,7 +75,7 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     )
     if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
         raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
-    # The <title> often has the section and the site too. The longest part is usually the headline.
+    # The <title> often contains the section and the site too. Its longest part is usually the headline.
     raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
     for text, method, confidence in raw:
         title = clean_title(text, sites) if text else ""
@@ -82,9 +84,9 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
 
 
 def _visible(page: Page) -> Iterator[tuple[str, float]]:
-    """Yield the headings with their confidence.
+    """Yield the texts of the ``<h1>`` headings, each with its confidence.
 
-    Of a heading with two lines, the first line is yielded too.
+    If a heading has two lines, its first line is yielded too.
     """
     trust = 0.86
     for heading in page.h1:
@@ -96,11 +98,14 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         lead = plain(heading.text or "")
         if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
             yield lead, trust + 0.01
-        trust -= 0.1  # the further down, the more likely it is the heading of something else
+        trust -= 0.1  # a heading further down is more often that of another part of the page
 
 
 def _is_for_search(heading: HtmlElement) -> bool:
-    """True for a heading in the breadcrumbs or for search engines. Readers see another headline."""
+    """True for a heading that is part of the breadcrumbs or made for search engines.
+
+    Readers see another headline.
+    """
     return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
 
 
@@ -112,10 +117,10 @@ def _usable(title: str, sites: list[str]) -> bool:
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
     """Return the headline with the most evidence, or None if there are no candidates.
 
-    Candidates of other sources with the same words support a candidate; those that extend it or are cut short
-    support it a little. Two things count against it. If another candidate equals its beginning up to a
-    separator, the rest is a section or the name of the site. If it is a heading that shares few words with
-    the metadata, it is the heading of something else.
+    A candidate gains points if candidates of other sources have the same words. It gains fewer points if they
+    have more words or are cut short. It loses points if another candidate equals its beginning up to a
+    separator, because the rest is then a section or the name of the site. A heading also loses points if it
+    shares few words with the metadata, because it is then the heading of another part of the page.
     """
     if not candidates:
         return None
@@ -128,6 +133,7 @@ def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
 
 
 def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    """Return the points that a candidate gains by agreement with other sources."""
     # Candidates of the same source do not confirm each other: JSON-LD often repeats itself.
     votes = (
         0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
@@ -138,6 +144,7 @@ def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> f
 
 
 def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    """Return the points that a candidate loses."""
     doubt = 0.0
     own = candidates[index].value
     # Another candidate is the same without " - Daily News" or ": Politics" at the end.
@@ -154,7 +161,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
             for name in stated
             if other.method == VISIBLE
         ):
-            doubt += 0.2  # the metadata name another, longer heading, so this one is the name of the site
+            doubt += 0.2  # the metadata state another, longer heading, so this heading is the name of the site
     return doubt
 
 

@@ -1,4 +1,7 @@
-"""Converts digits of other scripts and dates of the Persian calendar; has the offset of the Thai calendar."""
+"""Converts the digits of other scripts, and dates of the Persian calendar.
+
+For the Thai calendar, only the number of years by which it is ahead is needed (:data:`BUDDHIST`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator
 from datetime import date
 from unicodedata import normalize
 
+# The digit 0 of each script. The other digits follow it.
 _ZEROS = (
     0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50,
     0x0ED0, 0x1040, 0x17E0, 0xFF10,
@@ -20,7 +24,8 @@ _SIGNS: dict[int, str | None] = (
     }
     | dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x2066, 0x2067, 0x2069))
 )
-"""Translation table: the digits of each script become ASCII, direction marks and joiners are removed."""
+"""Table for ``str.translate``. It converts digits to ASCII, and removes direction marks and joiners."""
+# Names of the months.
 _PERSIAN = (
     "فروردین", "اردیبهشت", "خرداد", "تیر", "مرداد", "شهریور", "مهر", "آبان", "آذر", "دی", "بهمن", "اسفند",
 )  # fmt: skip
@@ -31,7 +36,7 @@ PERSIAN_DATE = re.compile(
 _EPOCH = -356_033
 """The offset in :func:`from_solar_hijri` that makes 1 Farvardin 1403 the 20th of March 2024."""
 BUDDHIST = 543
-"""Number of years by which the Thai calendar is ahead."""
+"""Number of years by which the Thai calendar is ahead of the Gregorian calendar."""
 
 
 def western(text: str) -> str:
@@ -65,7 +70,8 @@ def from_solar_hijri(year: int, month: int, day: int) -> date:
     >>> from_solar_hijri(1403, 2, 28)
     datetime.date(2024, 5, 17)
     """
-    # 1595 moves the count to the start of a 33-year cycle. The first six months have 31 days.
+    # 1595 is added so that the years are counted from the start of a 33-year cycle. The first six months have
+    # 31 days each.
     cycle, rest = divmod(year + 1595, 33)
     days = 365 * (year + 1595) + 8 * cycle + (rest + 3) // 4 + day
     before = (month - 1) * 31 if month < 7 else (month - 7) * 30 + 186

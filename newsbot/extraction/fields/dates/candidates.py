@@ -1,6 +1,7 @@
 """Yields candidates for the times of an article, each with its source and confidence.
 
-They come from a page, its URL and the link to it. The confidence of each source is from 0 to 1.
+The times come from a page, its URL and the link to the page. The confidence is from 0 to 1. ``region`` is the
+result of :func:`region_of` in all functions.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ _PUBLISHED = word_list(
     "release_date displaydate articlepublisheddate article_publish_date article-published-date "
     "article:publish_date date:published"
 )
+# Names of metadata whose time is usually, but not always, that of the publication.
 _LOOSE = word_list(
     "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
 )
@@ -72,7 +74,7 @@ _CHANGED = re.compile(
     r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
     re.IGNORECASE,
 )
-"""Words before the time of a change."""
+"""Words before the time of a change in visible text."""
 _NAMED_CHANGED = re.compile("updat|modif")
 _NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
 """Parts of the class, ``itemprop`` or id of a ``<time>``."""
@@ -92,13 +94,14 @@ _URL_FORMS = (
 def region_of(page: Page) -> str | None:
     """Return the language and country of a page (``en-us``), or None.
 
-    They decide the order of day and month in 3/4/2024.
+    It decides the order of day and month in 3/4/2024.
     """
     tag = page.meta("og:locale") or page.html_lang or ""
     return tag.replace("_", "-").lower()[:5] or None
 
 
 def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
+    """Yield the time in a value that is a date as a whole. Nothing is yielded if it is not a date."""
     written = parse_stamp(text, region) if text else None
     if written is not None:
         yield Candidate(written, method, confidence)
@@ -142,7 +145,7 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def changed(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield times of the last change from the same sources and the text around the headline."""
+    """Yield times of the last change from the page's metadata, ``<time>`` elements and text at the headline."""
     if page.article is not None:
         yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
     for item in page.items.get("dateModified", [])[:1]:
@@ -175,9 +178,9 @@ def _tells_change(tag: Times) -> bool:
 
 
 def _later_of_two(page: Page, region: str | None) -> Times | None:
-    """Return the later of the first two ``<time>`` elements if they are close together and have no names.
+    """Return the later of the first two ``<time>`` elements if it is the time of a change, else None.
 
-    It is the time of the change then. Otherwise the result is None.
+    This is assumed if the two are close together and no word or name says what they mean.
     """
     tags = page.times[:2]
     if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
@@ -185,7 +188,7 @@ def _later_of_two(page: Page, region: str | None) -> Times | None:
     first, second = (parse_stamp(tag.stamp, region) for tag in tags)
     around = set(tags[1].element.iterancestors())
     box = next((one for one in tags[0].element.iterancestors() if one in around), None)
-    # In a larger box, the second time may be that of another article.
+    # In a larger box, the second time may belong to another article.
     if first is None or second is None or box is None or len(text_of(box, 2 * MAX_BESIDE)) > MAX_BESIDE:
         return None
     return tags[0] if first.at(UTC) > second.at(UTC) else tags[1]
@@ -221,12 +224,12 @@ def _time_confidence(tag: Times, index: int, page: Page) -> float:
         return 0.35
     marked = _NAMED_PUBLISHED.search(tag.names) or tag.element.get("pubdate") is not None
     beside = 0.2 if is_aside(tag.element, page) else 0.0
-    # Elements further down are more often those of other articles.
+    # Elements further down belong to other articles more often.
     return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10) - beside
 
 
 def from_url(url: str) -> Iterator[Moment]:
-    """Yield the date in the path of a URL, at most one."""
+    """Yield the date in the path of a URL. At most one is yielded."""
     path = url.partition("#")[0].partition("?")[0]
     for pattern, order, trust in _URL_FORMS:
         match = pattern.search(path)
@@ -249,7 +252,10 @@ def visible(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def remaining(page: Page) -> list[Moment]:
-    """Return any other date. It is used only if no better source has one."""
+    """Return the dates in scripts, in short lines, or in the URL of the picture.
+
+    The caller uses them only if no better source has a date.
+    """
     region = region_of(page)
     found = [Candidate(written, GENERIC, 0.4) for written in dates_in_data(page)]
     found += [Candidate(written, VISIBLE, trust) for written, trust in dates_in_text(page, region)]
@@ -262,7 +268,9 @@ def remaining(page: Page) -> list[Moment]:
 
 
 def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
-    """Return times such as "5 minutes ago". They are used only if the page has no absolute date.
+    """Return times such as "5 minutes ago".
+
+    The caller uses them only if the page has no absolute date.
 
     ``now`` is the time of the download and ``zone`` the time zone of the site.
     """

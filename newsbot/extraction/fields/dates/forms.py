@@ -11,9 +11,12 @@ import re
 from newsbot.text.time_zones import HOURS
 
 ZONE_NAMES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
-"""Names of zones in text. The two excluded names are also words that may follow a time in some languages."""
+"""Regular expression of the zone names in text.
+
+"met" and "mest" are left out, because they are also words that may follow a time in some languages.
+"""
 _HALF = r"[AaPp]\.?\s?[Mm]\b\.?|[πμ]\.?\s?μ\b\.?|[صم]\b(?!\.)|صباح\w{1,2}|مساء\w?|[بق]\.ظ"
-"""Words for before or after noon that follow a time: English, Greek, Arabic, Persian."""
+"""Words after a time that mean before or after noon (English, Greek, Arabic, Persian)."""
 AFTERNOON = ("p", "μ", "م", "ب", "오후", "下", "午後", "中", "晚")
 """Beginnings of the words for the second half of the day."""
 _HALF_BEFORE = "오전|오후|上午|下午|午前|午後|凌晨|清晨|早上|中午|晚上"
@@ -28,6 +31,7 @@ CLOCK = (
     r"(?![\d:]))?"
 )
 _HOUR_ONLY = r"(?P<hour12>1[0-2]|[1-9])\s?(?P<half12>[AaPp]\.?[Mm]\b\.?)"
+# Words between the date and the time, such as "at".
 _AT = (
     "at|um|om|o|à|a|alle|ore|в|о|у|г|ж|թ|р|м|года?|года|року|klo|kl|ob|u|v|óra|m|as|às|las|les|saat|pukul|jam|"
     "uhr|the|og|of|r|godz|ura|orele|ora|kell|plkst|ώρα|เวลา|ค.ศ|พ.ศ|في|ساعت|الساعة"
@@ -82,11 +86,15 @@ BEFORE = re.compile(
     rf"{CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|[a-z]{{3,6}}day|[a-zäö]{{4,8}}tag)[.,]?[\s,]{{1,3}}){{0,2}}$",
     re.IGNORECASE,
 )
-"""A time before the date, with or without a day of the week between them."""
+"""A time that stands before the date, with or without a day of the week between them."""
+# A date without separators: 20240503, 20240503T140500Z.
 COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
+# A date as JavaScript or the Unix command "date" prints it: Fri May 03 2024 14:05:00 GMT+0300.
 JAVASCRIPT = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"
     r"([A-Z]{3,4})?([+-]\d{4})?(?: (\d{4}))?"
 )
+# A time in ISO 8601 that has seconds.
 SECONDS = re.compile(r".{10}[T ]\d\d:\d\d:\d\d")
+# The fraction after POSIX seconds.
 SPLIT_SECOND = re.compile(r"(?<=^\d{10})\.\d{1,9}$")

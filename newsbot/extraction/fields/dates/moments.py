@@ -1,7 +1,7 @@
 """Parses dates and times as pages write them: with or without time and zone, for machines or in words.
 
-Nothing is guessed silently: a :class:`Written` moment has its precision, and its zone if one was written. The
-formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and dates in
+The result is a :class:`Written`. It says how precise the text was, and has a zone only if a zone was written.
+The formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and dates in
 words or digits in some 60 languages. Years of the Persian and Thai calendars are converted.
 """
 
@@ -28,28 +28,31 @@ from newsbot.text.months import month
 from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Earlier times are default values or errors of a page (1900, 1970)."""
+"""The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""
 AHEAD = timedelta(days=1)
-"""How far in the future a time may be. Clocks and zones of sites are sometimes wrong."""
+"""How far in the future a plausible time may be. Clocks and zones of sites are sometimes wrong."""
 MAX_TEXT = 400
-"""Characters of a text that are searched."""
+"""Maximum number of characters of a text that are searched."""
 _BUDDHIST_FROM = 2500
-"""Years from here on are those of the Thai calendar."""
+"""The first year that is read as a year of the Thai calendar."""
 _MOST_OF_A_FORM = 20
-"""Maximum number of matches of one form that are checked."""
+"""Maximum number of matches of one regular expression (:data:`~.forms.FORMS`) that are checked."""
 has_digit = re.compile(r"\d").search
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A moment as written. ``local`` is naive. ``zone`` is None if no zone was written."""
+    """A moment as it was written.
+
+    ``local`` is the date and time on the page (naive), and ``zone`` is None if no zone was written.
+    """
 
     local: datetime
     precision: Precision
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the moment (aware) in its written zone, or in ``zone`` if none or UTC was written.
+        """Return the moment (aware) in its written zone, or in ``zone`` if no zone or only UTC was written.
 
         A day without a time becomes midnight UTC, so that the day stays the one on the page.
         """
@@ -60,7 +63,7 @@ class Written:
 
 
 def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """Return the same moment with the offset that ``zone`` has then."""
+    """Return the same moment with the offset that ``zone`` has at that moment."""
     try:
         offset = moment.astimezone(zone).utcoffset()
     except OverflowError:  # the first or the last day that ``datetime`` holds
@@ -76,7 +79,7 @@ def plausible(moment: datetime, now: datetime) -> bool:
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
     """Parse a value that is a date as a whole, such as an attribute; return None if it is not a date.
 
-    ``language`` is the tag of the page, for names of months and the order of day and month.
+    ``language`` is the language tag of the page. It decides the names of months, and the order of day and month.
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'
@@ -92,21 +95,23 @@ def parse_stamp(text: str, language: str | None = None) -> Written | None:
 
 
 def _in_range(local: datetime) -> bool:
-    """True for years that are valid and remain in the range of ``datetime`` in any zone."""
+    """True for years that stay in the range of ``datetime`` after a conversion to any zone."""
     return 1900 <= local.year <= 2200
 
 
 def find_date(text: str, language: str | None = None) -> Written | None:
     """Return the first date in a piece of visible text such as «3 мая 2024, 14:05 · Москва», or None.
 
-    Only the first MAX_TEXT characters are searched. ``language`` is the tag of the page.
+    Only the first MAX_TEXT characters are searched. ``language`` is the language tag of
+    the page.
     """
     text = text[:MAX_TEXT]
     if not has_digit(text):
         return None
     text = western(text)
     found: list[tuple[int, Written]] = []
-    # Each form gives its first valid match. The leftmost wins; of two at one place, the earlier form.
+    # Each regular expression gives its first valid match. The leftmost of these matches wins. If two begin at
+    # the same place, the match of the earlier expression wins.
     for form in FORMS:
         for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
@@ -190,7 +195,7 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
     if year < 100:
         year += 2000 if year < 70 else 1900
     elif year >= _BUDDHIST_FROM:
-        # Only beside a Thai name of a month; elsewhere such a number is not a year.
+        # Such a number is a year only beside the Thai name of a month.
         if not name or not "ก" <= name[0] <= "๛":
             return None
         year -= BUDDHIST
@@ -227,7 +232,10 @@ def _zone(name: str | None, offset: str | None, local: datetime, language: str |
 
 
 def _offset(text: str) -> tzinfo:
-    """Parse ``+03:00``, ``+0300``, ``+03``, ``+3`` or ``Z``. Raises ``ValueError`` for more than a day."""
+    """Parse ``+03:00``, ``+0300``, ``+03``, ``+3`` or ``Z``.
+
+    Raises ``ValueError`` for an offset of a day or more.
+    """
     if text in "zZ":
         return UTC
     digits = text[1:].replace(":", "")

@@ -1,7 +1,7 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
-The candidates come from :mod:`candidates`. The functions here choose one of them and find the time zone of
-times that are written without one.
+The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
+one of them. They also find the time zone of times that are written without a zone.
 """
 
 from __future__ import annotations
@@ -33,14 +33,18 @@ from newsbot.extraction.page.page import Page
 from newsbot.items import Link, Precision, Where
 
 _FINER_FROM = 0.45
-"""Minimum confidence of a time that completes a day."""
+"""Minimum confidence of a candidate whose clock time is used for a day that has no clock time."""
 _ENOUGH = 0.75
 """If the metadata have a time with this confidence, the visible text is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Input besides the page: the link that led to it, the rule's time zone, and the current time (aware)."""
+    """What the functions know besides the page.
+
+    ``hint`` is the link that led to the page, ``timezone`` the zone in the site's rule, and ``now`` the current
+    time (aware).
+    """
 
     hint: Link | None
     timezone: str | None
@@ -49,7 +53,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time of an article (aware). ``note`` is the entry for ``Article.extraction``."""
+    """A time of an article.
+
+    ``at`` is the time (aware), and ``note`` is the text that ``Article.extraction`` stores about its source.
+    """
 
     at: datetime
     source: str
@@ -59,20 +66,23 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The time zones of the page's other times and of the rule, for times that are written without one."""
+    """The zones that may apply to times written without a zone.
+
+    ``page`` is the zone of other times on the page, and ``rule`` the zone in the site's rule.
+    """
 
     page: tzinfo | None
     rule: tzinfo | None
 
     @property
     def default(self) -> tzinfo:
-        """The zone for times without one: the page's, else the rule's, else UTC."""
+        """The zone for times without a zone: that of the page, else that of the rule, else UTC."""
         return self.page or self.rule or UTC
 
     def apply(self, moment: Moment) -> When:
         """Return the moment in the site's zone.
 
-        If no zone was written, the note names the source of the zone.
+        If the moment was written without a zone, the note says where the zone comes from.
         """
         written = moment.value
         said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
@@ -95,7 +105,7 @@ def published(page: Page, stated: list[str], given: Given) -> When | None:
 
     ``stated`` has the values that the rule's selectors gave.
     """
-    # The sources are read in the order of their cost and trust. The next ones are read only if needed.
+    # The cheapest and most trusted sources are read first. The others are read only if these are not enough.
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(given.hint)]
     zones = _zones(page, first, given.timezone)
@@ -126,7 +136,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     ]
     zone, said = shown_zone(when.at, shown), "+shown-zone"
     if zone is None:
-        # The last ones are those near the headline.
+        # The last entries of ``shown`` are the dates near the headline.
         days = {written.local.date() for written in shown[-3:]} | {
             candidate.value.local.date() for candidate in from_url(page.url)
         }
@@ -139,7 +149,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
     """Return the zone of the site's country if the page shows the day before or after the day in UTC."""
-    if moment.date() in days:  # the readers' day may be the same as the day in UTC
+    if moment.date() in days:  # the page shows the day in UTC, so nothing indicates another zone
         return None
     for ahead in (-1, 1):
         day = moment.date() + timedelta(days=ahead)
@@ -171,7 +181,10 @@ def modified(page: Page, stated: list[str], given: Given, since: datetime | None
 
 
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
-    """Return a quick estimate of the publication time, or None. It serves to choose the layout of a rule."""
+    """Return a quick estimate of the publication time, or None.
+
+    The layout of a rule is chosen by this estimate.
+    """
     if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
         return hint.published_at
     region = region_of(page)
@@ -183,7 +196,10 @@ def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | Non
 
 
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
-    """Find the zone of the page in the times that have one."""
+    """Return the zones for times without a zone.
+
+    The zone of the page is that of the first time that has a zone other than UTC.
+    """
     offsets = [c.value.zone for c in candidates if c.value.zone is not None]
     if page.article is not None:
         other = parse_stamp(scalar(page.article.get("dateModified")))
@@ -194,11 +210,15 @@ def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
 
 
 def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Moment]:
+    """Return the candidates with a plausible time, where midnight is changed to a day."""
     return [_honest(c) for c in candidates if plausible(c.value.at(zones.default), now)]
 
 
 def _honest(candidate: Moment) -> Moment:
-    """Return midnight as a day: systems write 00:00:00 if an article has only a date."""
+    """Return the candidate, or only its day if its time is midnight.
+
+    Publishing systems write 00:00:00 if an article has only a date.
+    """
     written = candidate.value
     if written.precision == "day" or written.local.time() != datetime.min.time():
         return candidate
@@ -228,5 +248,5 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     written = candidate.value
     if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
         return None
-    local = written.local.replace(month=day.month, day=day.day)  # in one step: 31 may be invalid in between
+    local = written.local.replace(month=day.month, day=day.day)  # both in one call, because 31 may be invalid in the old month
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)

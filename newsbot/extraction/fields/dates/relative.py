@@ -1,6 +1,6 @@
 """Parses relative times: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
 
-They are relative to the time of the download.
+The times are relative to the time of the download.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from newsbot.extraction.fields.dates.moments import Written
 
 MAX_TEXT = 120
-"""Maximum length of a text. In longer texts, "yesterday" refers to an event and not to the article."""
+"""Maximum length of a text that is parsed. In a longer text, "yesterday" is the day of an event."""
 
 _TODAY = (
     "today|heute|сегодня|сьогодні|сёння|dzisiaj|dziś|dnes|aujourd['’]hui|hoy|oggi|hoje|vandaag|i dag|idag|"
@@ -49,11 +49,11 @@ _SPANS = (
     re.compile(rf"(?<!\w){_BEFORE_WORD}\s{_NUMBER}\s?{_UNIT}(?!\w)", re.IGNORECASE),
 )
 _LONGEST = timedelta(days=31)
-"""The longest span in days that is accepted."""
+"""The longest time ago, written in days, that is accepted."""
 
 
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
-    """Return the moment that a short text states relative to ``now``, or None if it states none.
+    """Return the moment that a short text states relative to ``now``, or None if there is no such time.
 
     ``now`` (aware) is the time of the download, and ``zone`` is the time zone of the site.
 

@@ -1,4 +1,8 @@
-"""Finds dates in the visible text of a page: in bylines, in date lines and around the headline."""
+"""Finds dates in the visible text of a page: in bylines, in date lines and around the headline.
+
+``region`` is the language and country of the page in all functions, such as ``en-us`` (or None). It decides
+the order of day and month.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,17 @@ from newsbot.extraction.fields.dates.relative import relative_moment
 from newsbot.extraction.page.page import Page, text_of, xpath
 
 MAX_ELEMENTS = 120
+"""Maximum number of elements named after dates that are read."""
 MAX_LINE = 70
-"""Characters at the start of a line that are searched. Later dates belong to the story."""
+"""Number of characters at the start of a line that are searched. Dates further on belong to the story."""
 MAX_LINES = 20
+"""Maximum number of dates that :func:`dates_in_text` yields."""
 MAX_BESIDE = 250
-"""Maximum length of a text beside the headline. A longer text is the story."""
+"""Maximum length of a date line beside the headline. A longer text is the story itself."""
 MAX_LOOKED_AT = 10_000
+"""Maximum number of elements that :func:`dates_in_text` checks."""
 MAX_SCRIPT = 1_000_000
+"""Maximum number of characters of a script that are searched."""
 
 _DATED = xpath(
     "(//*[@class or @id]"
@@ -44,7 +52,9 @@ _LINES = (
     "p", "span", "div", "li", "td", "small", "b", "i", "em", "strong", "font", "h1", "h2", "h3", "h4", "h5",
     "h6", "dd", "a", "section", "article", "header",
 )  # fmt: skip
+# The last part of a title after a separator.
 _LAST_PART = re.compile(r"[|·•–—-]\s+([^|·•–—]{6,20})$")
+# A publication time with its name in the data of a script: "datePublished": "2024-05-03T14:05".
 _IN_DATA = re.compile(
     r"[\"']?(?:date_?published|published_?(?:at|date|time)|publish_?(?:date|time)|publication_?(?:date|time)|"
     r"pub_?date|cms_?publishing_?date|first_?published(?:_?(?:at|date))?|issued)[\"']?\s{0,3}[:=]\s{0,3}"
@@ -57,6 +67,7 @@ _SAYS_PUBLISHED = re.compile(
     r"\bam\b|vom|stand|pubblicat|gepubliceerd",
     re.IGNORECASE,
 )
+# Words before a publication time that may follow the time of an update in the same line.
 _FIRST = re.compile(
     r"\b(?:(?:first )?publi(?:shed|é|cad|cat)|posted|created|veröffentlicht|erstellt|опубликован|опубліков|"
     r"pubblicat|gepubliceerd|opublikowan)",
@@ -86,7 +97,7 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 def _stamped(element: HtmlElement, region: str | None) -> Written | None:
     """Return the machine-readable time of an element, or None.
 
-    It may be in the ``title``, as in hAtom: ``<abbr class="published" title="2026-11-15T07:00Z">``.
+    The time may be in the ``title`` attribute, as in hAtom: ``<abbr class="published" title="2026-11-15T07:00Z">``.
     """
     stamp = element.get("datetime") or element.get("title") or ""
     return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None
@@ -126,7 +137,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     after, count = headline is None, 0
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
-        # The text of the children is not read here: they are in the walk themselves.
+        # The text of the children is not read here, because the loop also visits the children.
         own = _own_start(element)
         if not has_digit(own) or _SAYS_OTHER.search(own):
             continue
@@ -140,7 +151,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 
 
 def dates_in_data(page: Page) -> Iterator[Written]:
-    """Yield the first publication time in the data of the page's scripts, at most one."""
+    """Yield the first publication time in the data of the page's scripts. At most one is yielded."""
     for script in page.tree.iter("script"):
         # JSON-LD has its own reader, which knows the node of the article.
         if "ld+json" in (script.get("type") or ""):
@@ -153,7 +164,7 @@ def dates_in_data(page: Page) -> Iterator[Written]:
 
 
 def _from_publication(text: str) -> str:
-    """Return the part of a line from "Published" on, if it follows "Updated": "Updated … Published …".
+    """Return the end of a line such as "Updated … Published …", from the word "Published" on.
 
     Other lines are returned unchanged.
     """
@@ -169,7 +180,9 @@ def _own_start(element: HtmlElement) -> str:
 
 
 def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
-    """Yield times such as "yesterday, 14:05": near the headline, then in elements named after dates.
+    """Yield times such as "yesterday, 14:05".
+
+    Those near the headline come first, then those in elements named after dates.
 
     The second value is the confidence. ``now`` is the time of the download, and ``zone`` is the time zone of
     the site.
@@ -187,7 +200,7 @@ def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Wr
 
 
 def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates in the texts directly before and after the headline."""
+    """Yield dates in the texts directly before and after the headline, each with its confidence."""
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
         # In a long text, dates after the start belong to the story.
@@ -198,6 +211,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
 
 
 def _around(headline: HtmlElement) -> list[HtmlElement]:
+    """Return the elements directly before and after the headline."""
     # The date line is beside the headline, or beside the box that contains the headline.
     around = [*islice(headline.itersiblings(preceding=True), 3), *islice(headline.itersiblings(), 4)]
     parent = headline.getparent()
@@ -207,6 +221,7 @@ def _around(headline: HtmlElement) -> list[HtmlElement]:
 
 
 def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> float:
+    """Return the confidence of the date in the ``index``-th element that is named after dates."""
     named = bool(_STRONG.search(f"{element.get('class')} {element.get('id')}"))
     score = (
         (0.5 if named else 0.44)
@@ -218,6 +233,7 @@ def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> floa
 
 
 def _worded(text: str, score: float) -> float:
+    """Return the confidence ``score``, changed by words such as "updated" and "published" in ``text``."""
     if _SAYS_OTHER.search(text):
         return score - 0.1
     return score + (0.04 if _SAYS_PUBLISHED.search(text) else 0.0)

@@ -1,8 +1,8 @@
 """Finds the time zone of a site whose pages give times only in UTC.
 
-The moment is known in this case, but not the day on which the site's readers saw it. A clock time on the page
-gives the zone exactly. A day on the page (in the URL, beside the headline) is enough only if the moment falls
-on that day in the time zone of the site's country.
+In this case the moment of publication is known, but not the day on which it was for the site's readers. If the
+page also shows a clock time, the difference to UTC is the zone. If the page shows only a day (in the URL,
+beside the headline), the zone of the site's country is used, provided that the moment is on this day there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from newsbot.extraction.fields.dates.moments import Written
 
+# Offsets of zones are multiples of _STEP (a few rare ones excepted) between _WEST and _EAST.
 _STEP = timedelta(minutes=30)
 _WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
 
@@ -41,18 +42,18 @@ _COUNTRIES = {
     "uy": "America/Montevideo", "ve": "America/Caracas", "vn": "Asia/Ho_Chi_Minh",
     "za": "Africa/Johannesburg",
 }  # fmt: skip
-"""The time zones of a country (IANA names), those with most readers first."""
+"""Time zones (IANA names) by country code. The zones with most readers come first."""
 _LANGUAGES = {
     "bg": "bg", "cs": "cz", "da": "dk", "de": "de", "el": "gr", "et": "ee", "fi": "fi", "he": "il",
     "hr": "hr", "hu": "hu", "id": "id", "it": "it", "ja": "jp", "ko": "kr", "lt": "lt", "lv": "lv",
     "nb": "no", "nl": "nl", "nn": "no", "no": "no", "pl": "pl", "ro": "ro", "ru": "ru", "sk": "sk",
     "sl": "si", "sv": "se", "th": "th", "tr": "tr", "uk": "ua", "vi": "vn",
 }  # fmt: skip
-"""Country by language, for languages whose readers nearly all live in one zone."""
+"""Country code by language, for languages whose readers nearly all live in one time zone."""
 
 
 def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
-    """Return the zone in which one of the ``shown`` clock times is ``moment``, or None if there is none.
+    """Return the zone in which one of the clock times ``shown`` on the page is ``moment``, or None.
 
     >>> shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25), "minute")])
     datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
@@ -62,7 +63,7 @@ def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
         if written.precision == "day" or written.zone is not None:
             continue
         ahead = written.local.replace(second=0, microsecond=0) - exact
-        # Other differences are not those of a zone: the page shows another time.
+        # Any other difference is not the offset of a zone, so the page shows the time of something else.
         if _WEST <= ahead <= _EAST and not ahead % _STEP:
             return timezone(ahead)
     return None
@@ -71,8 +72,8 @@ def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
 def country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
     """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
 
-    The country comes from the top-level domain of ``host``, else from ``language``, the tag that the page
-    declares (``es-ar``, ``de``). The zone has a fixed offset.
+    The country comes from the top-level domain of ``host``, else from ``language``, the language tag that the
+    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, without summer time.
     """
     for name in _zone_names(host, language):
         try:
@@ -85,6 +86,7 @@ def country_zone(moment: datetime, day: date, host: str, language: str | None) -
 
 
 def _zone_names(host: str, language: str | None) -> Iterator[str]:
+    """Yield the zones of the countries that the host and the language suggest."""
     main, _, country = (language or "").lower().replace("_", "-").partition("-")
     ending = host.rpartition(".")[2]
     known = (ending, {"gb": "uk"}.get(country, country), _LANGUAGES.get(main, ""))
