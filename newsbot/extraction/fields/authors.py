@@ -165,8 +165,8 @@ def _microdata(page: Page) -> list[str]:
 
 def _without_places(names: list[str], page: Page) -> list[str]:
     """Return ``names`` without places, as in "By Jane Doe, Munich"."""
-    # Only a single word may be a place, because "Paris Hilton" is a name. The search for places is slow, so it
-    # runs only if there is a single word.
+    # Only a single word may be a place, because "Paris Hilton" is a name. The search for places is slow, so
+    # it runs only if there is a single word.
     places = _places(page) if any(" " not in name for name in names) else set()
     return [name for name in names if " " in name or key(name) not in places]
 

@@ -117,8 +117,8 @@ def detect(text: str, prior: str | None = None) -> str | None:
     script = _script(sample)
     if script is None:
         return expected
-    # There is no list of function words for Azerbaijani. It is recognised by the letter ə, which is frequent in it
-    # and occurs in no other language here.
+    # There is no list of function words for Azerbaijani. It is recognised by the letter ə, which is frequent
+    # in it and occurs in no other language here.
     if script == "latin" and sample.count(_AZERBAIJANI) * 50 > len(sample):
         script = "azerbaijani"
     if script in _SURE:

@@ -85,8 +85,8 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
 def _without_label(title: str, sites: Sequence[str]) -> str:
     """Remove the name of the site before or after a colon, or after a dash without spaces.
 
-    A single word (in ASCII) before or after a colon is kept, because it may be the subject of the story. A dash
-    without spaces separates the name only in languages that do not write spaces.
+    A single word (in ASCII) before or after a colon is kept, because it may be the subject of the story. A
+    dash without spaces separates the name only in languages that do not write spaces.
     """
     dash = _UNSPACED.search(title)
     if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
@@ -133,8 +133,8 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
     """
-    # ``reached`` has the positions in the label up to which the parts read so far can account for its letters.
-    # Every part must give at least one letter, except articles and "and".
+    # ``reached`` has the positions in the label up to which the parts read so far can account for its
+    # letters. Every part must give at least one letter, except articles and "and".
     reached = {0}
     for part in parts:
         further = set(reached) if part in _ARTICLES else set()

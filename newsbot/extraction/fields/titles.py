@@ -161,7 +161,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
             for name in stated
             if other.method == VISIBLE
         ):
-            doubt += 0.2  # the metadata state another, longer heading, so this heading is the name of the site
+            doubt += 0.2  # the metadata state another, longer heading, so this one names the site
     return doubt
 
 

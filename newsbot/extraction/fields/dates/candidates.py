@@ -145,7 +145,10 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def changed(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield times of the last change from the page's metadata, ``<time>`` elements and text at the headline."""
+    """Yield times of the last change.
+
+    They come from the metadata, from ``<time>`` elements, and from the text around the headline.
+    """
     if page.article is not None:
         yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
     for item in page.items.get("dateModified", [])[:1]:

@@ -79,7 +79,8 @@ def plausible(moment: datetime, now: datetime) -> bool:
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
     """Parse a value that is a date as a whole, such as an attribute; return None if it is not a date.
 
-    ``language`` is the language tag of the page. It decides the names of months, and the order of day and month.
+    ``language`` is the language tag of the page. It decides the names of months, and the order of day and
+    month.
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'

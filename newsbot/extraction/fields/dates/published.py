@@ -42,8 +42,8 @@ _ENOUGH = 0.75
 class Given:
     """What the functions know besides the page.
 
-    ``hint`` is the link that led to the page, ``timezone`` the zone in the site's rule, and ``now`` the current
-    time (aware).
+    ``hint`` is the link that led to the page, ``timezone`` the zone in the site's rule, and ``now`` the
+    current time (aware).
     """
 
     hint: Link | None
@@ -248,5 +248,6 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     written = candidate.value
     if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
         return None
-    local = written.local.replace(month=day.month, day=day.day)  # both in one call, because 31 may be invalid in the old month
+    # Both are replaced in one call, because day 31 may not exist in the old month.
+    local = written.local.replace(month=day.month, day=day.day)
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)

@@ -97,7 +97,8 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 def _stamped(element: HtmlElement, region: str | None) -> Written | None:
     """Return the machine-readable time of an element, or None.
 
-    The time may be in the ``title`` attribute, as in hAtom: ``<abbr class="published" title="2026-11-15T07:00Z">``.
+    The time may be in the ``title`` attribute, as in hAtom: ``<abbr class="published"
+    title="2026-11-15T07:00Z">``.
     """
     stamp = element.get("datetime") or element.get("title") or ""
     return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None

@@ -1,7 +1,7 @@
 """Finds the time zone of a site whose pages give times only in UTC.
 
-In this case the moment of publication is known, but not the day on which it was for the site's readers. If the
-page also shows a clock time, the difference to UTC is the zone. If the page shows only a day (in the URL,
+In this case the moment of publication is known, but not the day on which it was for the site's readers. If
+the page also shows a clock time, the difference to UTC is the zone. If the page shows only a day (in the URL,
 beside the headline), the zone of the site's country is used, provided that the moment is on this day there.
 """
 
@@ -73,7 +73,8 @@ def country_zone(moment: datetime, day: date, host: str, language: str | None) -
     """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
 
     The country comes from the top-level domain of ``host``, else from ``language``, the language tag that the
-    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, without summer time.
+    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, which is the
+    country's at ``moment``.
     """
     for name in _zone_names(host, language):
         try:
