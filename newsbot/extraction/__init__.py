@@ -1,14 +1,14 @@
 """Extracts an article from the bytes of a page, without Scrapy.
 
-:func:`extract` returns the article of a page. :func:`read_page` does the same with the knowledge of a
-crawler, and reports why a page is not an article. :func:`parse_html` returns the tree that both use.
-:class:`SiteMemory` holds the lines that the articles of one site have in common. :func:`next_page`,
-:func:`first_page` and :func:`join_pages` handle articles of several pages. :func:`is_substantial` decides
-whether an edit makes a new version.
+:func:`extract` returns the article of a page. For a crawler, :func:`read_page`
+does the same with more arguments, and reports why a page is not an article. :func:`parse_html` returns the
+tree of a page, which both use. :class:`SiteMemory` holds the lines that the articles of one site have in
+common. :func:`next_page`, :func:`first_page` and :func:`join_pages` handle articles of several pages.
+:func:`is_substantial` decides whether an edit makes a new version.
 
 Files in reading order:
 
-* ``article``: makes an article from a page, each field by evidence
+* ``article``: makes an article from a page and chooses the value of each field
 * ``page``: parses bytes to a tree with its metadata and structured data
 * ``fields``: title, authors, dates and the smaller fields
 * ``body``: the text of the article

@@ -1,7 +1,7 @@
 """Makes an :class:`~newsbot.items.Article` from a page.
 
-For each field the page offers several candidates. The most trusted one wins, and its source is recorded in
-``Article.extraction``.
+For each field the page offers several candidates (possible values). The most trusted candidate is used, and
+its source is recorded in ``Article.extraction``.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | 
     """Return the article of a page, or None if the page is not an article.
 
     ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page. ``rule`` is
-    the rule of the site, if there is one. The caller is assumed to take the page for an article, so the page
-    is refused only if its text speaks against that. Call :func:`read_page` to get the reason of a refusal.
+    the rule of the site, if there is one. The caller is expected to call this only for
+    probable articles, so the page is refused only if its text shows that it is not an article. Call
+    :func:`read_page` to get the reason of a refusal.
 
     The function is pure and thread-safe. Time and memory are bounded. Raises ``ValueError`` if ``url`` is not
     an absolute URL.
     """
     urls.canonicalize(url)
     if isinstance(html, str):
-        # The text may still declare its old charset in a <meta>. The byte order mark wins over it.
+        # A <meta> in the text may still declare the charset that it had as bytes. The byte order mark is
+        # stronger.
         html = codecs.BOM_UTF8 + html.encode(errors="replace")
     try:
         return read_page(html, url, rule=rule, vouched=True)
@@ -73,10 +75,11 @@ def read_page(
     ``html`` is the body of the response and ``url`` the URL of the page. The other arguments are optional:
 
     * ``rule``: the rule of the site.
-    * ``hint``: the link that led to the page. Its title and time are evidence, and a page that a feed or a
-      news sitemap lists may be short.
+    * ``hint``: the link that led to the page. Its title and time are candidates for those of the article. If
+    a
+      feed or a news sitemap lists the page, its text may be short.
     * ``charset``: the encoding that the server declared.
-    * ``now``: the current time (aware; by default from the clock). Later dates are not believed.
+    * ``now``: the current time (aware; by default from the clock). Dates after it are not trusted.
     * ``tree``: the result of :func:`parse_html`, to avoid a second parse. It is not changed.
     * ``memory``: the lines that the site prints around its articles. They are removed from the text and kept
       in ``Article.site_lines``. The memory is only read.
@@ -88,7 +91,8 @@ def read_page(
     if tree is None and is_no_page(html):
         raise NotAnArticle("no_page")
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
-    # A rule may have several layouts. The day decides which one applies, before the date itself is extracted.
+    # A rule may have several layouts (selectors that are valid for some time). The probable day of
+    # publication decides which one applies. The exact date is extracted later with this layout.
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))
     return _Reader(page, selected, rule, hint, now, memory, vouched).article()
@@ -96,6 +100,8 @@ def read_page(
 
 @dataclass(slots=True)
 class _Reader:
+    """Extracts the fields of one page. The attributes are the arguments of :func:`read_page`."""
+
     page: Page
     selected: Selected
     rule: Rule | None
@@ -124,7 +130,7 @@ class _Reader:
             text=body.text,
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
         )
-        # A date is evidence for an article, so the dates come before the question whether there is evidence.
+        # A date is evidence for an article, so the dates are extracted before lacks_evidence() is called.
         self._times(article)
         expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
         if not expected and lacks_evidence(self.page, body.text, dated=article.published_at is not None):
@@ -149,9 +155,12 @@ class _Reader:
             raise NotAnArticle(reason)
 
     def _without_site_lines(self, body: Body, article: Article) -> Body:
-        """Return the body without the site's lines, and record these in ``article``.
+        """Return the body without the lines that the site prints around its articles.
 
-        A text that a rule selected is not changed. Raises :class:`NotAnArticle` if no other line is left.
+        The removed lines are recorded in ``article``.
+
+        A text that a rule selected is not changed. Raises
+        :class:`NotAnArticle` if all lines are lines of the site.
         """
         if self.memory is None or body.method == RULE:
             return body
@@ -161,7 +170,7 @@ class _Reader:
             return body
         if len(removed) == len(lines):
             raise NotAnArticle("no_text")
-        # The position is that in the remaining text: the lines removed before do not count.
+        # The position is counted in the remaining text, so the lines removed before it do not count.
         article.site_lines = [(at - before, lines[at]) for before, at in enumerate(removed)]
         kept = set(range(len(lines))).difference(removed)
         return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method)
@@ -170,7 +179,7 @@ class _Reader:
         drop = self.rule.drop_query if self.rule is not None else ()
         try:
             return canonical_url(self.page, drop, self.selected.string("canonical_url"))
-        except ValueError:  # a page from a file: its URL is empty or the path of the file
+        except ValueError:  # the page comes from a file, so its URL is empty or the path of the file
             return self.page.url, "url"
 
     def _title(self, body: Body) -> Candidate[str] | None:

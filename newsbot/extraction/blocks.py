@@ -13,7 +13,7 @@ from newsbot.extraction.strings import resolved, squash, word_set
 Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
 
 MAX_BLOCKS = 5000
-"""Maximum number of blocks of a text. The rest is cut off."""
+"""Maximum number of blocks of a text. Further blocks are dropped."""
 
 _KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
@@ -21,11 +21,13 @@ _KINDS: dict[str, Kind] = {
     "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
 }  # fmt: skip
 """Kind of a block by the name of its element: HTML names, and the TEI names that trafilatura returns."""
+# Elements that begin a new block.
 _BREAKS = word_set(
     "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
     "hr address details summary center "
     "figure body html form fieldset"
 ) | frozenset(_KINDS)
+# Elements whose content is not part of a text.
 _SKIPPED = word_set(
     "script style noscript template svg iframe object embed video audio canvas button select option input "
     "textarea form nav figcaption "
@@ -56,6 +58,8 @@ def join(blocks: Iterable[Block]) -> str:
 
 
 class _Renderer:
+    """Walks through the tree below one root and appends its blocks to a list."""
+
     def __init__(self, root: etree._Element, removed: frozenset[etree._Element], blocks: list[Block]) -> None:
         self._root = root
         self._removed = removed
@@ -70,7 +74,8 @@ class _Renderer:
                 return
             if event == "start":
                 if self._is_skipped(element):
-                    # The end event still comes: the tail of a skipped element is text of its parent.
+                    # The end event still follows. It adds the tail of the element, which is text of its
+                    # parent.
                     walker.skip_subtree()
                 else:
                     self._start(element)

@@ -12,14 +12,18 @@ from newsbot.extraction.fields.dates.moments import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
 
 LEAST_WORDS = 8
-"""An edit that adds or removes so many words is substantial."""
+"""Minimum number of added or removed words with which an edit is substantial in any text."""
 LEAST_SHARE = 0.02
-"""In a short text, an edit of this share of the words is substantial if it is more than two words."""
+"""Minimum share of changed words with which an edit of a short text is substantial.
+
+More than two words must have changed.
+"""
 _PROSE = 60
 """Minimum length of a line whose numbers are compared.
 
 Shorter lines contain counts of readers and comments.
 """
+# Words that negate a sentence, in several languages.
 _NEGATIONS = word_set(
     "no not never none nobody nothing neither nor without denied nicht kein keine keinen keiner nie niemand",
     "nichts ohne pas aucun aucune jamais rien sans ni nunca jamás ningún ninguna ningun nada sin não nenhum",
@@ -40,9 +44,9 @@ _NUMBER_WORDS = word_set(
 )
 """Numbers in words. The words for "one" are missing because they are also articles."""
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words inside a sentence. There, a capital marks a name, or a noun in German."""
+"""Words that are not the first of a sentence. If they begin with a capital, they are names (or German nouns)."""
 _ALIKE = 0.75
-"""Minimum similarity (difflib's ratio) of two words of which one is a form or a correction of the other."""
+"""Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
 _TOLD = re.compile(
     r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
     r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
@@ -67,9 +71,9 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     if key(old[0]) != key(new[0]):
         return True
     old_lines, new_lines = _lines(old[1]), _lines(new[1])
-    # Words are counted, not compared in order: a paragraph that moved changes nothing.
+    # Words are counted and not compared in order, because moving a paragraph is not substantial.
     before, after = _count(old_lines), _count(new_lines)
-    # One such word may reverse the sense of a sentence: "not guilty", "two dead".
+    # A single negation or number may change the meaning of a sentence: "not guilty", "two dead".
     if any(word in _TURNING for word in (before - after) + (after - before)):
         return True
     if _numbers(old_lines) != _numbers(new_lines):
@@ -85,11 +89,15 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of the story, without links elsewhere, labels of adverts and times of edits."""
+    """Return the lines of the story.
+
+    Links to other articles, labels of adverts and lines with the time of an edit are left out.
+    """
     return [line for line in text.splitlines() if not is_foreign(line) and not _tells_times(line)]
 
 
 def _tells_times(line: str) -> bool:
+    """True for a line that states when the text was published or changed."""
     return len(line) <= _MOST_TOLD and bool(_TOLD.match(line)) and has_digit(line) is not None
 
 

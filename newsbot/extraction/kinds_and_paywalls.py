@@ -1,4 +1,4 @@
-"""Classifies the text of a page as story, live blog or gallery, and detects teasers before a paywall."""
+"""Classifies the text of a page as story, live blog or gallery, and detects texts cut by a paywall."""
 
 from __future__ import annotations
 
@@ -40,16 +40,19 @@ _GALLERY_PATH = re.compile(
 _GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
 _LIVE_TYPE = re.compile(r"LiveBlogPosting$")
 _STAMPS = 8
-"""Minimum number of time stamps in a live blog."""
+"""Minimum number of ``<time>`` elements in a live blog."""
 _GALLERY_PICTURES = 5
 """Minimum number of pictures in a gallery."""
 _MOST_PICTURES = 500
+"""Maximum number of pictures that are counted."""
 _BOXES_ABOVE = 10
-"""Number of boxes around an element whose names are read."""
+"""Maximum number of ancestors of an element whose classes and ids are read."""
 _MOST_TIMES = 60
+"""Maximum number of ``<time>`` elements whose ancestors are checked."""
 _GALLERY_TEXT = 3000
 """Maximum length of a gallery's text. A longer text is a story with pictures."""
 
+# A line that offers a subscription for the rest of the text.
 _OFFER = re.compile(
     r"(?:subscribe|log ?in|sign ?(?:in|up)|register|become a (?:member|subscriber))\b.{0,60}\b(?:to "
     r"(?:continue|read|keep)|continue reading|full (?:article|story|access))|continue reading (?:this|with)|"
@@ -81,6 +84,7 @@ _OFFER = re.compile(
     r"doar pentru abonați",
     re.IGNORECASE,
 )
+# Parts of the class or id of a paywall.
 _WALL = re.compile(
     r"pay-?wall|piano-(?:offer|inline)|reg-?wall|subscri(?:be|ption)-(?:wall|required|only)|premium-(?:content|"
     r"wall)|locked-content|metered|offer-?wall|abo-?wall",
@@ -88,7 +92,8 @@ _WALL = re.compile(
 )
 _MARKED = xpath("//*[@class or @id][not(self::body or self::html or self::script or self::style)]")
 _TEASER = 1500
-"""Maximum length of a teaser, in letters."""
+"""Maximum length of a text that is taken for the free part of an article, in letters."""
+# The end of a text that was cut off.
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
 _MOST_PARTS = 20
@@ -102,7 +107,8 @@ def form_of(page: Page, title: str, text: str) -> Form:
     nodes = page.nodes.all
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
-    # "Live" is also in reports on concerts. One name needs many time stamps; two names are enough alone.
+    # Reports on concerts also contain the word "live". If only the URL or only the title has it, there must
+    # be many <time> elements. If both have it, that is enough.
     named = bool(_LIVE_PATH.search(page.parts.path)) + bool(_LIVE_TITLE.search(title))
     if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
@@ -122,7 +128,7 @@ def is_gallery(page: Page, title: str) -> bool:
 
 
 def _is_marked_live(page: Page) -> bool:
-    """True if many of the page's times, at least _STAMPS, are in boxes that are named after a live blog."""
+    """True if at least _STAMPS of the page's ``<time>`` elements are in boxes named after a live blog."""
     marked = sum(
         any(
             _LIVE_NAME.search(f"{box.get('class') or ''} {box.get('id') or ''}"[:300])
@@ -135,7 +141,7 @@ def _is_marked_live(page: Page) -> bool:
 
 
 def is_partial(page: Page, text: str) -> bool:
-    """Return True if the text is only the part that readers without a subscription get.
+    """Return True if ``text`` is only the part of the article that readers without a subscription get.
 
     A page may declare that it is not free and still contain all of its text. So there must be a sign that
     text is missing: a declared word count that is much higher than that of ``text``, or a short text before a
@@ -144,7 +150,7 @@ def is_partial(page: Page, text: str) -> bool:
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
     stated = _word_count(node)
-    # A declared word count decides. Sites count words differently, so 60 % are enough.
+    # A declared word count decides. Sites count words differently, so a text with 60 % of them is complete.
     if closed and stated:
         return len(words(text)) < 0.6 * stated
     if size(text) > _TEASER:
@@ -156,7 +162,7 @@ def is_partial(page: Page, text: str) -> bool:
 
 
 def _pictures(page: Page) -> int:
-    """Count the pictures in figures, galleries and slides."""
+    """Return the number of pictures in figures, galleries and slides."""
     return sum(map(_is_shown, islice(page.tree.iter("img"), _MOST_PICTURES)))
 
 
@@ -172,7 +178,10 @@ def _is(node: Node, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_closed(node: Node) -> bool:
-    """True if ``isAccessibleForFree`` (https://schema.org) is false, as a truth value or as a word."""
+    """True if the node declares that the article is not free (``isAccessibleForFree``, https://schema.org).
+
+    The value may be a boolean or a word.
+    """
     value = node.get("isAccessibleForFree")
     if value is None:
         # Google's example for paywalls declares it for parts of the page too, each with a CSS selector.
@@ -198,7 +207,8 @@ def _offers(page: Page) -> bool:
     lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
     left = _MOST_LETTERS
     for element in islice(lines, _MOST_LINES):
-        # Only text directly in the element: the full text of nested boxes would be searched again and again.
+        # Only the text directly in the element is read. Otherwise the text of nested boxes would be searched
+        # once for each box.
         said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
         if size(said) > 10 and len(said) < 400:
             if _OFFER.search(said):

@@ -77,20 +77,20 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CONSENT = 4
-"""Minimum number of consent words in a page that contains only the consent question."""
+"""Minimum number of words about consent (such as "cookies") in a text that only asks for consent."""
 _CONSENT_SHARE = 90
-"""Maximum length of the text per consent word in such a page."""
+"""Maximum number of letters of such a text per word about consent."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
 _LONG = 1500
-"""A text of more letters is not a consent question."""
+"""Maximum length of a text that only asks for consent, in letters."""
 
 
 def is_error(title: str) -> bool:
     """True if a part of a title is mostly an error message."""
     for part in _PARTS.split(title):
         match = _ERROR.search(part)
-        # The message must be half of the part: "Site admits: 'page not found' cost us millions" is a
-        # headline.
+        # The message must be at least half of the part, because "Site admits: 'page not found' cost us
+        # millions" is a headline.
         if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
             return True
     return False
@@ -107,7 +107,7 @@ def is_login(text: str) -> bool:
 
 
 def asks_consent(text: str) -> bool:
-    """True for a text that is hardly more than a consent question. News about cookies are longer."""
+    """True for a text that only asks for consent to cookies. News about cookies are longer."""
     length = size(text)
     if length > _LONG:
         return False

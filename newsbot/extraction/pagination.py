@@ -20,11 +20,12 @@ from newsbot.items import Article
 from newsbot.rules.schema import Rule
 
 MAX_PAGES = 20
-"""Maximum number of pages that are joined. More pages are a list or a crawler trap."""
+"""Maximum number of pages that are joined. If there are more, it is a list or a crawler trap."""
 MAX_TEXT = 1_000_000
 """Maximum length of the joined text, in characters."""
 
 _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
+# The last segment of a path if it is a page number: "2", "page-2".
 _PAGE_PART = re.compile(
     r"^(?:page|p|seite|pagina|part|str|stranica)?[-_]?(\d{1,3})(?:\.\w{2,5})?$", re.IGNORECASE
 )
@@ -37,9 +38,9 @@ _SHORT = (["p"], ["page"], ["part"])
 """Paths whose number is the id of an article and not the number of a page: /p/7."""
 _SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
 _LONG_NAME = 12
-"""If the path is one word of at most so many letters, it is a section or a script and not an article."""
+"""Maximum length of a path of one word that is taken for a section or a script and not for an article."""
 _SAME_LINE = 40
-"""Minimum length of a repeated line that is removed. Shorter lines may occur on two pages of one article."""
+"""Minimum length of a repeated line that is removed. Shorter lines may occur twice in one article."""
 
 
 def next_page(
@@ -69,7 +70,7 @@ def next_page(
 
 
 def first_page(tree: HtmlElement, url: str) -> str | None:
-    """Return the URL of the page that this one continues, or None.
+    """Return the URL of the first page of the article if ``url`` is a later page of it, else None.
 
     ``rel=canonical`` is trusted if it is the page's own URL without the page number. A canonical URL that
     ends in a number is not used, because it may be another article. ``rel=prev`` is not used either, because
@@ -91,8 +92,8 @@ def is_continuation(url: str, other: str) -> bool:
     if _host(one) != _host(two):
         return False
     here, there = _number(one), _number(two)
-    # /article/18 and /article/19 also differ only in a number. Either a parameter or path says "page", or the
-    # rest of the URL names the story.
+    # The URLs /article/18 and /article/19 also differ only in a number, but are two articles. So either the
+    # URL must contain a word such as "page", or the rest of it must name the story.
     return (
         here[0] == there[0]
         and there[1] > here[1]
@@ -101,13 +102,18 @@ def is_continuation(url: str, other: str) -> bool:
 
 
 def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
-    """False if the URL without its number does not name a story: /?p=7 and /news/7 are separate articles."""
+    """True if a URL without its page number names a story.
+
+    /?p=7 and /news/7 do not: with other numbers they are other articles.
+    """
     path, query = address
     return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article from its pages in order, with the fields of the first page and the text of all.
+    """Return one article from its pages, which are in order.
+
+    It has the fields of the first page and the text of all pages.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.
@@ -122,7 +128,7 @@ def join_pages(pages: Sequence[Article]) -> Article:
         removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
         for number, line in enumerate(page.text.split("\n")):
-            # Lines of the site keep their place, but are now counted from the start of the joined text.
+            # The removed lines of the site keep their place, but it is now counted in the joined text.
             while removed and removed[0][0] <= number:
                 site_lines.append((len(lines), removed.pop(0)[1]))
             words = key(line)
@@ -160,7 +166,10 @@ def _host(parts: SplitResult) -> str:
 
 
 def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]], int]:
-    """Return the path and query of a URL without the page number, and the number; 1 if there is none."""
+    """Return the path and query of a URL without its page number, and the page number.
+
+    The number is 1 if the URL has none.
+    """
     number = 1
     query = []
     for name, value in parse_qsl(parts.query[:2000], keep_blank_values=True):

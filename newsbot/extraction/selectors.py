@@ -17,8 +17,12 @@ from newsbot.extraction.strings import plain, resolved, squash
 from newsbot.rules.schema import Layout, Rule, Selector
 
 MAX_HITS = 2000
+"""Maximum number of results of one selector."""
 MAX_SIBLINGS = 1_000_000
-"""Maximum number of pairs of siblings on a page. Selectors that look at siblings take quadratic time."""
+"""Maximum number of pairs of siblings on a page, for selectors that look at siblings.
+
+Such selectors take quadratic time.
+"""
 MAX_NESTED = 200_000
 """Maximum number of pairs of an element and an ancestor, for selectors with several steps to descendants.
 
@@ -31,9 +35,10 @@ Hit: TypeAlias = HtmlElement | str
 
 
 def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:
-    """Return the layout that was valid on the day of publication, or on the day of ``now`` if it is unknown.
+    """Return the layout of the rule that was valid on the day of publication.
 
-    The result is None if there is no rule or the rule has no layouts.
+    A layout is a set of selectors. If the day of publication is unknown, the day of ``now`` is used. The
+    result is None if there is no rule or the rule has no layouts.
     """
     if rule is None or not rule.layouts:
         return None
@@ -46,7 +51,10 @@ def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> 
 
 
 class Selected:
-    """Applies a layout to a tree. For each field, the first selector with a result wins."""
+    """Applies the selectors of a layout to a tree.
+
+    A field may have several selectors. The first one with a result is used.
+    """
 
     def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
         self._tree = tree
@@ -70,7 +78,7 @@ class Selected:
         return []
 
     def string(self, field: str) -> str | None:
-        """Return the first of :meth:`strings`."""
+        """Return the first value of :meth:`strings`, or None if there is none."""
         return next(iter(self.strings(field)), None)
 
     def addresses(self, field: str) -> list[str]:
@@ -123,7 +131,10 @@ class Selected:
         )
 
     def _run(self, selector: Selector) -> list[Hit]:
-        """Return the hits of one selector. There are none if it fails on this page or would take too long."""
+        """Return the results of one selector.
+
+        There are none if the selector fails on this page or would take too long.
+        """
         if not self._is_affordable(selector.xpath):
             return []
         try:
@@ -141,6 +152,7 @@ class Selected:
         ]
 
     def _is_affordable(self, xpath: str) -> bool:
+        """True unless the page is so large or deep that ``xpath`` would take too long."""
         siblings, nested = _SIBLINGS.search(xpath), _NESTED.search(xpath)
         if not siblings and not nested:
             return True
@@ -153,7 +165,7 @@ class Selected:
 
 
 def pairs(tree: HtmlElement) -> tuple[int, int]:
-    """Return the number of pairs of siblings in a tree, and of pairs of an element and an ancestor."""
+    """Return two numbers about a tree: pairs of siblings, and pairs of an element and an ancestor of it."""
     siblings = nested = depth = 0
     level = [tree]
     while level:
@@ -170,7 +182,7 @@ def _compiled(xpath: str) -> etree.XPath:
 
 
 def _outermost(hits: list[Hit]) -> list[Hit]:
-    """Remove elements that are inside other hits, so that no text is repeated."""
+    """Return ``hits`` without elements that are inside other hits, so that no text is repeated."""
     elements = {hit for hit in hits if not isinstance(hit, str)}
     return [
         hit

@@ -1,10 +1,11 @@
 """Finds the lines that a site prints around the text of its articles, by comparing the articles.
 
-A line belongs to the site if it is at the same place in most of the site's recent articles: at the beginning
-of the text, at its end, or next to the same other line. So a box of several lines is found anywhere in the
-text. A single paragraph inside the text is never removed, even if many articles contain it.
+A line belongs to the site if it is at the same place in most of the site's recent articles. The same place
+means: at the beginning of the text, at its end, or next to the same other line. So a box of several lines is
+found anywhere in the text. A single paragraph inside the text is never removed, even if many articles contain
+it.
 
-The caller keeps one memory for each site. Extraction does not change the memory, so it is pure::
+The caller keeps one memory for each site. Extraction only reads the memory. The caller adds articles to it::
 
     memory = SiteMemory()
     for html, url in pages_of_one_site:
@@ -23,30 +24,30 @@ from zlib import crc32
 from newsbot.extraction.strings import key
 
 RECENT = 30
-"""Number of articles of a site that are remembered."""
+"""Maximum number of articles of a site that are remembered."""
 LEAST = 10
-"""A line belongs to the site only if at least so many articles contain it, and …"""
+"""Minimum number of remembered articles that must contain a line of the site."""
 MOST = 2 / 3
-"""… at least this share of the remembered articles."""
+"""Minimum share of the remembered articles that must contain a line of the site."""
 MAX_SITES = 64
 """Maximum number of sites that :class:`SiteMemories` keeps."""
 _SAME_ARTICLE = 0.7
-"""If two URLs have this share of their pairs of lines in common, they show the same article."""
+"""Minimum share of common pairs of lines with which two URLs count as copies of one article."""
 _EDGE = 60
-"""Number of lines that are stored from the beginning of a text, and from its end."""
+"""Maximum number of lines from which pairs are stored, at the beginning of a text and at its end."""
 _FORMAT = 2
-"""Version of the stored form. Other versions are refused."""
+"""Version of the stored form of a memory. Memories with another version are refused."""
 
 
 class SiteMemory:
-    """The recent articles of one site, each stored as the set of its pairs of neighbouring lines.
+    """The recent articles of one site. Each is stored as the set of its pairs of neighbouring lines.
 
     Only one thread may change the memory. Other threads may call :meth:`site_lines` at the same time.
     """
 
     def __init__(self) -> None:
         self._recent: dict[int, frozenset[int]] = {}
-        """Digests of the pairs by digest of the URL, in the order of reading."""
+        """Checksums of the pairs of lines by checksum of the URL, oldest article first."""
         self._unwritten: dict[int, frozenset[int]] = {}
         """The part of ``_recent`` that was learned after the last call of :meth:`written`."""
 
@@ -66,8 +67,10 @@ class SiteMemory:
         copies under another URL are removed.
         """
         owner = _digest(address)
-        # In a long text, the first slice does not end and the second does not begin at an end of the text, so
-        # these marks are left out. In a short text the two slices are the same and have all marks.
+        # A mark is the checksum of one pair of lines (see _marks). In a long text, the first slice does not
+        # end where the text ends, and the second does not begin where it begins. So the marks for these two
+        # edges are left out. In a short text both slices are the whole text, and together they have all
+        # marks.
         pairs = frozenset(_marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:])
         if not pairs or self._recent.get(owner) == pairs:
             return
@@ -81,8 +84,8 @@ class SiteMemory:
     def site_lines(self, address: str, lines: Sequence[str]) -> list[int]:
         """Return the indices (from 0) of the ``lines`` of an article that belong to the site."""
         owner = _digest(address)
-        # The article itself does not count: an earlier version of it would make its own lines common. The
-        # copy is for threads: another one may learn during the iteration.
+        # The article itself does not count, because its own earlier version has the same lines. The dict is
+        # copied because another thread may call learn() during the iteration.
         others = [pairs for one, pairs in self._recent.copy().items() if one != owner]
         least = max(LEAST, MOST * len(others))
         if len(others) < least:
@@ -90,7 +93,8 @@ class SiteMemory:
         marks = _marks(lines)
         counts = Counter(mark for mark in set(marks) for pairs in others if mark in pairs)
         common = [counts[mark] >= least for mark in marks]
-        # A line is in two pairs: number with the line before it, number + 1 with the line after it.
+        # Line ``number`` is in two pairs: pair ``number`` with the line before it, and pair ``number + 1``
+        # with the line after it.
         return [number for number in range(len(lines)) if common[number] or common[number + 1]]
 
     def plain(self) -> dict[str, Any]:
@@ -98,7 +102,7 @@ class SiteMemory:
         return {"format": _FORMAT, "articles": [[one, *sorted(pairs)] for one, pairs in self._recent.items()]}
 
     def take(self, plain: Mapping[str, Any]) -> None:
-        """Load a value that :meth:`plain` returned, in this worker or in another one.
+        """Replace the memory by a value that :meth:`plain` returned, in this worker or in another one.
 
         Articles that were learned here and are not yet written are kept as the newest. Raises ``ValueError``
         if ``plain`` is not such a value.
@@ -111,10 +115,11 @@ class SiteMemory:
         self._forget()
 
     def written(self) -> None:
-        """Mark everything learned so far as stored."""
+        """Mark everything learned so far as stored by the caller."""
         self._unwritten.clear()
 
     def _forget(self) -> None:
+        """Remove the oldest articles beyond :data:`RECENT`."""
         for known in (self._recent, self._unwritten):
             for one in list(known)[:-RECENT]:
                 del known[one]
@@ -135,7 +140,7 @@ class SiteMemories:
         return list(self._sites.items())
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site. It is created if there is none."""
+        """Return the memory of a site. An empty one is created if there is none."""
         memory = self._sites.setdefault(domain, SiteMemory())
         self._sites.move_to_end(domain)
         while len(self._sites) > self._most:
@@ -144,9 +149,9 @@ class SiteMemories:
 
 
 def _marks(lines: Sequence[str]) -> list[int]:
-    """Return one number for each pair of neighbouring lines.
+    """Return one checksum for each pair of neighbouring lines.
 
-    The start and the end of the text count as lines, so there is one pair more than lines.
+    The start and the end of the text count as empty lines, so there is one pair more than there are lines.
     """
     if not lines:
         return []

@@ -87,7 +87,10 @@ mr: आणि आहे या ते की हे मध्ये नाही
 
 
 def _profiles(table: str) -> dict[str, frozenset[str]]:
-    """Return the words of each language in the table. A word with a colon is a language code."""
+    """Return the words of each language in the table.
+
+    A word that ends with a colon is a language code, and the words of this language follow it.
+    """
     words: dict[str, set[str]] = {}
     language = ""
     for word in table.split():

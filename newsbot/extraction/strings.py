@@ -18,7 +18,7 @@ _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
-    """Return the words of ``lines``, which are a table of words in the source code."""
+    """Return the words in ``lines``. It is used to write tables of words in the source code."""
     return tuple(" ".join(lines).split())
 
 
@@ -28,16 +28,19 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 def squash(text: str) -> str:
-    """Return ``text`` on one line: runs of white space become one space, invisible characters are removed."""
+    """Return ``text`` on one line.
+
+    Runs of white space become one space, and invisible characters are removed.
+    """
     line = " ".join(text.split())
     # Nearly all lines are printable. isprintable() is much faster than the regex.
     return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
 
 
 def plain(text: str) -> str:
-    """Return a metadata value as readable text: entities are resolved, tags are removed.
+    """Return a metadata value as readable text: entities are decoded, tags are removed.
 
-    Entities that were encoded two or three times are resolved too.
+    Entities that were encoded two or three times are decoded too.
 
     >>> plain("Black &amp;amp; white: <i>a  story</i>")
     'Black & white: a story'
@@ -53,7 +56,10 @@ def plain(text: str) -> str:
 
 
 def resolved(text: str) -> str:
-    """Return ``text`` without entities that remain after parsing because the page encoded them twice."""
+    """Return ``text`` with its entities decoded.
+
+    Entities remain after parsing if the page encoded them twice.
+    """
     return unescape(text) if "&" in text and _ENTITY.search(text) else text
 
 
@@ -63,7 +69,10 @@ def words(text: str) -> list[str]:
 
 
 def key(text: str) -> str:
-    """Return the words of ``text`` as a key. Strings with equal keys differ only in case and punctuation."""
+    """Return the words of ``text`` in lower case, joined by spaces.
+
+    Such keys serve to compare strings. Strings with equal keys differ only in case, punctuation and spaces.
+    """
     return " ".join(words(text))
 
 
@@ -73,9 +82,10 @@ def looks_like_code(text: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Return the length of ``text`` in letters of an alphabet.
+    """Return the length of ``text`` in letters.
 
-    A Chinese, Japanese or Korean character counts as three, because it says about as much as three letters.
+    A Chinese, Japanese or Korean character counts as three letters, because it holds about as much
+    information.
     """
     extra = 0 if text.isascii() else len(_CJK.findall(text))
     return len(text) + 2 * extra

@@ -1,4 +1,8 @@
-"""Decides by evidence whether a page is an article, and gives a stable reason if it is not."""
+"""Decides whether a page is an article, and gives a reason if it is not.
+
+The reasons are short strings that do not change, such as ``too_short``. A hint is the link that led to the
+page.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,19 @@ from newsbot.urls import canonicalize
 SHORT_WITH_HINT = 60
 """Minimum length of the text, in letters, if a feed or a news sitemap lists the page as news."""
 SHORT_WITH_METADATA = 110
-"""Minimum length if the metadata of the page declare an article."""
+"""Minimum length of the text, in letters, if the metadata of the page declare an article."""
 SHORT_HEADED = 180
-"""Minimum length if the heading of the page is that of one story."""
+"""Minimum length of the text, in letters, if the heading of the page is that of one story."""
 SHORT_PLAIN = 250
-"""Minimum length if there is no evidence besides the text."""
+"""Minimum length of the text, in letters, if there is no evidence besides the text."""
 LONG = 1200
-"""A text of this length is too long for an error message or a login page."""
+"""Minimum length of a text, in letters, that cannot be an error message or a login page."""
 ARTICLE_ADDRESS = 1.5
 """Minimum log-odds (:mod:`newsbot.rules.shape`) of a URL that is the only evidence for an article."""
 OTHER_ADDRESS = -6.0
 """URLs with lower log-odds belong to services, shops or lists, even if their pages have dates."""
 PARAGRAPHS, PROSE = 8, 3000
-"""A page with so many paragraphs of sentences, of so many letters together, is not a list of teasers."""
+"""Minimum number of paragraphs of prose, and of their letters together, that a list of teasers never has."""
 
 _PASSWORD = xpath("//input[@type='password']")
 _TAG_PATH = re.compile(
@@ -55,13 +59,15 @@ _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 _NAME_PATH = re.compile(r"/[a-z]{2,20}(?:[-_/][a-z]{2,20})?(?:[-_/][a-z]{2,20})?/?$", re.IGNORECASE)
 _LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or parent::a[@href]]")
 _LEAST_LINKED = 4
+"""Minimum number of linked headings on a list."""
 _MANY_WORDS = 4
+"""Minimum number of words of a heading that is a headline and not a name."""
 _LONG_HEADLINE = 25
-"""A heading with so many letters and ``_MANY_WORDS`` words is a headline and not a name."""
+"""Minimum number of letters of a heading that is a headline and not a name."""
 
 
 def is_strong(hint: Link | None) -> bool:
-    """True if the site announced the page as news."""
+    """True if the site announced the page as news, in a feed, a news sitemap or a push notification."""
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
 
 
@@ -76,9 +82,9 @@ def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
     """True for a page without evidence that it is an article.
 
     JSON-LD of the page's own article is always evidence. Other metadata and dates are weaker,
-    because pages of every kind have them. They do not count if the URL speaks against an article. At the URL
-    of a home page they count only if most of the text is in one place. Without metadata and date, the URL
-    must look like that of an article. ``dated`` is True if a date was found.
+    because pages of every kind have them. They do not count if the URL is unlikely to be that of an article.
+    At the URL of a home page they count only if most of the text is in one place. Without metadata and date,
+    the URL must look like that of an article. ``dated`` is True if a date was found.
     """
     if page.has_own_article:
         return False
@@ -96,19 +102,20 @@ _NO_PAGE = re.compile(
 
 
 def is_no_page(html: bytes) -> bool:
-    """True for feeds, sitemaps and JSON. The first bytes decide."""
+    """True if the first bytes are those of a feed, a sitemap or JSON."""
     return _NO_PAGE.match(html) is not None
 
 
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
-    """Return the reason if the page is a stub, a challenge, an error, a consent question or a login.
+    """Return a reason if the page shows only a message of the site, else None.
 
-    The result is None for other pages. ``text`` is the text found on the page.
+    Such pages are redirects, challenges for robots, errors, consent questions and logins. ``text`` is the
+    text found on the page.
     """
     length = size(text)
     if length < 600 and _is_stub(page):
         return "redirect_stub"
-    # A long text, or an article in the structured data, outweighs any message.
+    # A page with a long text, or with an article in its structured data, shows more than a message.
     if length >= LONG or page.article is not None:
         return None
     return _notice(page, text, length, hint)
@@ -122,7 +129,8 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     # A feed does not list error pages. If the text is not short, it is news about an error.
     if any(map(notices.is_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
-    # Error pages may have the metadata of the site's template, so the metadata count only from here on.
+    # Error pages may have the metadata of the site's template. So metadata that declare an article count only
+    # for the checks that follow.
     if _calls_itself(page):
         return None
     if not is_strong(hint) and notices.asks_consent(text):
@@ -160,8 +168,9 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
-    # Articles also link to other articles, so fewer links are enough if the URL or the data suggest a list.
-    # A page that declares itself an article must have many more headlines than paragraphs to be a list.
+    # Articles also link to other articles. So many links are required, but fewer if the URL or the structured
+    # data suggest a list. A page that declares itself an article must have many more headlines than
+    # paragraphs.
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None
@@ -178,7 +187,7 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
 
 
 def _is_prose(blocks: Sequence[Block]) -> bool:
-    """True if there are more paragraphs of sentences than in any list of teasers."""
+    """True if there is more prose than in any list of teasers."""
     prose = [len(block.text) for block in blocks if _SENTENCE_END.search(block.text)]
     return len(prose) >= PARAGRAPHS and sum(prose) >= PROSE
 
@@ -241,5 +250,5 @@ def _is_headed_as_shared(page: Page) -> bool:
 def _is_search(parts: SplitResult) -> bool:
     if _SEARCH_PATH.search(parts.path):
         return True
-    # At the root, such a key is that of a search: /?s=word. At other paths it may be the key of an article.
+    # At the root, such a parameter is that of a search (/?s=word). At other paths it may identify an article.
     return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))

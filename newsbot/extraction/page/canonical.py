@@ -12,10 +12,10 @@ from newsbot.extraction.page.variants import AMP_CACHE, VARIANT_STEPS
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
     """Return the canonical URL of the page and the method: ``rule``, ``link``, ``og`` or ``url``.
 
-    ``drop_query`` are parameters that the site's rule removes. ``stated`` is the value that the rule's
-    selectors gave. A stated URL is trusted only if it is on the same site. A front page is trusted only for a
-    front page, because some sites state their home page on every page. Raises ``ValueError`` if the page's
-    own URL is not absolute.
+    ``drop_query`` are the parameters that the site's rule removes from URLs. ``stated`` is the URL that the
+    rule's selectors gave. A URL that the page or the rule states is trusted only if it is on the same site. A
+    home page is trusted only as the URL of a home page, because some sites state it on every page. Raises
+    ``ValueError`` if the page's own URL is not absolute.
     """
     own = urls.canonicalize(page.url, drop_query)
     for method, value in (
@@ -30,6 +30,10 @@ def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | No
 
 
 def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> str | None:
+    """Return the canonical form of the stated URL ``value`` if it can be trusted, else None.
+
+    ``own`` is the canonical form of the page's own URL.
+    """
     resolved = urls.resolve(page.url, value)
     if resolved is None:
         return None
@@ -37,7 +41,7 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         found = urls.canonicalize(resolved, drop_query)
     except ValueError:
         return None
-    # A shared text may state the URL on its publisher's site, which is not the URL of this page.
+    # A text that several sites publish may state its URL on the site of the original publisher.
     target, source = urlsplit(found), urlsplit(own)
     if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or "") and not _is_kept_for(
         source, target
@@ -56,13 +60,17 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
 
 
 def _is_kept_for(source: SplitResult, target: SplitResult) -> bool:
-    """True for the copy of an AMP page in a cache. Its path begins with the URL of the original."""
+    """True if ``source`` is a copy of an AMP page in Google's cache and ``target`` its original.
+
+    The path of the copy begins with the host of the original.
+    """
     return (source.hostname or "").endswith(AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
         :4
     ]
 
 
 def _is_front(url: str) -> bool:
+    """True for the URL of a home page."""
     parts = urlsplit(url)
     return (
         parts.path.strip("/") in ("", "index.html", "index.php", "home", "en", "ru", "ua", "uk")

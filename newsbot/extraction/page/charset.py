@@ -1,9 +1,9 @@
 """Decodes the bytes of a page, even if the declared encoding is wrong.
 
 The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is hardly ever valid
-UTF-8. Then the encoding that the server or the page declares is used, unless the letters contradict it
-(:mod:`charset_scores`). Names of encodings have the same meaning as in browsers (https://encoding.spec.whatwg.org):
-"latin1" means windows-1252.
+UTF-8. Then the encoding that the server or the page declares is used, unless the letters of the decoded text
+are unlikely (:mod:`charset_scores`). Names of encodings have the same meaning as in browsers
+(https://encoding.spec.whatwg.org): "latin1" means windows-1252.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _MULTIBYTE = {
     "cp949": "ko", "euc_jp": "ja", "cp932": "ja", "gb18030": "zh", "big5": "zh", "euc_kr": "ko", "gbk": "zh",
     "shift_jis": "ja", "gb2312": "zh", "big5hkscs": "zh", "johab": "ko",
 }  # fmt: skip
-"""Encodings of East Asia and their languages."""
+"""Languages by encoding, for the encodings of East Asia."""
 _UNASKED = 5
-"""So many of these encodings, the first ones, are tried on pages that do not declare them."""
+"""Number of encodings of East Asia that are tried on pages that do not declare them. The first are taken."""
+# Encodings that switch between scripts by escape sequences.
 _ESCAPED = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
 """Escape sequences of ISO-2022-JP, whose bytes are all ASCII."""
@@ -47,34 +48,40 @@ _SCRIPTS = {
     "cp1256": "arabic", "iso8859-6": "arabic", "cp874": "thai", "tis_620": "thai", "tis-620": "thai",
     "iso8859-11": "thai",
 }  # fmt: skip
-"""Encodings of one script besides Latin. The Cyrillic encodings have their own score."""
+"""Scripts by encoding, for encodings that have one script besides Latin.
+
+Cyrillic encodings are not listed here, because they have a score of their own.
+"""
 _CAPITALS = frozenset({"greek", "arabic"})
-"""Scripts in which the bytes of a text in Cyrillic capitals also look like a text."""
+"""Scripts as whose letters the bytes of a text in Cyrillic capitals look plausible too."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
 _SURE = 0.5
-"""Minimum score of an encoding with another script than Latin."""
+"""Score above which an encoding of :data:`_SCRIPTS` or a Cyrillic encoding is accepted."""
 _LIKELY = 0.5
-"""Minimum score of an encoding of East Asia."""
+"""Minimum score with which an encoding of East Asia is accepted."""
 _BETTER = 0.1
-"""Bonus of a declared Latin encoding. Another one must have a score higher by this."""
+"""Bonus for the score of a declared Latin encoding. Another encoding must be better by more than this."""
 _RARE = 0.05
 """Minimum lead of mac-cyrillic over windows-1251, because both have nearly the same small letters."""
 _USUAL = 0.005
-"""Bonus of windows-1252, the most frequent encoding, which decides between equal scores."""
+"""Bonus for the score of windows-1252, the most frequent encoding. It wins if scores are equal."""
 _TAG = re.compile(rb"<[^<>]{1,3000}>")
 _SAMPLE = 200_000
+"""Maximum number of bytes of a page that are searched for letters."""
 _HEAD = 4096
+"""Number of bytes at the start of a page in which it may declare its encoding."""
 _LETTERS = 8000
-"""Maximum number of bytes in which letters are counted."""
+"""Maximum number of bytes whose letters are scored."""
 _HIGH = bytes(range(128, 256))
 _PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
 
 
 def decode(page: bytes, declared: str | None = None) -> str:
-    """Return ``page`` as text. ``declared`` is the charset that the server declared. Never raises.
+    """Return ``page`` as text. The function never raises.
 
-    Bytes that are invalid in the chosen encoding become U+FFFD.
+    ``declared`` is the charset that the server declared. Bytes that are invalid in the chosen encoding become
+    U+FFFD.
     """
     for bom, name in _BOMS:
         if page.startswith(bom):
@@ -93,7 +100,7 @@ def decode(page: bytes, declared: str | None = None) -> str:
 
 
 def _without_bom(page: bytes) -> str | None:
-    """Return the form of UTF-16 of a page without a byte order mark, or None for other encodings."""
+    """Return the UTF-16 encoding of a page that has no byte order mark, or None for other encodings."""
     start = page[:_HEAD]
     # Markup is mostly ASCII, so in UTF-16 every second byte is zero.
     even, odd = start[::2].count(0), start[1::2].count(0)
@@ -103,7 +110,10 @@ def _without_bom(page: bytes) -> str | None:
 
 
 def _declared(page: bytes, server: str | None) -> list[str]:
-    """Return the known encodings that the server and the page declare, in this order, as Python's names."""
+    """Return the encodings that the server and the page declare, in this order.
+
+    They have Python's names. Encodings that Python does not know are left out.
+    """
     match = _META.search(page[:_HEAD])
     inside = (match[1] or match[2]).decode("ascii", "replace") if match else None
     names: list[str] = []
@@ -124,14 +134,17 @@ def _known(label: str) -> str | None:
 
 
 def _is_text_codec(name: str) -> bool:
-    """True for the codecs of texts. Python also has slow codecs for other purposes, such as ``idna``."""
+    """True if ``name`` is a codec for texts.
+
+    Python has slow codecs for other purposes too, such as ``idna``.
+    """
     return name.startswith(
         ("utf", "cp", "iso", "koi8", "mac", "euc", "gb", "big5", "shift", "ascii", "tis", "johab", "hz")
     )
 
 
 def _as_utf8(page: bytes) -> str | None:
-    """Return the text of a page in UTF-8, or None for other encodings.
+    """Return the text of a page that is in UTF-8, or None if the page is in another encoding.
 
     A few invalid bytes are allowed, for example where a site has cut a text in the middle of a character.
     """
@@ -148,7 +161,7 @@ def _as_utf8(page: bytes) -> str | None:
 def _eight_bit(page: bytes, names: list[str]) -> str:
     """Return the encoding of a page that is not UTF-8."""
     declared = [name for name in names if not name.startswith(("utf", "ascii"))]
-    # The sample has the words with other than ASCII letters and what is around them, but no markup.
+    # The sample has the words that contain non-ASCII letters, and the text around them, but no markup.
     sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
     found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
     return found or _of_latin(sample, declared)
@@ -174,7 +187,7 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _SURE:
         return None
-    # KOI8-R and KOI8-U, for example, differ in a few letters only.
+    # Some encodings, such as KOI8-R and KOI8-U, differ in a few letters only. Then the declared one is taken.
     near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
     return near[0] if near else best
 

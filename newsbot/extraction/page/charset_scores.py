@@ -1,8 +1,10 @@
-"""Scores by its letters how likely a text was decoded correctly. The scores choose between encodings.
+"""Scores by its letters how likely it is that a text was decoded correctly.
 
-Bytes that are decoded in the wrong encoding give letters too, but not the letters of one language in their
-usual places. There are capitals inside words, final forms in the middle, or letters of two scripts next to
-each other.
+:mod:`charset` compares the scores to choose the encoding of a page.
+
+Bytes that are decoded in the wrong encoding become letters too, but not the letters of one language in their
+usual places. Then there are capitals inside words, final forms of letters inside words, or letters of two
+scripts next to each other.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections import Counter
 from functools import cache
 
+# A rank for each Cyrillic letter, higher for more frequent letters.
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
 _INITIAL = re.compile("(?<![Ѐ-ӿ])[А-ЯЁІЇЄҐ](?=[а-яёіїєґў])")
@@ -37,8 +40,8 @@ _SCRIPTS = {
 }
 """Letters of each script, and patterns that never occur in it, such as a word-final form inside a word.
 
-The faults of Greek include two letters that are a thousand times rarer than the Russian letters with the same
-bytes.
+The pattern for Greek includes two letters that are a thousand times rarer than the Russian letters with the
+same bytes.
 """
 _LATIN = (
     "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
@@ -48,7 +51,10 @@ _LATIN = (
 """Letters beyond ASCII, by language."""
 _ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
 _IN_ALL_ICELANDIC = frozenset("áíóú")
-"""If a text has none of these, then eth, thorn and y with an accent are wrongly decoded Turkish letters."""
+"""Letters that occur in every Icelandic text.
+
+In a text without them, the letters eth, thorn and y with an accent are wrongly decoded Turkish letters.
+"""
 _ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
 _HAN = frozenset(
     "的一是不了在人有我他这中大来上国到说们为子和你地出也时年得就那要下以生会自去之过家学对可后小多天而能好都然没日"
@@ -59,13 +65,13 @@ _HAN = frozenset(
 _HANGUL = frozenset(
     bytes((row, cell)).decode("euc_kr") for row in range(0xB0, 0xC9) for cell in range(0xA1, 0xFF)
 )
-"""The 2,350 syllables of KS X 1001, which Korean uses.
+"""The 2,350 syllables of KS X 1001 (a Korean standard). Korean texts have hardly any other syllables.
 
-Japanese decoded as Korean also gives other syllables.
+A Japanese text that is wrongly decoded as Korean has other syllables too.
 """
 _EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
-"""Factors that raise the share of these signs in a typical text to about 1."""
+"""Factor by language. It raises the share that :data:`_EAST_ASIAN` has in a typical text to about 1."""
 
 
 @cache
@@ -76,10 +82,10 @@ def _runs(script: str) -> re.Pattern[str]:
 def cyrillic(text: str) -> float:
     """Return how much the non-ASCII letters look like Russian or Ukrainian prose, from 0 to about 1.
 
-    Common letters count in full if they are small or begin a word; other letters count less. Two faults show
-    a wrong Cyrillic encoding: signs that are not letters, and capitals inside words, because KOI8-R has
-    capitals where windows-1251 has small letters. Single Cyrillic letters inside Latin words show a western
-    encoding.
+    Common letters count in full if they are small or begin a word. Other letters count less. In a wrong
+    Cyrillic encoding there are signs that are not letters, and capitals inside words, because KOI8-R has
+    capitals where windows-1251 has small letters. If the encoding is a western one, single Cyrillic letters
+    are inside Latin words.
     """
     high = [sign for sign in text if sign > "\x7f"]
     if not high:
@@ -98,19 +104,21 @@ def is_orderly(text: str) -> bool:
 
 
 def _faults(text: str) -> int:
+    """Return the number of capitals inside Cyrillic words and of Latin letters next to Cyrillic letters."""
     return len(_UPPER.findall(text)) + len(MIXED.findall(text))
 
 
 def of_script(text: str, script: str) -> float:
-    """Return how much of the non-ASCII letters is prose of ``script``, from 0 to 1.
+    """Return which share of the non-ASCII letters is a text in ``script``, from 0 to 1.
 
     ``script`` is ``greek``, ``hebrew``, ``arabic`` or ``thai``. The score is 0 if few of the letters are next
-    to each other, because in Latin texts accented letters and quotation marks are alone.
+    to each other. Such a text is Latin, where accented letters usually stand between ASCII letters.
     """
     letters, faults = _SCRIPTS[script]
     high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
     found = letters.findall(text)
-    # The letters minus the runs are the letters that follow another letter of the script.
+    # The number of letters minus the number of runs is the number of letters that follow another letter of
+    # the script.
     if not high or len(found) - len(_runs(script).findall(text)) < high / 2:
         return 0.0
     return max(0.0, (len(found) - 2 * len(faults.findall(text))) / high)
@@ -119,7 +127,8 @@ def of_script(text: str, script: str) -> float:
 def latin(text: str) -> float:
     """Return the share of the non-ASCII signs that belong to one language in the Latin script.
 
-    The language with the highest share counts. The result is 1 if there are no such signs.
+    The share is computed for each language, and the highest is returned. The result is 1 if there are no
+    non-ASCII signs.
     """
     high = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
     total = high.total()
@@ -137,7 +146,7 @@ def east_asian(text: str, language: str) -> float:
     """
     high = Counter(sign for sign in text if sign > "\x7f")
     total = high.total()
-    # Invalid bytes show a wrong encoding. Signs that are alone are those of a Latin text.
+    # Invalid bytes show a wrong encoding. If most signs stand alone between ASCII letters, the text is Latin.
     if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
         return 0.0
     return min(

@@ -14,17 +14,24 @@ from newsbot.extraction.strings import key, plain
 Node = dict[str, Any]
 
 MAX_NODES = 3000
+"""Maximum number of nodes of a page that are read."""
 MAX_DEPTH = 24
+"""Maximum depth of nested values that are read."""
 MAX_SCRIPTS = 60
+"""Maximum number of scripts of a page that are read."""
 MAX_LENGTH = 1_000_000
+"""Maximum length of a script. A longer script and those after it are not read."""
 MAX_NAMES_DEPTH = 4
+"""Maximum number of nested nodes and lists that are followed to find a text."""
 
 _ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
+# Types of nodes that describe the page as a whole. They state fewer and less certain facts.
 _WEAK = re.compile(
     r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
     r"Recipe)$"
 )
 _LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
+# Properties whose nodes are not the page's own article, but parts of it or other works.
 _ASIDE = frozenset(
     {
         "hasPart",
@@ -42,12 +49,16 @@ _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
 _OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
 _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
-"""Characters at the end that are searched. A search of the whole text would try a match at each space."""
+"""Number of characters at the end of a script in which the end of a comment is searched.
+
+A search in the whole script would be slow, because it would try a match at each space.
+"""
 _SINGLE = re.compile(
     r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
 )
 _SAYS_ARTICLE = re.compile(r'"@type"\s{0,20}:\s{0,20}\[?\s{0,20}"[^"]{0,40}(?:Article|BlogPosting)"')
 _MOST_SINGLE = 200
+"""Maximum number of places in a broken script at which a single value is read."""
 _ENDS_VALUE = re.compile(r"\s{0,50}[,}\]]")
 
 
@@ -67,8 +78,8 @@ class Nodes:
                 self._walk(document)
 
     def _walk(self, document: Any) -> None:
-        # A stack instead of recursion. The items are pushed in reverse, so that they come off in document
-        # order.
+        # The values are visited with a stack and not by recursion, because they may be nested deeply. They
+        # are pushed in reverse, so that pop() returns them in document order.
         stack: list[tuple[Any, int, bool]] = [(document, 0, False)]
         while stack and len(self.all) < MAX_NODES:
             value, depth, aside = stack.pop()
@@ -88,7 +99,8 @@ class Nodes:
             self._asides.add(id(node))
         name = node.get("@id")
         if isinstance(name, str):
-            # References have the same @id as their target. The target has a name or more properties.
+            # A node that only refers to another node has the same @id. The node with a name or with more
+            # properties is the target of the reference.
             known = self._by_id.get(name, {})
             if (bool(node.get("name")), len(node)) > (bool(known.get("name")), len(known)):
                 self._by_id[name] = node
@@ -102,9 +114,9 @@ class Nodes:
     def article(self, url: str, titles: Iterable[str]) -> Node | None:
         """Return the node of the page's own article, or None.
 
-        ``titles`` are the titles and headings of the page. A page may have several articles, such as teasers
-        of others. A node with the URL or the headline of this page wins, then a node that is not a part of
-        another node, then the node with most properties.
+        ``titles`` are the titles and headings of the page. A page may have several article nodes,
+        for example one for each teaser. A node with the URL or the headline of this page is preferred, then a
+        node that is not a part of another node, then the node with most properties.
         """
         known = {key(title) for title in titles if title}
         path = _bare(url)
@@ -127,7 +139,7 @@ class Nodes:
         if rank[0]:
             self.own = node
             return node
-        # Three or more unrelated nodes may be teasers of other articles.
+        # No node has the URL or the headline. Three or more of them may be teasers of other articles.
         return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
 
     def weaker(self) -> Iterator[Node]:
@@ -172,11 +184,11 @@ def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
 
 
 def load(script: str) -> list[Any]:
-    """Return the JSON documents of one script. The list is empty if the text cannot be repaired.
+    """Return the JSON documents of one script, or an empty list if nothing can be read.
 
     Common faults are repaired: comments around the text, raw line breaks in strings, trailing commas, wrong
-    escapes, several documents in one script, and quotes as entities. If the text is still broken, single
-    values are read from it.
+    escapes, several documents in one script, and quotes that are written as entities. If the text is still
+    broken, single values are read from it.
     """
     text = script.strip().lstrip("\ufeff")
     opening = _OPENING.match(text)
@@ -198,7 +210,10 @@ def load(script: str) -> list[Any]:
 
 
 def _single_values(text: str) -> dict[str, Any]:
-    """Return the first value of each name that can be parsed and is complete."""
+    """Return values of a broken JSON text by name.
+
+    For each name in :data:`_SINGLE`, it is the first value that can be parsed and is complete.
+    """
     decoder = json.JSONDecoder(strict=False)
     found: dict[str, Any] = {}
     for match in islice(_SINGLE.finditer(text), _MOST_SINGLE):
@@ -208,7 +223,7 @@ def _single_values(text: str) -> dict[str, Any]:
             value, end = decoder.raw_decode(text, match.end())
         except (ValueError, RecursionError):
             continue
-        # Other text after a string shows that an unescaped quote has cut it.
+        # If other text follows a string, an unescaped quote has ended the string too early.
         if _ENDS_VALUE.match(text, end) or not text[end:].strip():
             found[match[1]] = value
     return found
@@ -231,12 +246,16 @@ def _decode(text: str) -> list[Any]:
 
 
 def _bare(url: str) -> str:
-    """Return a URL without scheme, ``www.``, query and final slash, in which pages are inconsistent."""
+    """Return a URL in lower case without scheme, ``www.``, query and final slash.
+
+    Pages write these parts of their own URL inconsistently.
+    """
     bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
     return bare.removeprefix("www.").rstrip("/").lower()
 
 
 def _addresses(node: Node) -> Iterator[str]:
+    """Yield the URLs that a node states for itself."""
     for name in ("url", "mainEntityOfPage", "@id"):
         value = node.get(name)
         if isinstance(value, dict):
@@ -264,7 +283,9 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 
 
 def scalar(value: Any) -> str:
-    """Return a string or a number as text. For a list, the first value counts; for a node, its ``@value``.
+    """Return a string or a number as text; empty for other values.
+
+    Of a list, the first value is taken. Of a node, its ``@value`` is taken.
 
     >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
     ('2024-05-03', '1714745110', '')

@@ -16,19 +16,22 @@ from newsbot.extraction.page.jsonld import Node, Nodes
 from newsbot.extraction.strings import plain, squash, word_set
 
 MAX_TIMES = 200
+"""Maximum number of ``<time>`` elements that are collected."""
 MAX_HEADLINES = 50
+"""Maximum number of ``<h1>`` elements that are collected."""
 MAX_STEPS = 4000
-"""Maximum number of start and end tags that are visited for the text of one element."""
+"""Maximum number of start and end tags that are visited to get the text of one element."""
 MAX_ITEM_NAMES = 10
 """Maximum number of names in one ``itemprop``."""
 
 MAX_BOXES = 12
-"""Maximum number of ancestors that are checked for the name of a side column."""
+"""Maximum number of ancestors that :meth:`Page.is_aside` checks."""
 
 _ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
 _ENTRY = re.compile(r"(?:^|\s)h-?entry(?:\s|$)")
 """The class of an article in hAtom and microformats2 (https://microformats.org)."""
 _FOOTER = re.compile("footer", re.IGNORECASE)
+# The values of ``itemprop`` that are collected.
 _ITEM_NAMES = word_set(
     "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
     "description inLanguage",
@@ -66,16 +69,19 @@ class Times:
 
 @dataclass
 class Page:
-    """A page as the functions for the fields read it. The tree is shared and must not be changed."""
+    """A page with its metadata, as the functions for the fields read it.
+
+    The tree is shared and must not be changed.
+    """
 
     tree: HtmlElement
     url: str
     metas: dict[str, list[str]] = field(default_factory=dict)
     """Values of ``<meta>`` by ``property``, ``name`` or ``itemprop`` in lower case."""
     links: dict[str, list[str]] = field(default_factory=dict)
-    """``href`` of ``<link>`` by relation."""
+    """Values of ``href`` of the ``<link>`` elements, by relation (``rel``)."""
     title_tag: str = ""
-    """Text of the first ``<title>`` outside of drawings."""
+    """Text of the first ``<title>`` that is not part of a drawing (SVG)."""
     h1: list[HtmlElement] = field(default_factory=list)
     times: list[Times] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
@@ -104,7 +110,10 @@ class Page:
         return page
 
     def meta(self, *names: str) -> str:
-        """Return the first value of the first name that has one, or an empty string."""
+        """Return a value of ``<meta>``: the first one of the first of ``names`` that has any.
+
+        The result is empty if none of the names has a value.
+        """
         for name in names:
             for value in self.metas.get(name, ()):
                 if value:
@@ -112,7 +121,7 @@ class Page:
         return ""
 
     def meta_all(self, *names: str) -> list[str]:
-        """Return all values of all names."""
+        """Return all values of ``<meta>`` with one of ``names``, in the order of ``names``."""
         return [value for name in names for value in self.metas.get(name, ()) if value]
 
     @cached_property
@@ -135,7 +144,10 @@ class Page:
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
-        """The ancestors of the headline. None of them is a side column, even if it is named like one."""
+        """The ancestors of the first two ``<h1>`` elements.
+
+        None of them is a side column, even if its class or id suggests one.
+        """
         return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
 
     def is_aside(self, element: HtmlElement, named: re.Pattern[str], tags: frozenset[str]) -> bool:
@@ -146,7 +158,8 @@ class Page:
         """
         footer = False
         for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
-            # A footer inside an article belongs to it. It counts as aside only if that is another article.
+            # A footer inside an <article> belongs to that article. It is aside only if the article is another
+            # one.
             if footer and (box.tag == "article" or _ENTRY.search(box.get("class") or "")):
                 return box not in self.around_headline
             # Many sites mark the whole page, for example <body class="right-sidebar">.
@@ -178,8 +191,9 @@ class Page:
     def items(self) -> dict[str, list[HtmlElement]]:
         """Microdata of the page's own article: its elements by ``itemprop``.
 
-        If the page has several article scopes, the one that contains the ``<h1>`` is read. If none contains
-        it, there are no items.
+        A scope is an element with ``itemscope``, around the elements of one item. If the page has several
+        article scopes, the one that contains the ``<h1>`` is read. If none of them contains an ``<h1>``, the
+        result is empty.
         """
         marked = _ITEM(self.tree)
         scope = self._item_scope(
@@ -188,7 +202,8 @@ class Page:
         found: dict[str, list[HtmlElement]] = {}
         if scope is None:
             return found
-        # Elements of nested scopes are not the article's: a comment has a date, and an author has a name.
+        # Elements of nested scopes do not describe the article: a comment has a date, and an author has a
+        # name.
         for element in marked[:2000]:
             for name in (element.get("itemprop") or "").split(maxsplit=MAX_ITEM_NAMES)[:MAX_ITEM_NAMES]:
                 if name in _ITEM_NAMES and _nearest_scope(element) is scope:
@@ -196,6 +211,7 @@ class Page:
         return found
 
     def _item_scope(self, marked: list[HtmlElement]) -> HtmlElement | None:
+        """Return the scope of the page's own article, or None. ``marked`` are elements with ``itemprop``."""
         scopes: list[HtmlElement] = []
         for element in marked[:200]:
             scope = _nearest_scope(element)
@@ -261,7 +277,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the text in document order. Of a very large element, only the start is read."""
+    """Yield the texts in an element in document order, at most up to :data:`MAX_STEPS` tags."""
     if not len(element):
         if element.text and element.tag not in _CODE:
             yield element.text
@@ -275,11 +291,12 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
 
 
 def _has_blocks(element: HtmlElement) -> bool:
-    """True if the words of neighbouring children would run together without a space."""
+    """True if the element has children that begin a new line, so that a space must be put between texts."""
     return element.find("br") is not None or element.find("p") is not None or element.find("div") is not None
 
 
 def _nearest_scope(element: HtmlElement) -> HtmlElement | None:
+    """Return the innermost element with ``itemscope`` around ``element``, or None."""
     for ancestor in element.iterancestors():
         if ancestor.get("itemscope") is not None:
             return ancestor

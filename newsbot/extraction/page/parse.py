@@ -14,7 +14,10 @@ from newsbot.extraction.page.charset import decode
 MAX_BYTES = 6_000_000
 """Maximum number of bytes of a page that are read. The rest is ignored."""
 MAX_MARKUP = 2_500_000
-"""Maximum number of characters that are parsed. If the markup is longer, scripts are removed first."""
+"""Maximum number of characters that are parsed.
+
+If the markup is longer, its scripts are removed. Then it is cut.
+"""
 MAX_TAGS = 60_000
 """Maximum number of tags that are parsed. The longest real pages have about 30,000."""
 
@@ -25,14 +28,17 @@ Each copy of the tree takes 250 bytes per attribute.
 """
 
 MAX_MAINS = 5
+"""Maximum number of ``<main>`` elements whose ancestors are checked."""
 MAX_CELLS = 200
 """Maximum number of cells in a row of a table."""
 LONG_MARKUP = 500_000
-"""Longer markup is checked for long class names and many attributes."""
+"""Number of characters above which markup is checked for long class names and many attributes."""
 MAX_CLASS = 500
-"""Maximum length of a class attribute in long markup."""
+"""Maximum length of a class attribute in markup longer than :data:`LONG_MARKUP`."""
 
+# Elements that contain a <main> only if the page forgot to close them.
 _NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
+# The first bytes of files that are not text.
 _BINARY = (
     b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS",
     b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
@@ -42,7 +48,7 @@ _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
-# The lookahead keeps the tags that the fields and paragraphs need. All others are removed.
+# The expression matches all tags but those that the fields and the paragraphs need.
 _LAYOUT_TAG = re.compile(
     r"</?(?!/?(?:html|head|body|title|meta|link|script|style|p|h[1-6]|time|br)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
@@ -52,8 +58,8 @@ _LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
 _PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
 """Makes every element a plain ``HtmlElement``.
 
-By default, lxml.html calls a Python function for the class of each element. newsbot does not need its special
-classes for forms.
+By default, lxml.html calls a Python function to choose the class of each element. newsbot does not need the
+special classes, which are for forms.
 """
 
 
@@ -61,7 +67,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     """Return the tree of a page without comments and processing instructions.
 
     ``html`` is the body of the response. ``charset`` is the encoding that the server declared. Raises
-    :class:`NotAnArticle` with the reason ``binary`` or ``empty``.
+    :class:`NotAnArticle` with the reason ``binary`` or ``empty`` if there is nothing to parse.
 
     Time and memory are bounded. The markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
     :data:`MAX_ATTRIBUTES`; if it is too long, scripts without data are removed first. libxml2 limits the
@@ -74,7 +80,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     markup = decode(html[:MAX_BYTES], charset)
     if len(markup) > MAX_MARKUP:
         markup = _without_scripts(markup)[:MAX_MARKUP]
-    # Tags and attributes are counted by their signs, before the parser uses memory for them.
+    # Tags are counted by "<" and attributes by "=", before the parser uses memory for them.
     for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
         if markup.count(sign) > most:
             markup = sign.join(markup.split(sign, most)[:most])
@@ -85,7 +91,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     if tree is None:
         raise NotAnArticle("empty")
     _mend(tree)
-    # Short markup cannot have enough of these to slow down the extractors.
+    # Short markup cannot have enough long classes and attributes to slow down the extractors.
     if len(markup) > LONG_MARKUP:
         _shorten_classes(tree)
         _limit_attributes(tree)
@@ -106,7 +112,10 @@ def _mend(tree: HtmlElement) -> None:
 
 
 def _free_main(mains: list[HtmlElement]) -> None:
-    """Turn buttons and menus that contain the main part, because they were never closed, into plain boxes."""
+    """Rename buttons, menus and similar elements around ``<main>`` to ``<div>``.
+
+    They contain the main part only because the page does not close them.
+    """
     for main in mains[:MAX_MAINS]:
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
             holder.tag = "div"
@@ -138,7 +147,7 @@ def _shorten_classes(tree: HtmlElement) -> None:
 
 
 def _limit_attributes(tree: HtmlElement) -> None:
-    """Remove attributes beyond the limit.
+    """Remove the attributes after the first :data:`MAX_ATTRIBUTES` of the page.
 
     Attributes without a value have no "=" and are not counted in the markup, so they are counted here.
     """
@@ -150,7 +159,10 @@ def _limit_attributes(tree: HtmlElement) -> None:
 
 
 def is_binary(html: bytes) -> bool:
-    """True for files that are not text. Only their bytes count, because content types are often wrong."""
+    """True for files that are not text.
+
+    The first bytes decide. The content type is not used, because it is often wrong.
+    """
     start = html[:2048]
     if start.startswith(_BINARY) or start[4:8] == b"ftyp":
         return True
@@ -162,7 +174,7 @@ def is_binary(html: bytes) -> bool:
 
 
 def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
-    """Return the tree, and True if the parser has stopped before the end of the page."""
+    """Return the tree (or None), and True if the parser stopped before the end of the page."""
     if not _TEXT.search(markup):
         return None, False
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
@@ -178,7 +190,7 @@ def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
 
 
 def _without_scripts(markup: str) -> str:
-    """Return ``markup`` without scripts, styles and drawings. JSON-LD is kept. Takes linear time."""
+    """Return ``markup`` without scripts, styles and drawings, but with JSON-LD, in linear time."""
     kept: list[str] = []
     at = 0
     while match := _SCRIPT.search(markup, at):
@@ -195,7 +207,7 @@ def _without_scripts(markup: str) -> str:
 
 
 MAX_ASIDE = 60
-"""Maximum length of a comment counter, or of a note on how a link opens."""
+"""Maximum length of a text that :func:`without_asides` removes."""
 
 _AROUND_COUNT = " \t\r\n\xa0()[]+"
 _COUNTS = re.compile(
@@ -216,11 +228,11 @@ _OPENS = re.compile(
 
 
 def without_asides(elements: Iterable[HtmlElement]) -> None:
-    """Empty the elements (links, spans, superscripts) whose text is a note and not part of the line.
+    """Remove the text of ``elements`` (links, spans, superscripts) that is a note and not part of the line.
 
-    Some sites let readers comment on each paragraph. They print the count before its first word:
-    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers that they
-    open a new window. Such notes would appear in the middle of sentences.
+    Some sites let readers comment on each paragraph, and print the number of comments before its first word:
+    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers which says
+    that the link opens a new window. Such notes would appear in the middle of sentences.
     """
     for element in elements:
         text = element.text

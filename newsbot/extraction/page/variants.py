@@ -8,9 +8,9 @@ from urllib.parse import unquote, urlsplit
 from newsbot.extraction.strings import word_set
 
 VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
-"""Segments of a path that mark another form of the page. The URL without them is the page itself."""
+"""Segments of a path that mark another form of a page. The URL without them is that of the page itself."""
 AMP_CACHE = ".cdn.ampproject.org"
-"""The end of the hosts of Google's cache of AMP pages."""
+"""The end of the host names of Google's cache of AMP pages."""
 
 _HOSTS = re.compile(r"^(?:www|m|mobile|mobil|amp|wap|touch|print|pda|lite)\.(?=[^.]+\.)")
 _ENDS = re.compile(r"(?:\.(?:amp|html?|shtml|xhtml|php|aspx?|print))+$", re.IGNORECASE)
@@ -22,9 +22,10 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 def is_variant(url: str, canonical: str) -> bool:
     """Return True if the two URLs show that ``canonical`` is another form of ``url``.
 
-    Both are canonical URLs of one site. Their hosts may differ in a prefix such as ``m.``. Their paths may
-    differ in segments such as ``amp`` and ``print``, or in the ending. ``canonical`` may lack parameters if
-    its path still identifies one page. If the paths differ otherwise, both must have the same article number.
+    Both URLs are in canonical form (:func:`newsbot.urls.canonicalize`) and on one site. Their hosts may
+    differ in a prefix such as ``m.``. Their paths may differ in segments such as ``amp`` and ``print``, or in
+    the ending. ``canonical`` may lack parameters if its path still identifies one page. If the paths differ
+    otherwise, both must have the same article number.
     """
     one, other = urlsplit(url), urlsplit(canonical)
     host, path = one.netloc, one.path
@@ -61,13 +62,16 @@ def _parameters(query: str) -> frozenset[str]:
 
 
 def _names_a_page(steps: tuple[str, ...]) -> bool:
-    """True for a path that identifies one page without its parameters, unlike that of ``/news?id=7``."""
+    """True for a path that identifies one page without parameters.
+
+    Counterexample: ``/news`` in ``/news?id=7`` does not.
+    """
     last = unquote(steps[-1]) if steps else ""
     return any(sign.isdigit() for sign in last) or last.count("-") + last.count("_") >= 2
 
 
 def _number(steps: tuple[str, ...]) -> str | None:
-    """Return the number of the article, or None.
+    """Return the number of the article in the URL, or None.
 
     It is a long number at the start or end of the last segment. Dates and round numbers do not count.
     """

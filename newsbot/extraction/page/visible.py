@@ -15,10 +15,12 @@ from lxml.html import HtmlElement
 MAX_TEXT = 1_000_000
 """Maximum length of the text of one page, in characters."""
 
+# Elements whose content is never visible text.
 _UNSEEN = frozenset((
     "head", "title", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "datalist",
     "meta", "link", "param", "source", "track", "audio", "video", "canvas",
 ))  # fmt: skip
+# Elements that do not begin a new line.
 _IN_LINE = frozenset((
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button", "cite", "code", "data", "del", "dfn", "em",
     "font", "i", "input", "ins", "kbd", "label", "mark", "meter", "nobr", "output", "q", "rp", "rt", "ruby",
@@ -37,12 +39,12 @@ def visible_text(tree: HtmlElement) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Return plain text in the form of :func:`visible_text`."""
+    """Return a plain text in the form in which :func:`visible_text` returns the text of a page."""
     return "\n".join(_lines(text.replace("\r", "\n")))[:MAX_TEXT]
 
 
 def smooth(text: str) -> str:
-    """Return a text with single spaces and without zero-width characters, as in visible text."""
+    """Return a text with single spaces and without zero-width characters."""
     return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
 
 
@@ -65,7 +67,7 @@ def _pieces(tree: HtmlElement) -> Iterator[str]:
                 yield "\n"
             yield _BLANK.sub(" ", element.text or "")
         elif event == "end":
-            # skip_subtree() does not suppress the end event, whose tail is visible again.
+            # skip_subtree() does not suppress the end event. The tail after a hidden element is visible.
             if hidden is element:
                 hidden = None
             elif block:
