@@ -44,7 +44,7 @@ _NUMBER_WORDS = word_set(
 )
 """Numbers in words. The words for "one" are missing because they are also articles."""
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words that are not the first of a sentence. If they begin with a capital, they are names (or German nouns)."""
+"""Words inside a sentence. Such a word with a capital is a name (or a German noun)."""
 _ALIKE = 0.75
 """Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
 _TOLD = re.compile(

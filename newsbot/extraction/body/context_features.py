@@ -1,4 +1,4 @@
-"""Computes features of a piece of text from the text found so far, the headline, authors and pictures.
+"""Computes features of a piece of text from another extractor's text, the headline, authors and pictures.
 
 Teasers of other articles use other words than the article. A caption describes the picture beside it. Notes
 about the author contain the author's name, and notes about the site contain the site's name. Labels before
@@ -18,17 +18,19 @@ from newsbot.extraction.body.word_features import Columns, Known, Numbers
 from newsbot.extraction.strings import words
 
 _STEM = 5
-"""First letters of a word that are compared. The rest may be an ending."""
+"""Number of letters at the start of a word that are compared. The rest may be an ending."""
 _LONG = 4
-"""Words of at most so many letters are in every text and are ignored, except single CJK characters."""
+"""Maximum length of words that are ignored, because they are in every text. Single CJK characters count."""
 _COMPARED = 60_000
-"""Letters of the text that are compared."""
+"""Maximum number of letters of the text that are compared with a piece."""
 _LOOKED_AT = 1000
-"""Letters of a piece that are compared."""
+"""Maximum number of letters of a piece that are compared."""
 _LABEL = 12
-"""Number of first letters that two pieces must share to be alike."""
+"""Number of letters at the start of two pieces that must be equal if the pieces are alike."""
 _CAPTION = 60
+"""Number of letters at the start of a piece that are compared with captions."""
 _MOST = 5.0
+"""Maximum value of features that are counts."""
 
 
 def company(
@@ -37,7 +39,8 @@ def company(
     """Return the features of each piece by name.
 
     ``said`` has the words at the start of each piece. ``extracted`` is the text of another extractor, and
-    ``found`` is above 0 for the pieces of that text. A share is -1 if there is nothing to compare with.
+    ``found`` is above 0 for the pieces of that text. A feature that is a share is -1 if there is nothing
+    to compare the piece with.
     """
     starts = [piece.text[:_LOOKED_AT] for piece in pieces]
     stems = [Counter(_stems(own)) for own in said]
@@ -52,7 +55,8 @@ def company(
         "shared_title": np.array([_of_headline(own, headline) for own in stems], np.float32),
         "rare": np.array([len(own) for own in stems], np.float32),
     }
-    # A single teaser may share words with the article by chance. The mean of its box shows that it is one.
+    # A single teaser may share words with the article by chance. The mean over all pieces in its box shows
+    # that it is a teaser.
     weights = np.array([len(own) for own in stems], float)
     for step in (1, 2):
         columns[f"shared_group{step}"] = _by_box([piece.box.above(step) for piece in pieces], shared, weights)
@@ -72,11 +76,11 @@ def _stems(said: list[str]) -> list[str]:
 def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:
     """Return the share of a piece's stems that occur in the text outside of the piece itself.
 
-    ``within`` is True if the piece is part of the text. Its own words then do not count.
+    ``within`` is True if the piece is part of that text. Then its own words do not count.
     """
     if not own or not whole:
         return -1.0
-    # The text contains the words of a piece within it at least as often as the piece itself does.
+    # A stem occurs elsewhere in the text if the text contains it more often than the piece does.
     return sum(whole[stem] > (times if within else 0) for stem, times in own.items()) / len(own)
 
 
@@ -109,7 +113,10 @@ def _said(texts: list[str], names: frozenset[str]) -> Numbers:
 
 
 def _alike(starts: list[str]) -> Numbers:
-    """Return for each piece the number of others with the same first letters, if these have two words."""
+    """Return for each piece the number of other pieces with the same first letters, at most _MOST.
+
+    It is 0 if the first letters are only one word.
+    """
     labels = [text[:_LABEL] if " " in text[:_LABEL].strip() and len(text) > _LABEL else "" for text in starts]
     seen = Counter(labels)
     return np.array([min(seen[label] - 1, _MOST) if label else 0 for label in labels], np.float32)

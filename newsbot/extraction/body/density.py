@@ -22,7 +22,10 @@ _LEAST = 25
 
 
 def densest(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of the element whose children contain most prose. Text of links lowers its score."""
+    """Return the blocks of the element whose children contain most prose.
+
+    Text in links lowers the score of an element.
+    """
     prose, linked = _own_text(tree)
     scores: dict[etree._Element, float] = defaultdict(float)
     for block, length in prose.items():
@@ -33,7 +36,8 @@ def densest(tree: HtmlElement) -> list[Block]:
         # Some sites divide their paragraphs by <br> only, so the whole text is in one block.
         scores[block] += worth * 0.6 if length > 400 else 0.0
         scores[parent] += worth
-        # The grandparent counts less: it unites sections of one text, but it may also hold all teasers.
+        # The grandparent gets a smaller part of the score. It may contain the sections of one text, but also
+        # all teasers of the page.
         above = parent.getparent()
         if above is not None:
             scores[above] += worth * 0.6
@@ -43,7 +47,7 @@ def densest(tree: HtmlElement) -> list[Block]:
 
 
 def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
-    """Return the letters of prose in the element that has most of it, and their share of ``length``.
+    """Return two numbers: the letters of prose in the element with most prose, and their share of ``length``.
 
     ``length`` is the length of the page's text in letters. The paragraphs of an article are siblings, so the
     share is high. Each teaser of a front page is in its own box, so the share is low.
@@ -86,7 +90,7 @@ def _in_sentence(link: etree._Element) -> bool:
 
 
 def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:
-    """Return by block element the length of its own text and the length of the part in links.
+    """Return two dictionaries by block element: the length of its own text, and how much of it is in links.
 
     Text in inline elements belongs to the block element around them.
     """

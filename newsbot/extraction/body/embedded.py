@@ -17,9 +17,9 @@ from newsbot.extraction.page.page import xpath
 from newsbot.extraction.strings import looks_like_code, size, squash
 
 MAX_SCRIPT = 1_000_000
-"""Characters of a script that are searched."""
+"""Maximum number of characters of a script that are searched."""
 MAX_DEPTH = 2
-"""Levels of strings within strings that are decoded. Some data are JSON in a string of JSON."""
+"""Maximum depth of strings inside strings that are decoded. Some data are JSON inside a JSON string."""
 LEAST = 200
 """Minimum length of a text, in letters."""
 
@@ -30,15 +30,17 @@ _STATED = xpath("//script[contains(@type,'ld+json')][contains(.,'articleBody')]"
 _NEVER_SHOWN = frozenset({"script", "style", "noscript", "template", "head"})
 _CONTROLS = frozenset({*_NEVER_SHOWN, "a", "button", "select", "textarea"})
 _LEAST_SENTENCE = 60
+"""Minimum length of a string that is a paragraph, in letters."""
 _LEAST_SENTENCES = 3
+"""Minimum number of paragraphs in the data of a script."""
 _RESTS = 10
-"""At most one line in so many may begin within a sentence."""
+"""At most one in this number of lines may begin in the middle of a sentence. See :func:`_is_rest`."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
 def embedded_blocks(tree: HtmlElement) -> list[Block]:
     """Return the blocks of the longest string with paragraphs in inline scripts; empty if there is none."""
-    # The scripts are not parsed as a whole: each framework has its own format, and many are not JSON.
+    # The scripts are not parsed as a whole, because each framework has its own format, often not JSON.
     best: list[Block] = []
     most = LEAST
     for script in tree.iter("script"):
@@ -51,7 +53,7 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
 
 
 def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
-    """Return True if a page has scripts and hardly any text, so that its scripts may fetch the text.
+    """Return True if a page has scripts and hardly any text. Its scripts may then fetch the text.
 
     ``tree`` is the page from :func:`newsbot.extraction.parse_html`. Text of links counts only if the page is
     expected to be a list (``of_list``), because the menu of a page may be present without its article. The
@@ -100,9 +102,9 @@ def _sentences(text: str, *, depth: int) -> Iterator[str]:
 
 
 def _is_rest(line: str) -> bool:
-    """True for the rest of a sentence.
+    """True for a line that begins in the middle of a sentence.
 
-    In data with such lines, the links and names of a sentence are separate strings. They would be lost.
+    In data with such lines, the links and names inside a sentence are separate strings, which would be lost.
     """
     return line[0].islower() or line[0] in ",.;:!?)–—-"
 
@@ -118,7 +120,10 @@ def _is_paragraph(line: str) -> bool:
 
 
 def _strings(text: str, *, depth: int) -> Iterator[str]:
-    """Yield decoded string literals that contain markup of paragraphs, also from inside other literals."""
+    """Yield the decoded string literals in ``text`` that contain markup of paragraphs.
+
+    Literals inside other literals are included.
+    """
     for value in _literals(text, LEAST):
         if _PARAGRAPHS.search(value):
             yield value

@@ -1,9 +1,11 @@
 """Finds the text of an article without a rule, by trafilatura and learned trees.
 
-Trafilatura (https://trafilatura.readthedocs.io) reads the page once, with its ``precision`` settings. Learned
-trees score each piece of text (:mod:`learned`); one of their features is whether trafilatura took the piece.
-If both found the same article, trafilatura's text is used. Pieces with a very low score are removed from it,
-and pieces with a high score are added. Otherwise the text of the trees is used. No other extractor runs.
+Trafilatura (https://trafilatura.readthedocs.io) reads the page once, with its ``precision`` settings. A piece
+is a run of text between line breaks. Decision trees give each piece a score (:mod:`learned`). One of their
+features is whether trafilatura took the piece.
+
+If both found the same article, trafilatura's text is used. Pieces with a very low score are removed from this
+text, and pieces with a high score are added. If they found different texts, the text of the trees is used.
 """
 
 from __future__ import annotations
@@ -29,15 +31,18 @@ from newsbot.extraction.body.tidy import pointers, tidy
 from newsbot.extraction.body.word_features import Known
 
 MAX_ELEMENTS = 10_000
-"""Pages with more elements are read by density only. The other methods need more than linear time."""
+"""Maximum number of elements of a page that trafilatura and the trees read.
+
+Their time grows faster than the page. Larger pages are read by :mod:`density`, in linear time.
+"""
 RELATED = 0.4
-"""Minimum overlap of two texts of the same article (Dice's coefficient over pairs of words)."""
+"""Minimum overlap with which two texts count as the same article (Dice's coefficient, 0 to 1)."""
 FOREIGN = -0.7
-"""Blocks with a lower score (log odds) are removed from trafilatura's text."""
+"""Score (log odds) at or below which a block is removed from trafilatura's text."""
 MISSING = 0.5
-"""Pieces with a higher score (log odds) are added to trafilatura's text. Mostly this is a missing lead."""
+"""Score (log odds) above which a piece is added to trafilatura's text. Usually it is a missing lead."""
 _HARDLY_ANY = 100
-"""Minimum length of trafilatura's text. A shorter one is only a line or two around the article."""
+"""Minimum length of trafilatura's text. A shorter text is only a line or two from around the article."""
 _COUNT = etree.XPath("count(descendant-or-self::*)")
 
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs each page without a text
@@ -54,8 +59,9 @@ def generic_body(
 ) -> tuple[list[Block], str]:
     """Return the blocks of the main text and the method that found them.
 
-    The methods are ``trafilatura``, ``learned``, ``density`` and ``none``. ``known`` has the statements of
-    the page about the article. ``removed`` are elements that are not read. ``tree`` is not changed.
+    The methods are ``trafilatura``, ``learned``, ``density`` and ``none``. ``known`` is what the page states
+    about its article outside of the text. ``removed`` are elements that are not read. ``tree`` is not
+    changed.
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = lean_copy(whole)
@@ -81,7 +87,7 @@ def first_reading(lean: HtmlElement) -> list[Block]:
     """
     try:
         found = main_part(lean)
-    except Exception:  # noqa: BLE001 - a fault of the library must not lose the page: the trees read it too
+    except Exception:  # noqa: BLE001 - the page is not lost if the library fails, because the trees read it too
         return []
     blocks = render([found]) if found is not None else []
     # A few words would mislead the trees.
@@ -89,16 +95,16 @@ def first_reading(lean: HtmlElement) -> list[Block]:
 
 
 def _one_copy(blocks: list[Block]) -> list[Block]:
-    """Return ``blocks`` without repetitions if every long block occurs twice.
+    """Return ``blocks`` without repetitions if every long block occurs exactly twice.
 
-    Some pages contain the whole text a second time for print.
+    Some pages contain the whole text a second time, for printing.
     """
     times = Counter(block.text for block in blocks if len(block.text) >= REPEATED)
     return list(dict.fromkeys(blocks)) if set(times.values()) == {2} else blocks
 
 
 def _are_related(one: list[Block], other: list[Block]) -> bool:
-    """True for texts of the same article."""
+    """True if the two texts are of the same article."""
     # Most texts of the same article share whole lines. Comparing lines is faster, so it comes first.
     lines = [Counter({block.text: len(block.text) for block in blocks}) for blocks in (one, other)]
     return _common(*lines) >= RELATED or _common(word_pairs(join(one)), word_pairs(join(other))) >= RELATED
@@ -113,7 +119,7 @@ def _common(one: Counter[Any], other: Counter[Any]) -> float:
 def lean_copy(tree: HtmlElement) -> HtmlElement:
     """Return a copy of a page without elements that are not text and lines that are only links."""
     lean = copy(tree)
-    # Renaming is enough: strip_elements() removes them with the scripts and keeps the text after them.
+    # They are renamed to "script". strip_elements() then removes them, and keeps the text after them.
     for element in pointers(lean):
         element.tag = "script"
     etree.strip_elements(lean, *_USELESS, with_tail=False)
@@ -121,6 +127,7 @@ def lean_copy(tree: HtmlElement) -> HtmlElement:
 
 
 def _copy_without(tree: HtmlElement, removed: Collection[etree._Element]) -> HtmlElement:
+    """Return a copy of ``tree`` in which the ``removed`` elements are renamed, so that they are not read."""
     whole = copy(tree)
     # The copy has other element objects, so its elements are found by their number in document order.
     numbers = [index for index, element in enumerate(tree.iter()) if element in removed]
@@ -137,8 +144,8 @@ def main_part(tree: HtmlElement) -> etree._Element | None:
     """Return the main part of a page with trafilatura's element names, or None if it contains no text.
 
     ``tree`` is changed and cannot be used again. The result is that of :func:`trafilatura.bare_extraction`
-    with ``fast``. But that function copies the page for later stages, which never run with ``precision``. The
-    XPath searches are answered by :mod:`local_search`, in a private copy of trafilatura's module.
+    with ``fast``. But that function copies the page for later steps, which never run with ``precision``. Here
+    the page is not copied, and :mod:`local_search` does the XPath searches.
     """
     _prune(tree, (*xpaths.RAW_TREE_PRUNE_XPATH, *xpaths.REMOVE_COMMENTS_AND_LISTS_XPATH))
     tree = htmlprocessing.convert_tags(htmlprocessing.tree_cleaning(tree, _OPTIONS), _OPTIONS)
@@ -155,8 +162,8 @@ def _prune(tree: HtmlElement, searches: Sequence[etree.XPath], with_backup: bool
 @cache
 def _together(searches: tuple[etree.XPath, ...]) -> Any:
     quick = [quicker(search) for search in searches]
-    # trafilatura runs one search after the other and removes what it finds. The searches do not depend on
-    # these removals, so one walk can find the elements of all.
+    # trafilatura runs one search after the other, and removes the elements found before the next search. But
+    # the searches do not depend on what was removed, so one walk can find the elements for all of them.
     try:
         return [JointSearch(quick)] if len(quick) > 1 else quick
     except ValueError:

@@ -1,4 +1,7 @@
-"""Applies boosted decision trees to many rows at once. ``benchmarks/learning.py`` trains the trees."""
+"""Applies boosted decision trees to many rows at once.
+
+A row has the features of one piece of text. ``benchmarks/learning.py`` trains the trees.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from numpy.typing import NDArray
 from newsbot.extraction.body.word_features import Columns
 
 _SIFTED = (5, 8)
-"""Steps at which rows that have reached their leaves are set aside.
+"""Steps before which rows that have reached a leaf are set aside, so that they take no more time.
 
-At the first of these steps seven in ten rows are finished, at the second nearly all.
+Seven in ten rows have reached a leaf at the first of these steps, and nearly all at the second.
 """
 
 
@@ -46,8 +49,8 @@ class Forest:
         node = np.repeat(self.roots, count)
         place = np.tile(np.arange(count, dtype=np.int32), len(self.roots))
         leaves, going = node, np.arange(len(node))
-        # All trees take a step at once; a row in a leaf stays there. Flat arrays and take() need half the
-        # time of indexing in two dimensions.
+        # In each step, every row moves down one node in every tree. A row that is in a leaf stays there. Flat
+        # arrays and take() need half the time of indexing in two dimensions.
         for step in range(self.depth):
             if step in _SIFTED:
                 leaves[going] = node

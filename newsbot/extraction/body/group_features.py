@@ -11,12 +11,15 @@ from newsbot.extraction.body.pieces import Box, Piece
 from newsbot.extraction.body.word_features import Columns
 
 _LEVELS = 4
-"""Number of groupings: by kind of box, and by the box that is one, two or three steps up."""
+"""Number of ways to group pieces: by the kind of box, and by the box that is one, two or three steps up."""
 _FAR = 50.0
+"""The number of steps to a box that is not around the piece, and the maximum distance to a taken piece."""
 _NOWHERE = 99.0
 """The distance to a piece that does not exist."""
 _LEAST = 25
+"""Minimum worth of a piece that counts as prose: its letters minus twice those in links."""
 _LONG = 400
+"""Worth above which a piece also counts for its own box, as in :mod:`density`."""
 
 
 def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Columns:
@@ -30,6 +33,8 @@ def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Colu
 
 
 class _View:
+    """The pieces of a page as arrays, from which the features are computed."""
+
     def __init__(self, pieces: list[Piece], own: Columns) -> None:
         self._pieces = pieces
         self._boxes = [piece.box for piece in pieces]
@@ -45,9 +50,10 @@ class _View:
         self._keys += [_numbered([box.above(step) for box in self._boxes]) for step in range(1, _LEVELS)]
 
     def groups(self) -> Columns:
-        """Return features of four groups of pieces.
+        """Return features of the four groups to which each piece belongs.
 
-        A group has the pieces in boxes of the same kind, or those below the box one, two or three steps up.
+        One group has the pieces in boxes of the same kind. The others have the pieces below the box that is
+        one, two or three steps up.
         """
         sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
         columns: Columns = {}
@@ -113,7 +119,7 @@ class _View:
     def _headline(self, passed: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         count = len(passed)
         at = self._headline_index()
-        # Hardly any piece has this value otherwise, so the trees can recognise pages without a headline.
+        # -999 tells the trees that the page has no headline. Hardly any other piece has this value.
         if at is None:
             nothing = np.full(count, -999.0)
             return dict.fromkeys(("pieces_since", "letters_since", "common_up", "common_down"), nothing)

@@ -1,7 +1,9 @@
-"""Finds the main text by learned trees, which decide for each piece of the page if it is part of the article.
+"""Finds the main text by decision trees, which decide for each piece of the page if it is part of the text.
 
-The features of a piece are in :mod:`word_features`, :mod:`group_features` and :mod:`context_features`, the
-trees in :mod:`forest`.
+A piece is a run of text between line breaks (:mod:`pieces`). Its features are computed in
+:mod:`word_features`, :mod:`group_features` and :mod:`context_features`, and the trees are in :mod:`forest`.
+The score of a piece is the log odds that it belongs to the article. An island is a part of the page with many
+such pieces. The other extractor is trafilatura (:mod:`extractor`).
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from newsbot.extraction.body.word_features import (
 from newsbot.extraction.strings import words
 
 GAP = 12
-"""Number of rejected pieces between two islands."""
+"""Minimum number of pieces with a score of 0 or less between two islands."""
 WEAK = 0.5
 """An island is weak if its mean score is below this share of the main island's mean score."""
 NONE = -1.5
-"""The score that the pieces of a weak island get, in log odds."""
+"""The score (log odds) to which the pieces of a weak island are set."""
 
 
 def islands(scores: NDArray[np.float32]) -> list[NDArray[np.intp]]:
@@ -55,14 +57,14 @@ def islands(scores: NDArray[np.float32]) -> list[NDArray[np.intp]]:
 def without_weak_islands(
     scores: NDArray[np.float32], lengths: NDArray[np.float32], found: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """Return the scores (log odds) of the pieces of a page, with those of weak islands lowered.
+    """Return the scores of the pieces of a page. The scores of pieces in weak islands are lowered.
 
-    ``lengths`` has the letters of each piece. ``found`` marks the pieces that another extractor took. An
-    island of which it took at least half is not changed.
+    ``lengths`` has the number of letters of each piece. ``found`` marks the pieces that another extractor
+    took. An island is not changed if that extractor took at least half of it.
 
-    Legal notes, rules for comments, and another article below look like prose and get scores above 0. They
-    are recognised because they are far from the main island and have much lower scores. The main island is
-    the one with the greatest sum of score times letters.
+    Legal notes, rules for comments, and another article further down look like prose, so they get scores
+    above 0. They are recognised because they are far from the main island and have much lower scores. The
+    main island is the one with the greatest sum of score times letters.
     """
     parts = islands(scores)
     if len(parts) < 2:
@@ -90,17 +92,18 @@ STATED = 1.6
 _NEVER = -9.0
 """The score of pieces that the trees do not judge."""
 _SAME_START = 40
-"""Number of first letters by which texts are compared."""
+"""Number of letters at the start of two texts that are compared to find out if they are the same."""
 _COMPARED = 100_000
-"""Letters of a text that are compared with another text."""
+"""Maximum number of letters of a text that are compared with another text."""
 _LEAST_COPY = 1000
+"""Minimum length of a piece that is checked for being a copy of the whole text."""
 _MOST_COPIES = 5
-"""The number of longest pieces that are checked for being a copy of the whole text."""
+"""Maximum number of pieces, the longest ones, that are checked for being a copy of the whole text."""
 _MOST_STARTS = 500
 _FEW = 2
 _MOSTLY = 0.5
 REPEATED = 40
-"""Minimum length of a piece whose repetition shows a copy of the text (for phones, for print)."""
+"""Minimum length of a piece whose repetition shows that the page contains its text twice."""
 
 
 _ADDRESS = re.compile(r"https?://\S{1,500}")
@@ -116,7 +119,7 @@ class Judged:
     """Texts of the pieces that :func:`without_copies` removed."""
 
     def blocks(self) -> list[Block]:
-        """Return the blocks that belong to the article, each long text once."""
+        """Return the blocks of the pieces with a score above 0. A long text is returned only once."""
         found: list[Block] = []
         seen: set[str] = set()
         for piece, score in zip(self.pieces, self.scores, strict=True):
@@ -128,10 +131,11 @@ class Judged:
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
         """Return the ``blocks`` of another extractor that score above ``least``.
 
-        A block that is not a piece scores 0. A URL alone on its line has a low score like any link, but it is
-        kept between lines of the article.
+        A block that is not a piece has the score 0. A line that is only a URL has a low score like any link,
+        but it is kept if it stands between lines of the article.
         """
-        # A text may be in several pieces, for example in the menu and in the article. The best score counts.
+        # Several pieces may have the same text, for example in the menu and in the article. The best score
+        # counts.
         best = dict.fromkeys(self.copies, _NEVER)
         for piece, score in zip(self.pieces, self.scores, strict=True):
             best[piece.text] = max(float(score), best.get(piece.text, _NEVER))
@@ -144,11 +148,11 @@ class Judged:
         ]
 
     def with_missing(self, blocks: list[Block], least: float) -> list[Block]:
-        """Return the ``blocks`` of another extractor with the pieces that it left out and that score high.
+        """Return the ``blocks`` of another extractor, and add pieces with a high score that it left out.
 
-        Only pieces with a score above ``least`` are added, each after the last block that precedes it in the
-        page. Three kinds of pieces are never added: pieces of which ``blocks`` has most word pairs already,
-        links that lead elsewhere, and islands below all ``blocks`` (comments, notes, the next article).
+        Pieces with a score above ``least`` are added, each after the last block that precedes it in the page.
+        Three kinds of pieces are never added: pieces of which ``blocks`` has most word pairs already, links
+        that lead elsewhere, and islands below all ``blocks`` (comments, notes, the next article).
         """
         places: dict[str, int] = {}
         for index, block in enumerate(blocks):
@@ -196,7 +200,7 @@ def _inside(scores: list[float]) -> list[bool]:
 
 
 def _last_judged(scores: list[float]) -> list[float]:
-    """Return for each line the score of the nearest judged line before it."""
+    """Return for each line the score of the nearest line before it that the trees judged."""
     found: list[float] = []
     last = _NEVER
     for score in scores:
@@ -206,7 +210,7 @@ def _last_judged(scores: list[float]) -> list[float]:
 
 
 def word_pairs(text: str) -> Counter[tuple[str, str]]:
-    """Return the number of times that each two words follow each other. It serves to compare texts."""
+    """Return the pairs of neighbouring words in ``text`` with their numbers, to compare texts by them."""
     return Counter(pairwise(words(text[:_COMPARED])))
 
 
@@ -217,8 +221,8 @@ def _block(piece: Piece) -> Block:
 def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
     """Return the pieces of a page with their scores.
 
-    ``known`` has the statements of the page about the article. ``extracted`` is the text of another
-    extractor; it is empty if that found none.
+    ``known`` is what the page states about its article outside of the text. ``extracted`` is the text of
+    another extractor. It is empty if that extractor found none.
     """
     pieces, copies = without_copies(cut(tree))
     if not pieces:
@@ -239,9 +243,9 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
 
 
 def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
-    """Return the pieces without long ones that repeat other pieces, and the texts of these.
+    """Return the pieces without copies of the whole text, and the texts of these copies.
 
-    Some pages contain the whole text a second time in one piece, for machines or behind a paywall.
+    Some pages contain the whole text a second time in one long piece, for programs or behind a paywall.
     """
     starts = [piece.text[:_SAME_START] for piece in pieces if len(piece.text) >= REPEATED][:_MOST_STARTS]
     copies = {
@@ -257,7 +261,7 @@ def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
 def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
     """True if shorter pieces make up half of ``text``."""
     looked_at = text[:_COMPARED]
-    # Only the starts of pieces are searched: searching all pieces in all texts would be too slow.
+    # Only the starts of pieces are searched, because searching all pieces in all texts would be too slow.
     inside = {start for start in starts if start in looked_at}
     if len(inside) <= _FEW:
         return False
@@ -270,9 +274,9 @@ def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
 
 
 def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, NDArray[np.bool_]]:
-    """Return the features for the learned trees by name, and an array that marks the pieces to be judged.
+    """Return the features for the trees by name, and an array that marks the pieces that the trees judge.
 
-    The features have one row for each marked piece.
+    Each feature has one value for each marked piece.
     """
     basic = basic_clues(pieces)
     basic |= repetitions(pieces)
@@ -291,7 +295,10 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
 
 
 def candidates(columns: Columns) -> NDArray[np.bool_]:
-    """Return an array that marks the pieces to be judged: all but short links, and labels far from prose."""
+    """Return an array that marks the pieces that the trees judge.
+
+    These are all pieces except short links and labels that are far from prose.
+    """
     # Most pieces of a page are entries of menus. Without them, the trees have much less to do.
     links = (columns["linked"] > 0.9) & (columns["length"] < 80)
     labels = (columns["length"] < 25) & (columns["group2_most"] < 0.02)

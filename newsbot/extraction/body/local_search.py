@@ -1,10 +1,10 @@
 """Answers XPath searches that depend only on an element's name and attributes, in Python and with a cache.
 
-Trafilatura uses XPath with regular expressions to find the elements that it removes from a page. For these,
-lxml calls Python several times for each of some thousand elements. But the result depends only on the name
-and a few attributes of the element, and most elements are like others seen before, on the page or on another
-page of the site. :func:`quicker` compiles such a path once. It supports the part of XPath 1.0 that
-trafilatura's paths use.
+Trafilatura uses XPath with regular expressions to find the elements that it removes from a page. For
+these, lxml calls Python several times for each of some thousand elements. But the result depends only on the
+name and a few attributes of the element. Most elements have the same ones as an element seen before, on this
+page or on another page of the site. So the results are cached. :func:`quicker` compiles such a path once. It
+supports the part of XPath 1.0 that trafilatura's paths use.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lxml import etree
 from newsbot.extraction.body.predicates import TAG, Given, PredicateReader
 
 MAX_KNOWN = 20_000
-"""Maximum number of answers that a search caches. The cache is emptied when it is full."""
+"""Maximum number of results that a search caches. The cache is emptied when it is full."""
 MAX_KEY = 300
-"""Maximum length of attributes that are cached, in characters."""
+"""Maximum total length of the attributes of an element whose result is cached, in characters."""
 
 Search = Callable[[Any], list[Any]]
 """A function from an element to the matching elements below it."""
@@ -37,8 +37,8 @@ _NEXT = re.compile(r"\]\s*\[")
 def quicker(xpath: Any) -> Search:
     """Return a fast search equivalent to an ``etree.XPath``, or the XPath itself if it is not supported.
 
-    If only the last predicates depend on other elements, the predicates before them become a guard: the XPath
-    runs only if they match somewhere.
+    If only the last predicates depend on other elements, the predicates before them are compiled to a guard.
+    It is a fast search, and the XPath runs only if this search finds an element.
     """
     search: Search = xpath
     path = xpath.path.strip()
@@ -53,7 +53,11 @@ def quicker(xpath: Any) -> Search:
 
 
 class _Memory:
-    """Evaluates elements and caches the answers. Elements with the same attributes are evaluated once."""
+    """Evaluates elements and caches the answers.
+
+    The answer is a number that is 0 if the element does not match. It depends only on the attributes that the
+    search uses, so elements with the same attributes are evaluated once.
+    """
 
     def __init__(self, names: Collection[str], by_tag: bool, matches: Callable[[Given], int]) -> None:
         self._names = names
@@ -158,14 +162,14 @@ class JointSearch:
             for place, found in enumerate(by_search):
                 if which >> place & 1:
                     found.append(element)
-        # The walk has only run the guard of such a search.
+        # For a GuardedSearch, the walk has only run the guard. Now its XPath runs.
         for place, search in enumerate(self._searches):
             if by_search[place] and isinstance(search, GuardedSearch):
                 by_search[place] = search.search(tree)
         return [*chain(*by_search)]
 
     def _which(self, given: Given) -> int:
-        """Return a bit for each search that matches such an element."""
+        """Return a number with one bit for each search, which is 1 if the search matches such an element."""
         which, bit = 0, 1
         for local in self._locals:
             if (not local.tags or given[TAG] in local.tags) and local.matches(given):

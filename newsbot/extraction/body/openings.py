@@ -1,8 +1,9 @@
-"""Finds the opening of an article: the lead that the head of the page also states, and the key points.
+"""Finds the opening of an article: its lead (the summary above the text) and its key points.
 
-Annotators disagree on them: some count them as text, some leave the choice to the extractor, some omit them.
-Trees that learned from all annotators therefore accept one lead and reject another. This module accepts them
-on every page.
+The lead is recognised because the head of the page states it as description. The people who annotated the
+training pages disagree on leads: some count them as text, and some do not. Trees that learned from all of
+them therefore accept one lead and reject another. This module accepts leads and key points on every page. The
+score of a piece of text is the log odds that it belongs to the article (:mod:`learned`).
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from newsbot.extraction.body.pieces import Box, Piece
 from newsbot.extraction.strings import size
 
 _LEAST_LEAD = 40
+"""Minimum length of a lead, in letters."""
 _LEAST_POINT = 30
+"""Minimum length of a key point, in letters."""
 _LEAST_PARAGRAPH = 80
 """Minimum length of a paragraph, in letters."""
 _LINKED = 0.3
-"""A line with at least this share of its letters in links leads elsewhere."""
+"""Minimum share of letters in links with which a line counts as a link to another page."""
 _SURE = 1.0
-"""Minimum log odds of the paragraph with which the text begins."""
+"""Score (log odds) above which a piece is sure, which means that it certainly belongs to the text."""
 _AROUND = 6
 """Number of boxes around a key point whose names are checked."""
 _PARAGRAPHS = 3
-"""A box with so many sure paragraphs, or with the headline, contains the article and not only key points."""
+"""Minimum number of sure paragraphs in a box that contains the article and not only key points."""
 _CAPTIONS = frozenset({"caption", "captions", "figcaption", "credit", "credits"})
 _POINTS = re.compile(
     r"\bkey ?(?:points?|takeaways?|facts?)\b|\btakeaways\b|\bsummary (?:list|points|bullets)\b"
@@ -45,8 +48,8 @@ def openings(
 
     ``scores`` are the log odds that a piece is part of the text. ``described`` marks the pieces in the
     description of the head, ``titles`` the headline, and ``found`` the pieces that another extractor took. A
-    lead is between the headline and the first paragraph that has a high score or was taken. A lead that is
-    such a paragraph itself is not marked, because it is part of the text already.
+    lead is between the headline and the first sure paragraph, which has a high score or was taken. If the
+    lead itself is this paragraph, it is not marked, because it belongs to the text already.
     """
     result = np.zeros(len(pieces), np.bool_)
     sure = (scores > _SURE) | found
@@ -58,7 +61,7 @@ def openings(
         for index, piece in enumerate(pieces)
         if piece.box.tag == "li" and _is_line(piece, _LEAST_POINT) and _naming(piece.box) is not None
     ]
-    # A box around the whole article may be named after key points too. Its items are not key points.
+    # A box around the whole article may also have a name like "summary list". Its items are not key points.
     if points:
         whole = _holding_article(pieces, sure)
         result[[index for index in points if _naming(pieces[index].box) not in whole]] = True
@@ -72,7 +75,7 @@ def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
     may have the markup of a headline.
     """
     heads = [place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place]]
-    # A sure line above the headline, or a short one, is not the start of the text.
+    # A sure line that is short or above the headline is not the start of the text.
     for place in np.flatnonzero(sure):
         if heads and place > heads[0] and size(pieces[place].text) >= _LEAST_PARAGRAPH:
             return range(max(head for head in heads if head < place), int(place))
@@ -89,12 +92,15 @@ def _is_line(piece: Piece, least: int) -> bool:
 
 
 def _is_caption(box: Box) -> bool:
-    """True for a box that is named like a caption. On many pages the description is a caption."""
+    """True for a box that is named like a caption.
+
+    On many pages the description in the head repeats a caption and not a lead.
+    """
     return any(not _CAPTIONS.isdisjoint(around.words) for around in (box, box.above(1)))
 
 
 def _naming(box: Box) -> Box | None:
-    """Return the innermost box around an item whose name mentions key points, or None."""
+    """Return the innermost box around an item whose class or id mentions key points, or None."""
     around: Box | None = box
     for _ in range(_AROUND):
         if around is None or _names_points(around.words):

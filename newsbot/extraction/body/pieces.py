@@ -24,12 +24,13 @@ _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
     "input textarea button math map",
 )
+# Elements that count as pictures although they are skipped.
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
 )  # fmt: skip
-"""Elements whose name is recorded for all pieces inside."""
+"""Elements whose name is recorded for all pieces inside them. "hidden" stands for any hidden element."""
 _REGION_NAMES = frozenset(REGIONS)
 _STRONG = frozenset({"b", "strong", "em", "i"})
 _SENTENCES = frozenset(
@@ -37,10 +38,11 @@ _SENTENCES = frozenset(
 )
 """Elements that contain sentences.
 
-Custom elements in them (with a hyphen in the name) do not break the line.
+Custom elements (with a hyphen in the name) inside them do not begin a new line.
 """
 _PLAIN = _INLINE - _STRONG - {"a"}
-"""Elements that change only the look of words. The cutter ignores them."""
+"""Elements that change only the look of words. They do not matter for the pieces."""
+# Attributes whose words are those of a box.
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
@@ -48,10 +50,11 @@ _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidde
 
 @dataclass(slots=True, eq=False)
 class Box:
-    """A block element.
+    """A block element, such as a paragraph or a ``<div>``.
 
-    ``words`` are the words in its class, id and role. ``regions`` are the names in :data:`REGIONS` of the box
-    and its ancestors. ``kind`` is equal for similar boxes. ``depth`` is the number of ancestors.
+    ``words`` are the words in its class, id, role and similar attributes. ``regions`` are the names in
+    :data:`REGIONS` of the box and its ancestors. ``kind`` is equal for similar boxes. ``depth`` is the number
+    of ancestors.
     """
 
     tag: str
@@ -76,7 +79,8 @@ class Piece:
     """A run of text on one line.
 
     ``box`` is the innermost box around it. ``linked`` and ``strong`` are the shares of its letters in links
-    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is set after ``<br>``.
+    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is True if ``<br>``
+    precedes the piece.
     """
 
     text: str
@@ -97,6 +101,8 @@ def cut(tree: HtmlElement) -> list[Piece]:
 
 @dataclass(slots=True)
 class _Cutter:
+    """Walks through a page and collects its pieces. The counts are those of the piece that is being read."""
+
     root: HtmlElement
     pieces: list[Piece] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
@@ -116,8 +122,8 @@ class _Cutter:
         self.names.append("body")
         self.boxes.append(Box("body", _words(dict(self.root.items())), None, frozenset(), "body", 0))
         walker = etree.iterwalk(self.root, events=("start", "end"))
-        # This loop runs for each element. White space is skipped before a piece begins, since most of it is
-        # between elements; within a piece it separates words.
+        # This loop runs for each element, so it must be fast. White space before a piece is skipped, because
+        # most of it is between elements. Inside a piece, white space separates words.
         for event, element in walker:
             name = element.tag
             if name in _SKIPPED or not isinstance(name, str):
@@ -191,7 +197,8 @@ class _Cutter:
                 Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
             )
             self.pictures = 0
-        # This also happens without a text, so that links around pictures do not count for the next piece.
+        # The counts are cleared even if there was no text. Otherwise links around pictures would count for
+        # the next piece.
         self.parts.clear()
         self.linked = self.strong = self.links = 0
         self.after_break = False
@@ -216,7 +223,7 @@ def _box(element: etree._Element, name: str, parent: Box) -> Box:
         regions |= {name}
     if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
         regions |= {"hidden"}
-    # Only the end of the parent's kind is used: on deeply nested pages the strings would become too long.
+    # Only the end of the parent's kind is used, so that the strings stay short on deeply nested pages.
     kind = f"{parent.kind[-80:]}/{name}.{'.'.join(words[:4])}"
     return Box(name, words, parent, regions, kind, parent.depth + 1)
 

@@ -1,6 +1,6 @@
 """Compiles XPath 1.0 predicates on an element's name and attributes into Python functions.
 
-The supported part of the language (https://www.w3.org/TR/xpath-10/) is the one that trafilatura's paths use.
+Only the part of XPath (https://www.w3.org/TR/xpath-10/) that trafilatura's paths use is supported.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ Given = Mapping[str, str]
 TAG = ""
 """The key of the element's name. It is empty because no attribute has an empty name."""
 _Value = str | bool | list[str]
-"""The value of a part of a predicate. A list has the values of attributes, in the order of the element."""
+"""The value of a part of a predicate.
+
+A list has the values of several attributes, in the order in which the element has them.
+"""
 Part = Callable[[Given], _Value]
+"""A compiled part of a predicate: a function from an element to the value of the part."""
 
 _TOKEN = re.compile(r"\s*('[^']*'|\"[^\"]*\"|@[\w-]+|[A-Za-z][\w:-]*|[()\[\]|,=])")
 

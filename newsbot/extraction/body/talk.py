@@ -1,8 +1,8 @@
 """Counts the subjects of the words in a line, such as law, comments, or subscriptions.
 
-Sentences contain function words; legal notes and comments have words of their own. The lists have prefixes of
-words in the languages of most news sites. No list decides alone: the shares of words for each subject are
-features for the learned trees.
+Sentences contain function words, while legal notes and comments have typical other words. The lists have
+prefixes of such words in the languages of most news sites. The shares of words for each subject are features
+for the decision trees (:mod:`learned`), so no list decides alone.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from newsbot.extraction.stopwords import PROFILES
 from newsbot.extraction.strings import word_list, words
 
 _BITS = 16
-"""Bits of one count. All counts are packed into one integer, so that one addition adds all of them.
+"""Number of bits of one count.
 
-A count may reach 65,535.
+Several counts are packed into one integer, so that one addition adds all of them. A count may reach 65,535.
 """
 
 
 def tally(places: Iterable[int]) -> int:
-    """Return packed counts with 1 at each of ``places`` (from 0). Packed counts may be added."""
+    """Return an integer with packed counts: 1 at each of ``places`` (from 0) and 0 at other places.
+
+    Such integers may be added.
+    """
     return sum(1 << (_BITS * place) for place in places)
 
 
 def counts(tallies: Sequence[int], places: int) -> NDArray[np.uint16]:
-    """Unpack ``tallies``: return one row for each, with its counts at the first ``places`` places."""
+    """Return one row for each integer in ``tallies``, with its counts at the first ``places`` places."""
     size = places * _BITS // 8
     whole = b"".join([one.to_bytes(size, "little") for one in tallies])
     return np.frombuffer(whole, "<u2").reshape(-1, places)
@@ -74,15 +77,20 @@ _SUBJECTS = {
     ),
 }
 SMALL = frozenset().union(*PROFILES.values())
+"""Function words of all languages."""
 NAMES = ("small", *_SUBJECTS)
+"""The subjects. "small" stands for function words."""
 _MOST = 60
 """Maximum number of words of a line that are counted."""
 _LETTERS = 10 * _MOST
-"""Letters of a line that are split into words."""
+"""Maximum number of letters of a line that are split into words."""
 
 
 def _by_first() -> dict[str, tuple[tuple[int, re.Pattern[str]], ...]]:
-    """Return the prefixes by first letter, as the place of the subject in :data:`NAMES` and one pattern."""
+    """Return the prefixes by first letter.
+
+    Each entry has the place of a subject in :data:`NAMES` and a pattern for its prefixes with this letter.
+    """
     found: dict[str, dict[int, list[str]]] = {}
     for place, beginnings in enumerate(_SUBJECTS.values(), start=1):
         for beginning in beginnings:

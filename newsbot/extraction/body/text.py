@@ -1,7 +1,7 @@
 """Finds the text of an article by the site's rule, else by the generic extractor.
 
-A text of the extractor is compared with the text in the structured data. If both are missing, the data of the
-page's scripts, its captions or its summary are used.
+The text of the extractor is compared with the text that the structured data state. If the page has neither,
+the data of its scripts, its captions or its summary are used.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
+"""Maximum length of a text, in characters."""
 TEASER = "teaser"
 """The method for a text that is only the summary, because the text of the article is not in the page."""
 _HARDLY_ANY = 100
-"""A text of fewer letters counts as missing."""
+"""Minimum length of a text. A shorter text counts as missing."""
 _MOST_PICTURES = 500
+"""Maximum number of pictures whose captions are read."""
 _LEAST_CAPTION = 15
+"""Minimum length of the description of a picture."""
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -51,9 +54,9 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without headline, names and date at its start and end.
+        """Return the body without the headline, names and date at its start, and names at its end.
 
-        From the text of a rule, only a first line that repeats the title is removed.
+        If a rule selected the text, only a first line that repeats the title is removed.
         """
         blocks = list(self.blocks)
         if self.method == RULE:
@@ -63,7 +66,7 @@ class Body:
         return Body(tuple(blocks), self.method)
 
     def structure(self) -> dict[str, list[int]]:
-        """Return by kind the numbers (from 0) of the lines of :attr:`text` that are not plain paragraphs."""
+        """Return the numbers (from 0) of the lines of :attr:`text` by their kind, without plain paragraphs."""
         found: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
             if block.kind != "paragraph":
@@ -71,14 +74,17 @@ class Body:
         return found
 
     def first_sentence(self) -> str:
-        """Return the first sentence, which can replace a missing headline; empty if there is no text."""
+        """Return the first sentence of the text; empty if there is no text.
+
+        It can replace a missing headline.
+        """
         text = next((block.text for block in self.blocks if len(block.text) >= 20), "")
         match = _SENTENCE.match(text)
         return match[0] if match else text[:100].rsplit(" ", 1)[0]
 
 
 def find_body(page: Page, selected: Selected) -> Body:
-    """Return the text of the page; its blocks are empty if there is none.
+    """Return the text of the page. The result has no blocks if there is no text.
 
     ``selected`` has the selectors of the site's rule. If they give text, the generic extractor does not run.
     """
@@ -92,16 +98,16 @@ def find_body(page: Page, selected: Selected) -> Body:
     blocks, method = generic_body(page.tree, _known(page, stated), removed)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
-    # Headings do not count: a page that gets its text by scripts may still contain the headline.
+    # Headings do not count, because a page whose scripts load the text may still contain the headline.
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
         return _carried(page) or Body(tuple(blocks), method)
     return Body(tuple(blocks), method)
 
 
 def _carried(page: Page) -> Body | None:
-    """Return the text of a page without visible text, from its scripts, its captions or its summary.
+    """Return a text for a page without visible text, or None.
 
-    The result is None if none of them has text.
+    It comes from the data of the page's scripts, from the captions of a gallery, or from the summary.
     """
     found = tidy(embedded_blocks(page.tree))
     if not found and _is_named(page):
@@ -128,12 +134,12 @@ def _teaser(page: Page) -> str:
     if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
     stated = [*texts(node.get("description")), page.meta("og:description", "description")]
-    said = max(map(squash, stated), key=len)  # some sites cut the summary in one of the two places
+    said = max(map(squash, stated), key=len)  # some sites shorten the summary in one of the two places
     return said if size(said) >= _HARDLY_ANY else ""
 
 
 def known_of(page: Page) -> Known:
-    """Return the statements of the page's head, headings and data about the article."""
+    """Return what the head, the headings and the structured data of the page state about its article."""
     return _known(page, _stated(page))
 
 
@@ -161,7 +167,7 @@ def _site(page: Page) -> frozenset[str]:
 
 
 def _captions(page: Page) -> frozenset[str]:
-    """Return the starts of the pictures' descriptions. Their number and length are limited."""
+    """Return the first letters of the descriptions (``alt``) of the page's pictures."""
     said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
     return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
 
@@ -182,7 +188,10 @@ def _stated(page: Page) -> list[Block]:
 
 
 def _is_better(stated: list[Block], found: list[Block]) -> bool:
-    """True if the stated text should replace the found text, because that is less than half as long."""
+    """True if the text in the structured data (``stated``) should replace the ``found`` text.
+
+    That is so if the found text is less than half as long.
+    """
     length = size(join(stated))
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
 

@@ -1,4 +1,8 @@
-"""Removes lines that are among the paragraphs of an article but are not part of it."""
+"""Removes lines that stand between the paragraphs of an article but do not belong to it.
+
+A label is a short line such as "Advertisement". An appeal asks the reader to do something, such as to
+subscribe. A pointer is a link to another article, such as "Read also: …".
+"""
 
 from __future__ import annotations
 
@@ -79,14 +83,17 @@ _SENTENCE = re.compile(
     r"(?:photos?|photographs?|images?|pictures?|videos?)\sby\s(?-i:[a-z]).{40,}[.!?…»”\"]$)",
     re.IGNORECASE,
 )
-"""Sentences that only begin like an appeal or a credit.
+"""Sentences of an article that only begin like an appeal or a picture credit.
 
 Examples: "Sigara …", "Copyright law is …", "Photos by satellites …".
 """
+# Elements that may be around a pointer.
 _HOLDERS = frozenset({"p", "li", "strong", "b", "em", "i", "span", "u", "font"})
 _CLOSING = " \t\r\n.,;:|»›→"
 _MAX_APPEAL = 320
+"""Maximum length of an appeal, in characters. Longer lines are never removed."""
 _MAX_CREDIT = 160
+"""Maximum length of a picture credit, in characters."""
 _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 
@@ -103,8 +110,8 @@ def is_foreign(text: str) -> bool:
 def foreign_kind(text: str) -> int:
     """Return 1 for a label, 2 for an appeal, 3 for a link elsewhere, 4 for a picture credit, else 0.
 
-    The learned trees were trained with the results of this function, so it must not change. Corrections
-    belong in :func:`is_foreign`.
+    The decision trees (:mod:`learned`) were trained with the results of this function, so it must not change.
+    Corrections belong in :func:`is_foreign`.
     """
     return _short_kind(text) if len(text) <= _MAX_APPEAL else 0
 
@@ -113,7 +120,8 @@ def foreign_kind(text: str) -> int:
 def _short_kind(text: str) -> int:
     """Return :func:`foreign_kind` of a short line.
 
-    The result is cached because a line is checked as a piece, and again in each text that contains it.
+    The result is cached because the same line is checked several times: as a piece of the page, and in each
+    text that contains it.
     """
     if len(text) <= MAX_LABEL and _LABEL.match(text):
         return 1
@@ -126,7 +134,7 @@ def _short_kind(text: str) -> int:
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
-    """Return ``blocks`` without headline, names and date above the first paragraph, and names below the last.
+    """Return ``blocks`` without the headline, names and date at the start, and without names at the end.
 
     If nothing else is left, all blocks are returned.
     """
@@ -135,7 +143,8 @@ def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> lis
     kept = [
         block
         for index, block in enumerate(blocks)
-        # Headline, byline and date together are at most a few lines. Further down, a short line is text.
+        # Headline, byline and date are in the first four lines. Further down, a short line belongs to the
+        # text.
         if not (
             (index < 4 and _is_head(block.text, headline, names))
             or (index >= len(blocks) - 2 and _is_byline(block.text, names))
@@ -145,6 +154,7 @@ def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> lis
 
 
 def _is_head(text: str, headline: str, names: set[str]) -> bool:
+    """True for a line that is the headline, names of authors, or a date."""
     words = key(text)
     if not words or (
         headline and (words == headline or (words.endswith(headline) and len(words) < len(headline) + 50))
@@ -156,12 +166,13 @@ def _is_head(text: str, headline: str, names: set[str]) -> bool:
 
 
 def _is_byline(text: str, names: set[str]) -> bool:
+    """True for a line that has only names of authors."""
     if not names or len(text) > 80:
         return False
     words = key(text)
     if words.removeprefix("by ").removeprefix("von ").removeprefix("автор ") in names:
         return True
-    # Several authors stand on one line, in any order.
+    # Several authors may stand on one line, in any order.
     return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))
 
 

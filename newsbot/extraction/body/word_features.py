@@ -28,6 +28,7 @@ _TAGS = (
     "section", "article", "figcaption", "font", "center", "body",
 )  # fmt: skip
 _OTHER_TAG = 30.0
+"""The number of a tag that is not in :data:`TAG_NUMBERS`."""
 TAG_NUMBERS = {name: float(index) for index, name in enumerate(_TAGS)}
 _SUBJECTS = (
     ("comment", word_list("comment disqus discuss reply opinions")),
@@ -84,12 +85,12 @@ _ADDRESS = re.compile(r"@|http|www\.")
 _BAR = re.compile(r"[|»>]|/ ")
 _COMMA = re.compile("[,，、]")
 _LONG = 1000
-"""Letters of a piece that are searched."""
+"""Maximum number of letters of a piece that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The statements of a page about its article, outside of the text."""
+    """What a page states about its article outside of the text."""
 
     titles: frozenset[str]
     """Keys (:func:`~newsbot.extraction.strings.key`) of the titles and headings."""
@@ -133,7 +134,11 @@ def titles_of(pieces: list[Piece], known: Known) -> Numbers:
 
 
 def _is_title(piece: Piece, titles: frozenset[str], first: set[str]) -> bool:
-    """True for a headline. ``first`` has the first letters of the titles; it excludes most pieces quickly."""
+    """True if the piece is one of the ``titles``.
+
+    ``first`` has the first letters of the titles. Most pieces begin with another letter and are excluded
+    quickly.
+    """
     if not 10 < len(piece.text) < 300 or piece.linked >= 0.5:
         return False
     sign = piece.text[0]
@@ -175,10 +180,10 @@ def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) ->
 
 
 def _stated(pieces: list[Piece], text: str) -> Columns:
-    """Return for each piece if it is in the stated text, and the length of that text.
+    """Return for each piece if the text in the structured data contains it, and the length of that text.
 
     The first feature is 2 for a whole line, 1 for a part of a line, 0 for other pieces. Both features are -1
-    if no text is stated.
+    if the structured data have no text.
     """
     if not text:
         nothing = np.full(len(pieces), -1.0, np.float32)
@@ -214,13 +219,16 @@ def _counted(tallies: list[int]) -> Numbers:
 
 @lru_cache(maxsize=8192)
 def _told(names: tuple[str, ...]) -> int:
-    """Return packed counts of the subjects in the words of a box. Each subject counts once."""
+    """Return the subjects in the words of a box as packed counts (:mod:`talk`). Each subject counts once."""
     return tally({subject for word in names for subject in _subjects(word)})
 
 
 @lru_cache(maxsize=16384)
 def _subjects(word: str) -> tuple[int, ...]:
-    """Return the subjects of a word. New sites have new names, but these consist of words seen before."""
+    """Return the numbers of the subjects of a word.
+
+    The results are cached, because the class names of new sites consist of words seen before.
+    """
     return tuple([place for place, (_, pattern) in enumerate(_PATTERNS) if pattern.search(word)])
 
 
@@ -240,6 +248,7 @@ def _told_around(box: Box, sums: dict[Box, int]) -> int:
 
 
 def _start(text: str) -> float:
+    """Return a number for the kind of the first character, such as a capital or a digit."""
     sign = text[0]
     if sign.isupper():
         return 1.0
