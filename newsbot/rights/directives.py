@@ -1,10 +1,11 @@
 """Reads the permissions of a page: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
 
-The names of all signals are here too.
+The names of all signals are defined here too. A signal is a statement of the owner that is stored with the
+article.
 
-No RFC defines the directives; the reference is
+No RFC defines the directives. The reference is
 https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag. If directives contradict each
-other, the one that forbids holds. Text and data mining (TDM) follows
+other, the directive that forbids is obeyed. Text and data mining (TDM) follows
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page wins over the server's header,
 and the header wins over the site's file.
 """
@@ -21,17 +22,17 @@ NOINDEX = "noindex"
 NOARCHIVE = "noarchive"
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
-"""The value of this signal is the URL of the policy, where a licence can be obtained."""
+"""The value of this signal is the URL of the owner's policy, which says how to obtain a licence."""
 AI_AGENTS = "ai-agents"
-"""robots.txt excludes crawlers that collect for AI from the page."""
+"""This signal means that robots.txt forbids the page to crawlers that collect for AI."""
 AI_COMMENT = "ai-comment"
-"""A comment in robots.txt mentions AI training or text and data mining."""
+"""This signal means that a comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
 AI_INPUT = "ai-input"
 DIRECTIVES = ("noai", "noimageai", "noml")
 
 OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT))
-"""Signals by which an owner reserves a page against AI."""
+"""Signals by which an owner reserves a page against use by AI."""
 
 
 def opted_out(rights: Mapping[str, str]) -> bool:
@@ -55,13 +56,13 @@ def usage_signals(value: str) -> tuple[str, ...]:
 
 
 AGENT = "newsbot"
-"""The name by which directives can address newsbot alone."""
+"""The name of newsbot in directives that are meant for it alone."""
 MAX_METAS = 500
 """Maximum number of ``<meta>`` elements that are read."""
 MAX_VALUE = 2000
-"""Characters of a value that are used."""
+"""Maximum number of characters of a value that are used."""
 _WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
-"""Directives with a colon; before any other colon is the name of a crawler."""
+"""Directives that have a value after a colon. Any other name before a colon is that of a crawler."""
 HEADER, META = "header", "meta"
 
 
@@ -70,13 +71,13 @@ class PageRights:
     """The permissions of one page, and the signals to record."""
 
     index: bool = True
-    """True if its text may be stored."""
+    """True if the text of the page may be stored."""
     follow: bool = True
-    """True if its links may be followed."""
+    """True if the links of the page may be followed."""
     archive: bool = True
     """True if a copy of the page may be kept."""
     signals: Mapping[str, str] = field(default_factory=dict)
-    """The place that stated each signal, by the names at the top of the module."""
+    """The place that stated each signal, by its name. The names are at the top of this module."""
 
 
 def page_rights(
@@ -100,7 +101,7 @@ def page_rights(
                 told.setdefault(word, META)
     signals = dict(site or {})
     signals |= {name: told[name] for name in (*DIRECTIVES, NOARCHIVE) if name in told}
-    # Bing's name for noarchive.
+    # "nocache" is Bing's name for "noarchive".
     if "nocache" in told:
         signals.setdefault(NOARCHIVE, told["nocache"])
     index = "noindex" not in told and "none" not in told
@@ -108,7 +109,8 @@ def page_rights(
         signals[NOINDEX] = told.get("noindex") or told["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
-    # From the general to the specific: each place may withdraw the reservation of the places before it.
+    # The site's files come first, then the headers, then the page. Each place may withdraw the reservation of
+    # the places before it.
     _reservation(signals, headers, HEADER)
     _reservation(signals, metas, META)
     return PageRights(
@@ -135,7 +137,8 @@ def _words(value: str) -> list[str]:
 def _for_us(values: Iterable[str]) -> Iterable[str]:
     """Yield the directives of ``X-Robots-Tag`` for every agent or for newsbot.
 
-    In ``otherbot: noindex, nofollow`` the agent holds for all directives that follow in the same header.
+    In ``otherbot: noindex, nofollow``, both directives are for otherbot. A name applies to all directives
+    that follow it in the same header.
     """
     for value in values:
         ours = True
@@ -151,9 +154,12 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
 
 
 def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
-    """Apply the TDM statements of a place, which replace those of places that are less specific."""
+    """Change ``signals`` by the TDM statements ``told`` of one place.
+
+    They replace statements of less specific places.
+    """
     values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
-    # If one place says both, the reservation holds.
+    # If one place states both 1 and 0, the page is reserved.
     if "1" in values:
         signals[TDM_RESERVATION] = place
     elif "0" in values:

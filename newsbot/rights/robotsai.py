@@ -29,11 +29,12 @@ OURS = ("*", "newsbot")
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
-"""Characters of the comments that are searched."""
+"""Maximum number of characters of the comments that are searched."""
 _MAX_PARTLY = 20
 """Maximum number of AI crawlers that are compared for each URL."""
 
 _AI = r"(?:ai|artificial intelligence|machine[- ]learning|llms?|language models?|generative)"
+# Words in a comment that reserve a site against AI.
 _RESERVED = re.compile(
     r"text[- ]and[- ]data[- ]mining|text[- ]?(?:und|&)[- ]?data[- ]?mining|2019/790|§ ?44b"
     rf"|\b{_AI}\b\W+(?:\w+\W+){{0,4}}(?:train\w*|develop\w*|model\w*)"
@@ -52,7 +53,7 @@ class RobotsSignals:
     partly: tuple[str, ...] = ()
     """AI crawlers that are excluded from a part of the site.
 
-    Each is the first of a group with the same rules.
+    Only the first crawler of each group is listed, because all crawlers of a group have the same rules.
     """
 
     def signals(self, url: str, can_fetch: Callable[[str, str], bool]) -> dict[str, str]:
@@ -60,7 +61,7 @@ class RobotsSignals:
 
         ``can_fetch(url, agent)`` returns True if the whole file allows ``agent`` to fetch ``url``.
         """
-        # can_fetch() is slow. It is not needed if the whole site is closed to one of the crawlers.
+        # can_fetch() is slow, and not needed if the whole site is forbidden to one of the crawlers.
         if AI_AGENTS in self.everywhere:
             return dict(self.everywhere)
         kept_out = next((agent for agent in self.partly if not can_fetch(url, agent)), None)
@@ -69,6 +70,8 @@ class RobotsSignals:
 
 @dataclass(slots=True)
 class _Group:
+    """A group of robots.txt: the crawlers that it names, and the rules for them."""
+
     agents: list[str] = field(default_factory=list)
     """Names as written in the file."""
     rules: list[tuple[str, str]] = field(default_factory=list)
@@ -78,6 +81,7 @@ class _Group:
 
     @property
     def collectors(self) -> list[str]:
+        """The crawlers of the group that collect for AI."""
         return [agent for agent in self.agents if agent.lower() in AGENTS]
 
     @property
@@ -87,6 +91,7 @@ class _Group:
 
     @property
     def speaks_to_us(self) -> bool:
+        """True if the group applies to newsbot."""
         return not self.agents or any(agent.lower() in OURS for agent in self.agents)
 
 
@@ -98,7 +103,7 @@ def read_robots(text: str) -> RobotsSignals:
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
-    # Unlike the groups for AI crawlers, usage lines hold only for the crawlers that their group names.
+    # Usage lines apply only to the crawlers that their group names, so other groups are not read for them.
     for group in groups:
         if group.speaks_to_us:
             everywhere |= dict.fromkeys(group.refused, PLACE)
@@ -118,7 +123,7 @@ def read_robots(text: str) -> RobotsSignals:
 
 
 def _groups(lines: list[str]) -> Iterator[_Group]:
-    """Yield the groups of a file. The first one has no names and holds the lines before any group."""
+    """Yield the groups of a file. The first one has no names, but the lines before the first user-agent."""
     group, begun = _Group(), False
     for line in lines:
         name, _, value = line.partition("#")[0].partition(":")

@@ -18,21 +18,30 @@ from newsbot.rights.directives import TDM_POLICY, TDM_RESERVATION
 
 PATH = "/.well-known/tdmrep.json"
 MAX_BYTES = 256 * 1024
+"""Maximum number of bytes of the file that are read."""
 MAX_RULES = 500
+"""Maximum number of entries of the file that are read."""
 MAX_LOCATION = 500
+"""Maximum length of a location, in characters. Entries with a longer one are ignored."""
 MAX_STARS = 10
-"""Rules with so many stars or more are ignored; they bound the time of a match."""
+"""Maximum number of parts between the stars of a location.
+
+Entries with more are ignored, so that the time of a match is bounded.
+"""
 _MAX_POLICY = 2000
+"""Maximum length of the URL of a policy, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    """One entry of the file: a location, and whether it is reserved."""
+
     parts: tuple[str, ...]
     """The location's parts between the stars."""
     to_end: bool
-    """True if the location ends with ``$``: it matches only to the end of the path."""
+    """True if the location ends with ``$``. Then its last part must be at the end of the path."""
     weight: tuple[int, bool]
-    """The matching rule with the highest weight decides."""
+    """If several rules match, the one with the highest weight decides."""
     reserved: bool
     policy: str | None
 
@@ -46,7 +55,7 @@ class _Rule:
             if found < 0:
                 return False
             at = found + len(part)
-        # The last part need not be the occurrence that was found first: "*.html$" matches /a.html/b.html.
+        # The last part may occur earlier in the path too: "*.html$" matches /a.html/b.html.
         return not self.to_end or (path.endswith(self.parts[-1]) and (len(self.parts) > 1 or at == len(path)))
 
 
@@ -57,7 +66,7 @@ class Reservations:
     rules: tuple[_Rule, ...] = ()
 
     def signals(self, url: str) -> dict[str, str]:
-        """Return the signals for a URL of the site; they are empty if nothing is reserved."""
+        """Return the signals for a URL of the site; empty if the URL is not reserved."""
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         matching = [rule for rule in self.rules if rule.matches(path)]
@@ -71,7 +80,7 @@ class Reservations:
 
 
 def read_tdmrep(body: bytes) -> Reservations:
-    """Return the reservations in the bytes of a file. An invalid file has none. Never raises."""
+    """Return the reservations in the bytes of a file. There are none if it is invalid. Never raises."""
     try:
         told = json.loads(body[:MAX_BYTES])
     except (ValueError, RecursionError):

@@ -9,7 +9,7 @@ Rules in files, in reading order:
 * ``schema``: the rule of one site
 * ``ruleset``: finds the rule that applies to a URL
 * ``match``: matches a URL against a rule
-* ``load``: loads a folder and reports all problems at once; ``reload`` does so while a crawl runs
+* ``load``: loads a folder and reports all problems at once; ``reload`` loads it again while a crawl runs
 * ``yamlfile``, ``keys``, ``values``, ``selectors``, ``regexes``: read the YAML, keys and values of one file
 * ``hints``: warns about values that are probably mistakes
 * ``show``: shows rules in readable form

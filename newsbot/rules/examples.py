@@ -1,6 +1,6 @@
-"""The example URLs from which the URL patterns of a site are learned.
+"""Keeps the example URLs from which the URL patterns of a site are learned.
 
-Their number is bounded: the newest are kept, and fetched pages are preferred.
+Their number is limited. The newest URLs are kept, and URLs of fetched pages are preferred.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 from newsbot.rules.learn import LearnedRule, learn
 
 MAX_KEPT = 200
-"""URLs of each label that are kept for a site."""
+"""Maximum number of URLs with each label that are kept for a site."""
 MAX_URL = 200
-"""Characters; longer URLs are not used as examples."""
+"""Maximum length of a URL that is used as example, in characters."""
 MIN_EXAMPLES = 8
-"""Examples of articles and of others that are needed before a site is learned for the first time."""
+"""Minimum number of examples with each label from which the patterns of a site are learned."""
 GROWTH = 1.25
-"""A site is learned again when the number of examples has grown by this factor."""
+"""Factor by which the number of examples must have grown before the patterns are learned again."""
 WINDOW = 20
-"""Fetched pages of a pattern that are considered."""
+"""Number of fetched pages, the last ones, by which a pattern is judged."""
 MIN_FETCHED = 8
-"""Fetched pages of a pattern that are needed before it can be removed."""
+"""Minimum number of fetched pages that matched a pattern before it can be removed."""
 MAX_GIVEN_UP = 20
-"""Removed patterns that are kept for a site."""
+"""Maximum number of removed patterns that are remembered for a site."""
 MAX_PLAIN = 28_000
-"""Characters of the examples of one label that are kept."""
+"""Maximum size of the stored examples with one label, in characters."""
 RETIRED_BELOW = 0.3
-"""A pattern is removed if a smaller share of the last pages it matched were articles."""
+"""Minimum share of articles among the last pages that a pattern matched. Below it the pattern is removed."""
 
 
 @dataclass(slots=True)
@@ -38,29 +38,30 @@ class Examples:
     """The example URLs of one site. URLs are canonical."""
 
     articles: dict[str, bool] = field(default_factory=dict)
-    """URL -> True if it was fetched and was an article."""
+    """Examples of articles by URL: True if the page was fetched and was an article."""
     others: dict[str, bool] = field(default_factory=dict)
-    """URL -> True if it was fetched and was not an article."""
+    """Examples of other pages by URL: True if the page was fetched and was not an article."""
     seen: int = 0
-    """Examples added since this object was created."""
+    """Number of examples that were added since this object was created."""
     learned_at: int = 0
-    """The value of ``seen`` when the site was last learned."""
+    """The value of ``seen`` when the patterns were last learned."""
     due: bool = False
-    """True if a pattern was removed, so the site is learned again now."""
+    """True if a pattern was removed since the patterns were last learned. Then they must be learned again."""
     given_up: list[str] = field(default_factory=list)
-    """The last removed patterns, whose pages were no longer articles. URLs that they match are not examples
-    of articles.
+    """The last patterns that were removed because their pages were no longer articles.
+
+    URLs that they match are not accepted from other workers as examples of articles.
     """
     _revived: set[str] = field(default_factory=set)
-    """Removed patterns that were learned again. An older list of another worker must not remove them."""
+    """Patterns that were removed and learned again. An old list of another worker must not remove them."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
-    """Pattern -> for the last fetched pages that it matched, whether each was an article."""
+    """For each pattern: whether each of the last fetched pages that it matched was an article."""
 
     def heard(self, url: str, *, article: bool) -> None:
         """Add a URL that was not fetched, with the label that the place of its link suggests.
 
-        Links of feeds are labelled as articles, links of menus are not. A label from a fetched page is not
-        changed.
+        Links of feeds are labelled as articles, and links of menus as other pages. If the page was fetched
+        before, its label is not changed.
         """
         if len(url) > MAX_URL or url in self.articles or self.others.get(url):
             return
@@ -82,13 +83,13 @@ class Examples:
         return self._weigh(url, article, rule) if rule is not None else None
 
     def wants_learning(self) -> bool:
-        """Return whether there are enough new examples to learn for the first time, or again."""
+        """Return whether there are enough new examples to learn the patterns, for the first time or again."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
 
     def learn(self) -> LearnedRule:
-        """Return the rule that is learned from all examples."""
+        """Learn from all examples and return the learned rule."""
         self.learned_at, self.due = self.seen, False
         rule = learn(self.labelled())
         kept = {pattern.text for pattern in rule.patterns}
@@ -98,7 +99,7 @@ class Examples:
         return rule
 
     def labelled(self) -> Iterable[tuple[str, bool]]:
-        """Yield the examples with their labels."""
+        """Yield each URL with its label, which is True for articles."""
         yield from ((url, True) for url in self.articles)
         yield from ((url, False) for url in self.others)
 
@@ -115,10 +116,10 @@ class Examples:
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
-        """Add the :meth:`plain` value of another worker or of an earlier crawl. Existing entries win.
+        """Add the examples in a :meth:`plain` value of another worker or of an earlier crawl.
 
-        Patterns that either side has removed are removed in the result. Raises ``ValueError`` if the value
-        does not have the expected form; nothing is changed then.
+        Labels that are known here are not changed. Patterns that the other worker has removed are removed
+        here too. Raises ``ValueError`` if the value does not have the expected form; nothing is changed then.
         """
         try:
             told = [
@@ -143,15 +144,18 @@ class Examples:
 
     def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
         self.seen += url not in home
-        # Removed and added again: the order of the dict is the order of use, so the oldest URL is dropped
-        # first.
+        # The URL is removed and added again, so that the dict is in the order of last use. If it is full, the
+        # oldest URL that was not fetched is dropped, or else the oldest one.
         known = home.pop(url, False)
         home[url] = known or fetched
         if len(home) > MAX_KEPT:
             del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
 
     def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
-        """Count the outcome for the first pattern that matches. Returns the pattern if it is removed."""
+        """Record for the first pattern that matches ``url`` whether the page was an article.
+
+        Returns the pattern if it is removed because of this, else None.
+        """
         path = _path(url)
         for pattern in rule.patterns:
             if re.search(pattern.text, path, re.ASCII) is None:
@@ -165,7 +169,10 @@ class Examples:
         return None
 
     def _forget(self, pattern: str) -> None:
-        """Remove a pattern, and the examples of articles that it matches: they would teach it again."""
+        """Remove a pattern, and the examples of articles that it matches.
+
+        Otherwise the same pattern would be learned from them again.
+        """
         for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
             del self.articles[url]
         self._outcomes.pop(pattern, None)
@@ -181,9 +188,10 @@ def _path(url: str) -> str:
 
 
 def _last(home: Mapping[str, bool]) -> list[list[Any]]:
-    """Return URLs that fit into :data:`MAX_PLAIN` characters: fetched ones first, then the newest.
+    """Return the URLs of ``home`` that fit into :data:`MAX_PLAIN` characters, each as ``[URL, fetched]``.
 
-    Each item is ``[URL, fetched]``. The order is that of ``home``.
+    Fetched URLs are chosen first, then newer URLs before older ones. The order of the result is that of
+    ``home``.
     """
     room, chosen = MAX_PLAIN, set()
     for wanted in (True, False):

@@ -15,9 +15,9 @@ from newsbot.rules.schema import Pattern, Rule
 from newsbot.urls import canonicalize
 
 MAX_SAMPLES = 24
-"""Sample texts of a pattern."""
+"""Maximum number of sample texts of a pattern."""
 _SMALL = 4
-"""A character class with at most this many characters gives a sample for each of them."""
+"""Maximum size of a character class for which there is a sample with each of its characters."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
 _TOKEN = re.compile(
@@ -66,7 +66,8 @@ class _Sampler:
             elif token["open"]:
                 parts.append(self.alternatives())
             elif token["repeat"]:
-                # A repeat applies to the last part only. "*" and "?" are left out: zero is allowed.
+                # A repeat applies to the last part only. Parts with "*" and "?" become empty, because they
+                # may be missing.
                 least = int(token["least"] or token["repeat"] == "+")
                 parts[-1:] = [[text * least for text in texts] if least else [""] for texts in parts[-1:]]
             elif token["character"]:
@@ -90,9 +91,9 @@ def _characters(text: str) -> list[str]:
 
 
 MAX_FEED_INTERVAL = 6 * 3600.0
-"""Seconds. Above this there is a hint that articles may be found late."""
+"""Interval of feeds in seconds above which a hint says that articles may be found late."""
 MIN_INTERVAL = 60.0
-"""Seconds. Below this there is a hint that sites may block the crawler."""
+"""Interval in seconds below which a hint says that sites may block the crawler."""
 _URL_KEYS = {
     "seeds": Kind.SECTION,
     "feeds": Kind.FEED,
@@ -209,7 +210,8 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
 def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, patterns in (("article", rule.article), ("section", rule.section)):
         for pattern in patterns:
-            # All samples must be denied: a pattern may be meant for the alternatives that remain.
+            # The hint is given only if all samples are denied. Otherwise the pattern is still useful for the
+            # rest.
             verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.text)]
             if pattern.file == file.file and verdicts and all(verdict.denied for verdict in verdicts):
                 text = f"each URL that {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"

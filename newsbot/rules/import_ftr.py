@@ -18,9 +18,12 @@ from newsbot.rules.ruleset import ascii_domain
 from newsbot.rules.selectors import PREFIX, read_selector
 
 MAX_BYTES = 256 * 1024
+"""Maximum size of a file."""
 MAX_LINES = 2000
+"""Maximum number of lines that are read."""
 MAX_ALTERNATIVES = 40
-"""Selectors of one field, and parts to remove."""
+"""Maximum number of selectors of one field, and of parts to remove."""
+# Field of newsbot by key of a site file.
 _FIELDS = {
     "title": "title",
     "body": "text",
@@ -86,7 +89,7 @@ def domain_of(name: str) -> str:
 
 
 def import_ftr(name: str, data: bytes) -> Imported:
-    """Convert one site file, given its name and content.
+    """Convert one site file to a rule. ``name`` is the file's name and ``data`` its content.
 
     Raises ``ValueError`` if the name does not contain a domain. Faults inside the file are in the result.
     """
@@ -148,7 +151,8 @@ def _selector(xpath: str) -> str:
 
     Raises ``ValueError`` if it does not select a part of a page, or is too slow for :func:`read_selector`.
     """
-    # Functions around a path only clean its text, which newsbot does anyway. Others compute a text.
+    # normalize-space() and string() around a path only clean its text, which newsbot does anyway. Other
+    # functions compute a text.
     if _FUNCTION.match(xpath):
         inner = re.fullmatch(r"(?:normalize-space|string)\(\s*(//[^()]*)\)", xpath)
         if inner is None:

@@ -1,8 +1,8 @@
-"""Makes readable regular expressions from example URLs.
+"""Makes readable regular expressions (patterns) that match the article URLs of a site, from example URLs.
 
 Article URLs are grouped by their form: the number of segments, the kinds of the segments, and the extension.
-For each group several expressions are built, from strict to lenient. The most lenient one that matches few
-other pages is kept. All expressions are anchored to the beginning of the path.
+For each group several expressions are built, from strict to lenient. The most lenient expression that
+matches few other pages is kept. All expressions match from the beginning of the path.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from newsbot.rules.regexes import PatternSet, compile_pattern
 from newsbot.rules.traits import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
-"""Articles that a pattern must match. A single unusual URL does not give a pattern."""
+"""Minimum number of articles that a pattern must match, so that a single unusual URL gives no pattern."""
 MIN_PRECISION = 0.8
-"""Least share of articles among the known pages that a pattern matches."""
+"""Minimum precision of a pattern: the share of articles among the known pages that it matches."""
 _TOLERATED = 0.03
-"""The precision that may be lost for a more lenient pattern."""
+"""Maximum difference by which a more lenient pattern may be less precise than a stricter one."""
 MAX_PATTERNS = 12
-"""Patterns of one site."""
+"""Maximum number of patterns of one site."""
 _MAX_NAMES = 6
-"""Names of a segment that are listed as alternatives: ``(?:news|sport)``."""
+"""Maximum number of names of a segment that are listed as alternatives, as in ``(?:news|sport)``."""
 _MIN_EACH = 2
-"""Examples that each of these names needs."""
+"""Minimum number of examples that have each of these names."""
 _MAX_FORMS = 60
-"""Groups that are tried, the largest first."""
+"""Maximum number of groups that are tried. The largest groups are taken."""
 _SHOWN = 3
-"""Articles that are kept as examples of a pattern."""
+"""Maximum number of articles that are stored as examples of a pattern."""
 _SLUGS = ("slug", "mixed", "code", "word")
 _END = r"(?:\?|$)"
 
@@ -41,11 +41,11 @@ class LearnedPattern:
 
     text: str
     articles: int
-    """Known articles that it matches."""
+    """Number of known articles that the pattern matches."""
     others: int
-    """Other known pages that it matches."""
+    """Number of other known pages that the pattern matches."""
     examples: tuple[str, ...]
-    """Some of the articles: path and query."""
+    """Path and query of some of these articles."""
 
     @property
     def precision(self) -> float:
@@ -55,6 +55,8 @@ class LearnedPattern:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
+    """Path and query of the known pages: articles, other pages, and pages with a doubtful label."""
+
     good: list[str]
     bad: list[str]
     doubtful: list[str]
@@ -72,11 +74,12 @@ class _Example:
 def induce(
     articles: Sequence[str], others: Sequence[str], doubtful: Sequence[str] = ()
 ) -> list[LearnedPattern]:
-    """Return patterns for the canonical URLs of articles; the pattern that matches most articles comes first.
+    """Return patterns for the URLs of articles. The pattern that matches most articles comes first.
 
     Each pattern matches at least MIN_EXAMPLES articles that the patterns before it do not match. Its
-    precision is at least MIN_PRECISION, counted with one more failure than there was. ``doubtful`` are pages
-    with a label that is probably wrong: they are counted in the evidence but never exclude a pattern.
+    precision is at least MIN_PRECISION, where one page more than found is counted as wrong. All URLs are
+    canonical. ``doubtful`` are other pages whose label is probably wrong. They are counted in the result, but
+    never exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
     known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])
@@ -102,7 +105,8 @@ def _example(url: str) -> _Example:
 def _groups(examples: list[_Example]) -> Iterator[list[_Example]]:
     """Yield groups of examples with the same form, large groups first.
 
-    Each example is in two groups: by the kinds of all segments, and by the kind of the last one only.
+    Each example is in two groups. One has the examples with the same kinds of all segments, the other those
+    with the same kind of the last segment.
     """
     groups: dict[tuple[object, ...], list[_Example]] = defaultdict(list)
     for one in examples:
@@ -119,7 +123,10 @@ def _coarse(segment: str) -> str:
 
 
 def _item_key(query: str) -> str | None:
-    """Return the key of a query if it is the only one and its value is a number: it may identify the page."""
+    """Return the key of a query that has only this key, with a number as value; else None.
+
+    Such a number may identify the page.
+    """
     parts = [part.partition("=") for part in query.split("&")] if query else []
     keys = [key for key, _, value in parts if value.isdecimal()]
     return keys[0] if len(keys) == 1 and len(parts) == 1 else None
@@ -132,11 +139,11 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
     for text in _expressions(group):
         try:
             compile_pattern(text)
-        except ValueError:  # a URL with unusual characters: it gives no pattern
+        except ValueError:  # URLs with unusual characters give no pattern
             continue
         hits = _matched(text, known.good)
         wrong = len(_matched(text, known.bad))
-        # A few matches may all be right by chance, so one more failure is assumed for the bound.
+        # A few matches may all be articles by chance, so one wrong match more is assumed.
         share = len(hits) / max(1, len(hits) + wrong)
         if len(hits) < MIN_EXAMPLES or len(hits) / (len(hits) + wrong + 1) < _needed(wrong):
             continue
@@ -153,15 +160,18 @@ def _matched(text: str, paths: Iterable[str]) -> list[str]:
 
 
 def _needed(wrong: int) -> float:
-    """Return the least precision. Without wrong matches, MIN_EXAMPLES articles are enough."""
+    """Return the minimum precision of a pattern with this number of wrong matches.
+
+    Without wrong matches, MIN_EXAMPLES articles are enough.
+    """
     return MIN_PRECISION if wrong else MIN_EXAMPLES / (MIN_EXAMPLES + 1)
 
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
     """Return a small set of patterns that matches most articles.
 
-    The choice is greedy: each next pattern is the one that matches most of the remaining articles. This gives
-    a good cover quickly; the smallest set would need a search through all combinations.
+    The choice is greedy: the next pattern is always the one that matches most of the remaining articles. This
+    is fast and gives a small set. To find the smallest set, all combinations would have to be searched.
     """
     matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()
@@ -223,7 +233,7 @@ def _number(values: Sequence[str]) -> str | None:
 def _digits(least: int) -> str:
     """Return an expression for numbers with at least this many digits.
 
-    For long numbers it requires five digits only: this is specific enough, and later ids may be shorter.
+    For long numbers it requires only five digits. This is specific enough, and other ids may be shorter.
     """
     return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
 
@@ -242,7 +252,8 @@ def _headed_number(values: Sequence[str]) -> str | None:
 def _last(values: Sequence[str], *, strict: bool) -> str:
     """Return an expression for the last segment.
 
-    In this order: a number, letters and a number, words and a number, words. If nothing fits, any text.
+    The forms are tried in this order: a number, letters and a number, words and a number, words. If none
+    fits, the expression matches any text.
     """
     if number := _number(values) or _headed_number(values):
         return number
@@ -261,7 +272,7 @@ def _last(values: Sequence[str], *, strict: bool) -> str:
 
 
 def _shared_head(values: Sequence[str]) -> str:
-    # The first and the last value in alphabetical order differ most, so the others share their prefix.
+    # All values have the prefix that the first and the last value in alphabetical order have in common.
     first, last = min(values), max(values)
     at = next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))
     return first[:at]

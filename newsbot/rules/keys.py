@@ -14,7 +14,7 @@ from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Recrawl, 
 from newsbot.rules.values import Place, Reader, entries, many
 
 MAX_DELAY = 3600.0
-"""Seconds."""
+"""Maximum value of ``delay``, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Key:
     read: Reader[Any]
     """Converts the YAML node of the value."""
     adds: bool = False
-    """If True, the rule's value is added to that of ``_defaults.yaml``. Otherwise it replaces it."""
+    """If True, the rule's value is joined with the value in ``_defaults.yaml``. Otherwise it replaces it."""
 
 
 def _interval(node: yaml.Node, place: Place) -> dict[Kind, float] | None:
@@ -70,6 +70,7 @@ def _extract(node: yaml.Node, place: Place) -> dict[str, tuple[Selector, ...]] |
     return fields
 
 
+# Readers of the keys of one layout.
 _LAYOUT: Mapping[str, Reader[Any]] = {
     "valid_from": values.day,
     "extract": _extract,

@@ -2,8 +2,9 @@
 
 The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
 Links of menus and fetched pages of other kinds are labelled as others. Decision trees over the form of the
-URL (:mod:`newsbot.rules.trees`) correct the global prior (:mod:`newsbot.rules.shape`). URLs that are articles
-by both their label and the trees become regular expressions (:mod:`newsbot.rules.induce`).
+URL (:mod:`newsbot.rules.trees`) correct the prior, an estimate that is the same for all sites
+(:mod:`newsbot.rules.shape`). From URLs that are articles by both their label and the trees, regular
+expressions are made (:mod:`newsbot.rules.induce`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from newsbot.rules.trees import RATE, Node, boost, from_plain
 from newsbot.urls import canonicalize
 
 MAX_EXAMPLES = 2000
-"""URLs of each label that are used; if there are more, a sample is drawn."""
+"""Maximum number of URLs with each label that are used. From more URLs, a sample is drawn."""
 TRUST = 2.5
-"""Log-odds of the prior at which a label that contradicts it counts half (see ``trees.boost``)."""
+"""Log-odds of the prior at which a label that contradicts the prior counts half (see ``trees.boost``)."""
 LEANING = 0.5
 """Log-odds added to every result, because a missed article is worse than a needless fetch."""
 BOUND = 4.0
-"""Limit of the prior's log-odds, so that observations of a site can correct them."""
+"""Limit of the prior's log-odds. They are cut to -BOUND to BOUND, so that a site's examples can correct them."""
 FORMAT = 1
-"""Version of the stored form. Increase it if :meth:`LearnedRule.plain` changes."""
+"""Version of the stored form of a learned rule. Increase it if :meth:`LearnedRule.plain` changes."""
 
 Prior = Callable[[str], float]
-"""Returns log-odds for a canonical URL."""
+"""A function that returns the log-odds of a canonical URL."""
 
 lately = OddsTable()
 """A cache of recent log-odds, shared by the rules of all sites."""
@@ -46,9 +47,9 @@ class LearnedRule:
     trees: tuple[Node, ...] = ()
     patterns: tuple[LearnedPattern, ...] = ()
     articles: int = 0
-    """Examples of articles from which it was learned."""
+    """Number of articles among the examples from which the rule was learned."""
     others: int = 0
-    """Examples of other pages."""
+    """Number of other pages among these examples."""
     prior: Prior = log_odds
     _number: int = field(default_factory=_numbers.__next__, compare=False, repr=False)
     """A number that is unique in the process. It separates the rules of different sites in the cache."""
@@ -134,8 +135,8 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
     rule = LearnedRule(
         trees=tuple(boost(names, labels, first, TRUST)), articles=len(good), others=len(bad), prior=prior
     )
-    # Labels are sometimes wrong. An article that the trees reject gives no pattern. An "other" that the trees
-    # accept may be an article, so it does not exclude a pattern.
+    # Labels are sometimes wrong. If the trees reject a URL that is labelled as an article, no pattern is made
+    # from it. If they accept a URL with the other label, it may be an article and does not exclude a pattern.
     likely = [url for url in good if rule.log_odds(url) >= 0.0]
     doubtful = {url for url in bad if rule.log_odds(url) >= LEANING}
     return LearnedRule(

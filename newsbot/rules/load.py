@@ -28,7 +28,7 @@ INTERVALS: dict[Kind, float] = {
     Kind.ARTICLE: 3600.0,
     Kind.OTHER: 604800.0,
 }
-"""Seconds between two visits, used if neither the rule nor ``_defaults.yaml`` gives them."""
+"""Seconds between two visits of a page by its kind, if no rule file states them."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class RuleFile:
     values: dict[str, Any] = field(default_factory=dict)
     """Values by key. Keys with a faulty value are missing."""
     lines: dict[str, int] = field(default_factory=dict)
-    """Line of each key, from 1."""
+    """Line number of each key, from 1."""
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -76,7 +76,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 
 
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
-    """Return the rule of a file that has no problems, with missing values from the defaults."""
+    """Return the rule of a file without problems. Missing values are taken from ``defaults``."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
@@ -87,6 +87,7 @@ def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
 
 
 def _inherit(name: str, own: dict[str, Any], defaults: dict[str, Any]) -> Any:
+    """Return the value of a key: the rule's, the one of the defaults, or both joined."""
     if name not in own:
         return defaults[name]
     if name not in defaults or not KEYS[name].adds:
@@ -101,9 +102,10 @@ def _add(own: Any, below: Any) -> Any:
 
 
 def _layouts(own: RuleFile, defaults: RuleFile) -> tuple[Layout, ...]:
-    """Return the layouts, newest first. The last one is the top of the file, without ``valid_from``.
+    """Return the layouts, newest first.
 
-    ``extract`` and ``remove`` of the defaults are added to each layout.
+    The last one has the selectors at the top level of the file, and no ``valid_from``. ``extract`` and
+    ``remove`` of the defaults are added to each layout.
     """
     below_extract = defaults.values.get("extract", {})
     below_remove = defaults.values.get("remove", ())
@@ -139,7 +141,10 @@ class Loaded:
 
 
 def load_rules(folder: FilePlace) -> RuleSet:
-    """Return the rules of a folder. Raises :class:`RulesError` with all problems of all files, if any."""
+    """Return the rules of a folder.
+
+    If there are problems, raises :class:`RulesError` with the problems of all files.
+    """
     loaded = read_folder(folder)
     if loaded.problems:
         raise RulesError(loaded.problems)
@@ -147,7 +152,7 @@ def load_rules(folder: FilePlace) -> RuleSet:
 
 
 def read_folder(folder: FilePlace) -> Loaded:
-    """Read all rule files of a folder. Problems are in the result, nothing is raised."""
+    """Read all rule files of a folder. Problems are in the result and are not raised."""
     try:
         if not folder.is_dir():
             return _no_rules(folder, "there is no rules folder here")
@@ -178,7 +183,7 @@ def shipped_folder() -> FilePlace:
 
 
 def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
-    """Read rule files. Problems are in the result, nothing is raised.
+    """Read rule files. Problems are in the result and are not raised.
 
     The defaults are read from ``_defaults.yaml`` if it is among ``paths``. Otherwise they are read from the
     first folder that contains this file: ``folders`` in their order, then the shipped folder.
@@ -206,7 +211,7 @@ def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
 
 
 def shown(path: FilePlace) -> str:
-    """Return a path for messages: relative if it is inside the working folder, else as it is."""
+    """Return a path as messages show it. Inside the working folder it is relative to this folder."""
     return str(path).removeprefix(f"{Path.cwd()}{os.sep}")
 
 
@@ -220,7 +225,11 @@ def _is_visible(path: FilePlace) -> bool:
 
 
 _USUAL_BYTES = 8192
-"""Bytes of the first read. Python allocates as much memory as a read asks for, and most files are small."""
+"""Number of bytes that are read first.
+
+Most files are smaller. Python allocates as much memory as a read asks for, so reading MAX_BYTES would waste
+it.
+"""
 
 
 def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
@@ -237,6 +246,7 @@ def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
 
 
 def _check_name(name: str, file: RuleFile) -> None:
+    """Record a problem if the file is not named after its domain."""
     domain = file.values.get("domain")
     stem = name.removesuffix(".yaml")
     # The name may have the domain in Unicode or in ASCII form.
@@ -250,6 +260,7 @@ def _check_name(name: str, file: RuleFile) -> None:
 
 
 def _check_unique(files: Iterable[RuleFile]) -> None:
+    """Record a problem for each file whose domain has a rule in another file already."""
     first: dict[str, RuleFile] = {}
     for file in files:
         domain = file.values.get("domain")

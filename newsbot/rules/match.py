@@ -14,19 +14,19 @@ from newsbot.rules.schema import Pattern, Rule
 from newsbot.urls import canonicalize
 
 MAX_SEARCHED = 2048
-"""Characters of path and query that are searched. The rest of a longer URL is ignored."""
+"""Maximum number of characters of path and query that are searched. The rest of a longer URL is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The result for a URL."""
+    """What a rule says about a URL."""
 
     kind: Kind | None
     """The kind of page, or None if the rule does not give one."""
     denied: bool = False
     """True if the URL must not be fetched."""
     pattern: Pattern | None = None
-    """The pattern that decided, or None if none matched or the rule lists the URL."""
+    """The pattern that decided. None if no pattern matched, or if the rule lists the URL itself."""
 
 
 _NOTHING = Match(None)
@@ -41,7 +41,7 @@ def classify(rule: Rule, url: str) -> Match:
     """
     slash = url.find("/", 8)
     text = url[slash : slash + MAX_SEARCHED] if slash > 0 else "/"
-    # Index in deny + article + section, so one number gives both the list and the pattern.
+    # ``first`` is an index in deny + article + section, so it gives both the list and the pattern.
     first = rule.patterns.first(text)
     if first is not None and first < len(rule.deny):
         return Match(None, denied=True, pattern=rule.deny[first])
@@ -56,7 +56,8 @@ def classify(rule: Rule, url: str) -> Match:
     return Match(Kind.SECTION, pattern=rule.section[place - len(rule.article)])
 
 
-# The arguments are the parts of the rule, because a rule with its mappings is not hashable.
+# The result is the kind of each URL that the rule lists. The arguments are parts of the rule, because a rule
+# cannot be the key of the cache: it contains mappings, which are not hashable.
 @lru_cache(maxsize=4096)
 def _given(
     feeds: tuple[str, ...],
@@ -70,7 +71,7 @@ def _given(
         (seeds, Kind.SECTION),
         (sections, Kind.SECTION),
         (sitemaps, Kind.SITEMAP),
-        (feeds, Kind.FEED),  # last, so it wins: a feed that is also a seed is a feed
+        (feeds, Kind.FEED),  # the last entry wins, so a feed that is also a seed is a feed
     ):
         for url in urls:
             kinds[_bare(canonicalize(url, drop_query))] = kind

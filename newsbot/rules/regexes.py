@@ -1,8 +1,8 @@
 """Compiles and searches the regular expressions of rule files with RE2.
 
 RE2 (https://github.com/google/re2/wiki/Syntax) matches in time linear in the length of the URL. Therefore it
-has no look-around and no back-references. All patterns of a rule form one automaton: a search takes 1 to 2 µs
-per URL, for any number of patterns.
+has no look-around and no back-references. All patterns of a rule are compiled to one automaton. A search
+takes 1 to 2 µs per URL, however many patterns the rule has.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import Final, Protocol, cast
 import re2
 
 MAX_LENGTH: Final = 1000
-"""Characters of a pattern."""
+"""Maximum length of a pattern, in characters."""
 _PATTERN_MEMORY: Final = 256 * 1024
-"""Bytes that RE2 may use for one pattern; patterns that need more are refused."""
+"""Maximum number of bytes that RE2 may use for one pattern. Patterns that need more are refused."""
 _SET_MEMORY: Final = 2 * 2**20
-"""Bytes that RE2 may use for the patterns of a rule, in addition to ``_INSTRUCTION_MEMORY`` per instruction.
+"""Number of bytes that RE2 may use for all patterns of a rule.
 
-When they are used up, RE2 drops cached states. A search fails only if a single step does not fit.
+``_INSTRUCTION_MEMORY`` is added for each of their instructions.
+
+When this memory is full, RE2 drops cached states. A search fails only if a single step needs more than that.
 """
 _INSTRUCTION_MEMORY: Final = 256
-"""Bytes for each instruction of the compiled patterns."""
+"""Number of bytes that RE2 may use for each instruction of the compiled patterns."""
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
 """Repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
 _REMEDIES: Final = {
@@ -40,7 +42,7 @@ _REMEDIES: Final = {
     "\\Z": "write $ for the end of the address",
     "\\u": "URLs are percent-encoded; write %D0%9D for Н and so on",
 }
-"""What to write instead of constructs that RE2 refuses, by the beginning of the part in RE2's message."""
+"""Advice on constructs that RE2 refuses, by the start of the construct that RE2's message quotes."""
 
 
 class Regex(Protocol):
@@ -57,7 +59,7 @@ class Regex(Protocol):
 def compile_pattern(text: str) -> Regex:
     """Return the compiled expression.
 
-    Raises ``ValueError`` if it is not valid; the message gives the fault and, if known, what to write
+    Raises ``ValueError`` if it is not valid. The message states the fault and, if possible, what to write
     instead.
     """
     if not text:

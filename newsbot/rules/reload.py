@@ -30,12 +30,13 @@ class RulesWatch:
     def changed(self) -> RuleSet | None:
         """Return the new rules if files have changed since the last call and all are valid, else None.
 
-        If there are problems, each is logged in one line, once per change. The caller keeps the old rules.
+        After each change, every problem is logged once, in one line. The caller keeps the old rules if the
+        result is None.
         """
         now = self._look()
         if now == self._seen or self._folder is None or not now:
             return None
-        # Noted before loading, so that faulty files are reported once and not at each call.
+        # The state is stored before the files are loaded, so that their faults are reported only once.
         self._seen = now
         try:
             rules = load_rules(self._folder)
@@ -48,8 +49,9 @@ class RulesWatch:
         return rules
 
     def _look(self) -> Signature:
-        """Return the state of the files. It is empty if the folder cannot be read, for example while a
-        deployment replaces it.
+        """Return the state of the files.
+
+        It is empty if the folder cannot be read, for example while a deployment replaces the folder.
         """
         if self._folder is None:
             return ()
@@ -65,7 +67,7 @@ class RulesWatch:
 
 
 class PresentRules:
-    """The current rules, for use by several threads. They are loaded on first use."""
+    """Gives the current rules to several threads. The rules are loaded on first use."""
 
     def __init__(self, folder: Path | Traversable) -> None:
         self._folder = folder

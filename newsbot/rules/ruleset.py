@@ -10,13 +10,13 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import host_key, site_of
 
 _HOSTS = 65_536
-"""Hosts whose rule is cached. A crawl that follows links finds many hosts without a rule."""
+"""Maximum number of hosts whose rule is cached. Links lead to many hosts that have no rule."""
 
 
 class RuleSet:
     """The rules by domain, in the order of their file names.
 
-    ``dropped`` gives query keys to remove from URLs, by domain, in addition to those of the rules.
+    ``dropped`` has query keys by domain. They are removed from URLs in addition to the keys in the rules.
     """
 
     def __init__(
@@ -29,11 +29,14 @@ class RuleSet:
         self._given = tuple(rules)
         self._rules: Mapping[str, Rule] = {rule.domain: self._with_dropped(rule) for rule in self._given}
         self.defaults = defaults or Rule(domain="")
-        """The rule for sites without one; its ``domain`` is empty."""
+        """The rule for sites that have no rule file. Its ``domain`` is empty."""
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return a copy of the rules with more query keys to drop, by domain. Sites need not have a rule."""
+        """Return a copy of the rules that also removes the query keys in ``keys``, by domain.
+
+        ``keys`` may contain sites without a rule.
+        """
         return RuleSet(self._given, self.defaults, keys)
 
     def _with_dropped(self, rule: Rule) -> Rule:
@@ -49,7 +52,7 @@ class RuleSet:
         return self._for_host(host_key(url))
 
     def get(self, domain: str) -> Rule | None:
-        """Return the rule of exactly this domain; IDN and upper case are allowed."""
+        """Return the rule of exactly this domain, or None. The domain may be in Unicode or in upper case."""
         try:
             return self._rules.get(domain) or self._rules.get(ascii_domain(domain))
         except ValueError:
@@ -69,7 +72,7 @@ class RuleSet:
         return isinstance(domain, str) and self.get(domain) is not None
 
     def _find(self, host: str) -> Rule:
-        # Without the port. IPv6 addresses are in brackets and contain colons.
+        # The port is removed. IPv6 addresses are in brackets and contain colons themselves.
         name = host if host.startswith("[") else host.partition(":")[0]
         labels = name.split(".")
         for start in range(len(labels)):  # a.b.example.org, b.example.org, example.org, org

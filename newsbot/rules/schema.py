@@ -11,6 +11,7 @@ from typing import Literal
 from newsbot.items import Kind
 from newsbot.rules.regexes import PatternSet, pattern_set
 
+# Kinds of sources whose links may be followed.
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
@@ -25,7 +26,7 @@ RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
         Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
-"""The recrawl policies that each kind of page allows. The first one is the default."""
+"""The policies by which pages of each kind may be fetched again. The first one is the default."""
 
 RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
 """Ages of articles in seconds at which they are fetched again by default."""
@@ -44,7 +45,7 @@ FIELDS = (
     "canonical_url",
     "next_page",
 )
-"""Fields that ``extract`` may name."""
+"""Fields of an article for which ``extract`` may have selectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Pattern:
 
     text: str
     file: str
-    """File in which it is written."""
+    """Name of the rule file that contains the pattern."""
     line: int
     """Line in this file, from 1."""
 
@@ -63,10 +64,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One alternative for a field: a CSS selector or an XPath.
+    """One of the selectors for a field: a CSS selector or an XPath.
 
     An XPath that ends in ``@attribute`` or ``text()``, or a CSS selector with ``::attr(x)`` or ``::text``,
-    selects strings. Others select elements.
+    selects strings. Other selectors select elements.
     """
 
     text: str
@@ -79,8 +80,8 @@ class Selector:
 class Layout:
     """The selectors for pages of a site from the day ``valid_from`` on.
 
-    This day is compared with the publication date of the page, or with today if the date is unknown. None:
-    there is no earlier layout.
+    ``valid_from`` is compared with the publication date of the page, or with the current day if the date is
+    unknown. It is None for the layout that applies to all earlier pages.
     """
 
     valid_from: date | None = None
@@ -109,15 +110,15 @@ class Rule:
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
     """Seconds before a page of that kind is fetched again. Loaded rules have a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
-    """How the next visit of a page of that kind is scheduled."""
+    """The policy that schedules the next visit of a page of that kind."""
     recheck: tuple[float, ...] = RECHECK
-    """Seconds after the discovery of an article at which it is fetched again, for ``ladder``."""
+    """Seconds after the discovery of an article at which the policy ``ladder`` fetches it again."""
     head: tuple[Kind, ...] = ()
     """Kinds of pages that are first requested with HEAD if they were fetched before."""
     delay: float = 1.0
     """Seconds between two requests to a host."""
     concurrency: int = 1
-    """Requests to a host at the same time."""
+    """Maximum number of simultaneous requests to a host."""
     tls: TLS = "verify"
     """How an invalid certificate is handled."""
     render: bool | None = None
@@ -125,16 +126,19 @@ class Rule:
     language: str | None = None
     timezone: str | None = None
     layouts: tuple[Layout, ...] = ()
-    """Newest ``valid_from`` first. The last one has ``extract`` and ``remove`` of the top of the file."""
+    """The layouts, newest ``valid_from`` first.
+
+    The last one has the keys ``extract`` and ``remove`` from the top level of the file.
+    """
     learn: bool | None = None
     """Whether the forms of article URLs are learned. None: only if the rule has no article patterns."""
     follow: tuple[Follow, ...] | None = None
-    """Kinds of links to follow. None: all that the site offers."""
+    """Sources whose links are followed. None: all sources that the site offers."""
     tags: tuple[str, ...] = ()
     """Collections that contain the site: short lower-case words."""
     notes: str = ""
     patterns: PatternSet = field(init=False, repr=False, compare=False)
-    """All patterns, in the order deny, article, section."""
+    """All patterns of the rule, compiled together, in the order deny, article, section."""
 
     def __post_init__(self) -> None:
         texts = tuple(pattern.text for pattern in (*self.deny, *self.article, *self.section))
@@ -143,5 +147,5 @@ class Rule:
 
     @property
     def has_sources(self) -> bool:
-        """True if the file lists feeds, sitemaps or sections, so that none have to be discovered."""
+        """True if the file lists feeds, sitemaps or sections, so that no sources have to be discovered."""
         return bool(self.feeds or self.sitemaps or self.sections)

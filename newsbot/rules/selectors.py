@@ -1,4 +1,4 @@
-"""Reads the selectors of rule files, which are CSS or begin with ``xpath:``, and converts both to XPath.
+"""Reads the selectors of rule files and converts them to XPath. They are CSS, or begin with ``xpath:``.
 
 lxml cannot interrupt a slow XPath. So a selector is refused if its time can grow faster than the square of
 the size of the page. In one path and its predicates, at most one step may go to siblings, to all attributes
@@ -20,12 +20,15 @@ from newsbot.rules.schema import Selector
 
 PREFIX = "xpath:"
 MAX_LENGTH = 1000
-"""Characters of a selector."""
+"""Maximum length of a selector, in characters."""
 _REMEMBERED = 65_536
-"""Selectors that are cached: imported rules repeat them, and a change in one rule file reloads all files."""
+"""Maximum number of cached selectors.
+
+Imported rules repeat the same selectors, and a change in one rule file reloads all files.
+"""
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
 _PLAIN = re.compile(r"//(?:\w+|\*)(?:\[[^][/:]*\])*")
-"""The most common form, for example ``//div[@class='x']``. It selects elements, in linear time."""
+"""The most common form of XPath, such as ``//div[@class='x']``. It selects elements, in linear time."""
 _WHOLE_PAGE = re.compile(r"(?:preceding|following)\s*::")
 _FROM_THE_TOP = re.compile(r"(?:[\[(,|=<>+-]|[\w)\].*']\s*\*|[\w)\].*']\s+(?:and|or|div|mod))\s*/")
 """An absolute path after an operator, a comma, or the beginning of a bracket."""
@@ -49,7 +52,8 @@ def read_selector(text: str) -> Selector:
     if not text.strip() or text.strip() == PREFIX:
         raise ValueError("the selector is empty; write for example 'h1.title' or 'xpath://h1'")
     xpath = text.removeprefix(PREFIX).strip() if text.startswith(PREFIX) else _from_css(text)
-    # Without the texts in quotes, rules have few different forms, so the two checks below are mostly cached.
+    # If the texts in quotes are removed, many selectors become equal, so the two checks below are mostly
+    # cached.
     form = _LITERAL.sub("''", xpath)
     try:
         found = _result_of(form if xpath.isprintable() else xpath)
@@ -65,10 +69,10 @@ def read_selector(text: str) -> Selector:
 def _result_of(xpath: str) -> type:
     """Return the type of the result of an XPath. Raises ``etree.XPathError`` if it is not valid.
 
-    It is computed without the texts in quotes, which have no influence on this, so that rules with the same
-    form share the result.
+    The caller removes the texts in quotes, because they have no influence on the type. So selectors that
+    differ only in these texts share the result.
     """
-    # A trial run shows the type, for example float for count(//p).
+    # The XPath is run on a small page to see the type, for example float for count(//p).
     compiled = etree.XPath(xpath)
     return list if _PLAIN.fullmatch(xpath) else type(compiled(_PAGE))
 
@@ -87,8 +91,8 @@ def _check_cost(plain: str) -> None:
         )
     outer: list[int] = []
     """The number of expensive steps in the path before each open predicate."""
-    # One pass from left to right. A predicate begins with the steps of the path that it belongs to, because
-    # it runs for each node of this path.
+    # The XPath is read once from left to right. The count of a predicate begins with the steps of the path
+    # before it, because the predicate runs for each node of this path.
     steps = 0
     for part in _PART.finditer(plain):
         if part["open"]:

@@ -1,9 +1,9 @@
-"""Finds query keys that contain a session id. URLs that differ only in the value of such a key are one page.
+"""Finds query keys whose value is a session id. URLs that differ only in such a value are one page.
 
 Keys with common names are removed from every URL (:mod:`newsbot.urls`). Other keys are detected by the texts
-of fetched articles: at several URLs of the site the text is the same under two values of the key, and at no
-URL it differs. Without this, if a site writes a new id into all of its links, all of its articles would be
-fetched again at each visit.
+of fetched articles. A key is a session key if several articles each had the same text under two values of the
+key, and no article had a different text under another value. Some sites write a new id into all of their
+links. If the key were not detected, all articles of such a site would be fetched again at each visit.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import re
 from dataclasses import dataclass, field
 
 ENOUGH = 3
-"""Articles with different texts that are needed, each fetched under two values of the key."""
+"""Minimum number of articles with different texts that show that a key is a session key.
+
+Each of them must have had the same text under two values of the key.
+"""
 MAX_KEYS = 20
-"""Keys of a site that are checked."""
+"""Maximum number of keys of a site that are checked."""
 MAX_FORMS = 500
-"""URLs without the key that are stored for each key."""
+"""Maximum number of URLs (without the key) that are stored for each key."""
 _MAX_PAIRS = 8
-"""Keys of a URL that are checked."""
+"""Maximum number of keys of one URL that are checked."""
 _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
-"""Random characters. Words and the numbers of pages and articles do not match."""
+"""A value that looks like a session id: random characters, and not a word or a number."""
 
 
 @dataclass(slots=True)
@@ -28,9 +31,9 @@ class SessionKeys:
     """What is known about one site's query keys."""
 
     idle: set[str] = field(default_factory=set)
-    """Keys that have no influence on the page."""
+    """Idle keys: their value has no influence on the page."""
     _telling: set[str] = field(default_factory=set)
-    """Keys that have an influence. They are not checked again."""
+    """Keys whose value has an influence on the page. They are not checked again."""
     _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     """Key -> URL without the key -> the value of the key and the hash of the text at the first fetch."""
     _same: dict[str, set[str]] = field(default_factory=dict)
@@ -55,6 +58,10 @@ class SessionKeys:
         return None
 
     def _is_idle(self, key: str, rest: str, value: str, text: str) -> bool:
+        """Record one observation of a key, and return True if the key is now known to be idle.
+
+        ``rest`` is the URL without the key.
+        """
         if key not in self._seen and len(self._seen) >= MAX_KEYS:
             return False
         seen = self._seen.setdefault(key, {})

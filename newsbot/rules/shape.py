@@ -1,7 +1,7 @@
 """Estimates how likely a page is an article, by its URL alone.
 
-The model is a logistic regression: each feature of the URL adds its weight to the log-odds. It has no
-knowledge of single sites. The forms of a site's URLs are in its rule, or are learned
+The model is a logistic regression: each feature of the URL adds its weight to the log-odds. It knows
+nothing about single sites. What the URLs of one site look like is written in its rule or is learned
 (:mod:`newsbot.rules.learn`).
 """
 
@@ -17,24 +17,25 @@ PLACES = 1 << 16
 
 
 _TAG_BITS = 40
+"""Number of bits of the hash that are stored with a number."""
 
 
 _TAGS = (1 << _TAG_BITS) - 1
 
 
 _STEPS = 1000
-"""Steps per unit of log-odds that are stored."""
+"""Number of steps into which one unit of log-odds is divided when it is stored."""
 
 
 _MIDDLE = 1 << 23
-"""Added to each number, so that negative ones are stored as positive ones and an empty word is no number."""
+"""Added to each stored number, so that it is never negative or 0. A word of 0 means an empty place."""
 
 
 _LARGEST = (_MIDDLE - 1) / _STEPS
 
 
 class OddsTable:
-    """A cache of numbers by hash, with a fixed size. A new entry replaces the one at the same place.
+    """A cache of numbers by hash, with a fixed size. A new entry replaces the old entry at the same place.
 
     Each entry is one machine word: 40 bits of the hash, and the number in thousandths in 24 bits. Threads may
     share a table, because a word is read and written as a whole. The place is chosen by further bits of the
@@ -64,7 +65,7 @@ class OddsTable:
         return number / _STEPS
 
     def __len__(self) -> int:
-        """Return the number of places, used or not."""
+        """Return the number of places, including empty ones."""
         return len(self._words)
 
     def clear(self) -> None:
@@ -90,7 +91,7 @@ RUBRICS = _words(
     "categories category kategori kategoria kategorie categoria categorie rubric rubrics rubrik rubrika",
     "rubriki rubrique rubriques section sections seccion sezione sektion ressort temy thema",
 )
-"""Those of :data:`LISTS` that the menus of home pages use for the site's sections."""
+"""Names in :data:`LISTS` that also occur in the URLs of sections, in the menus of home pages."""
 UTILITIES = _words(
     "abo abonelik abonnement abos about about-us account advertise advertising agb amp anzeigen app apps",
     "auth bookmarks calendar careers cart cgi-bin checkout comment comments community community-standards",
@@ -134,8 +135,9 @@ HOUSE_WORDS = _words(
 
 
 _MAX_LOOKED_AT = 512
-"""Characters of path and query that are read."""
+"""Maximum number of characters of path and query that are read."""
 _MAX_KEYS = 20
+"""Maximum number of query keys that are read."""
 
 
 _DATE = re.compile(
@@ -161,11 +163,12 @@ lately = OddsTable()
 """A cache of recent results of :func:`log_odds`."""
 
 _LIST_ID = re.compile(r"(?:s|t|c|r|cat|tag|th|topic|section|rubric|rubrik)[-_]\d{2,}", re.IGNORECASE)
-"""The last segment of a section's URL on some sites: ``/europa/s-12322``."""
+"""A last segment that has the number of a section: ``s-12322`` in ``/europa/s-12322``."""
 
 _BIAS = -1.5
 WEIGHTS = {
-    # The slug: a headline, a number, a code, or a few words. Depth is the number of segments.
+    # The slug (the last segments of the path): a headline, a number, a code, or a few words. Depth is the
+    # number of segments.
     "6 words": 3.3,
     "5 words": 2.6,
     "4 words": 1.9,
@@ -208,7 +211,7 @@ WEIGHTS = {
 
 
 CLEARLY_NONE = -5.0
-"""Log-odds below which a URL is not an article on any site, for example a search, a list or a login."""
+"""Log-odds below which a URL is not an article on any site. It is then a search, a list or a login."""
 
 
 def prior(url: str) -> float:
@@ -231,7 +234,7 @@ def is_list_id(path: str) -> bool:
 
 
 def is_front_page(url: str) -> bool:
-    """Return whether a URL is the front page of a host. A query that does not identify a page is ignored."""
+    """Return whether a URL is the front page of a host. A query is ignored if it does not identify a page."""
     path, _, query = url[8:].partition("/")[2].partition("?")
     return not path and (not query or _of_query(query) != ["query names item"])
 
@@ -249,7 +252,7 @@ def features(url: str) -> list[str]:
     found = ["utility host"] if host.partition(".")[0].lower() in UTILITIES else []
     segments = [segment for segment in path.lower().split("/") if segment]
     asked = _of_query(query) if query else []
-    # /index.php?id=123: the path has no information, the number in the query has all.
+    # In /index.php?id=123, only the number in the query says something about the page.
     if asked == ["query names item"] and len(segments) < 2:
         return [*found, *asked]
     if not segments:
@@ -262,7 +265,7 @@ def features(url: str) -> list[str]:
     tail = segments[-2:]
     digits = _DIGIT.search(path) is not None
     if digits and len(path) > _UUID_LENGTH:
-        # A UUID would count as several words. It is replaced by one code.
+        # A UUID would count as several words, so it is replaced by a single code.
         tail = [_UUID.sub("0a0a0a0a0", segment) for segment in tail]
     words = max(map(_words_in, tail))
     if digits:
@@ -301,7 +304,7 @@ def _is_code(part: str) -> bool:
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
-# The cache serves the names of sections. The last segment of an article's URL occurs once.
+# The cache is for the names of sections. The last segment of an article's URL occurs only once.
 @lru_cache(maxsize=1024)
 def _words_in(segment: str) -> int:
     if "%" in segment:
@@ -317,6 +320,7 @@ _LISTED = (("list", "list above", LISTS), ("utility", "utility above", UTILITIES
 
 
 def _of_names(segments: list[str], words: int) -> list[str]:
+    """Return the features of known names among the segments. ``words`` is the number of words of the slug."""
     last = segments[-1]
     above = segments[:-1]
     found = []
@@ -336,6 +340,7 @@ def _of_names(segments: list[str], words: int) -> list[str]:
 
 
 def _of_query(query: str) -> list[str]:
+    """Return the feature of the query keys; empty if no key is known."""
     keys = {}
     for part in query.split("&")[:_MAX_KEYS]:
         key, _, value = part.partition("=")

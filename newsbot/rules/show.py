@@ -1,4 +1,4 @@
-"""Shows rules in readable form: the rule that applies, its values, and where they are written."""
+"""Shows rules in readable form: the rule of a URL, its values, and the lines where they are written."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Value:
 
     key: str
     value: Any
-    """JSON-able."""
+    """The value, as a JSON-able value."""
     where: str
-    """``file:line`` of each place that contributes, or ``(built in)``."""
+    """``file:line`` of each place from which the value comes, or ``(built in)``."""
 
 
 def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
-    """Return the result of the rules for a URL as a JSON-able value.
+    """Return what the rules say about a URL, as a JSON-able value.
 
-    Raises ``ValueError`` if it is not an absolute http(s) URL.
+    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     rule = loaded.rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
@@ -59,7 +59,7 @@ def effective(loaded: Loaded, rule: Rule) -> list[Value]:
 
 
 def overview(loaded: Loaded) -> list[dict[str, Any]]:
-    """Return one row for each rule, JSON-able."""
+    """Return one row (a JSON-able value) for each rule."""
     return [
         {
             "domain": rule.domain,
@@ -96,6 +96,7 @@ def duration(seconds: float) -> str:
 
 
 def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
+    """Return the places from which the value of a key comes, see :attr:`Value.where`."""
     keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
     found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
     # The defaults contribute if the rule does not give the key, or if the values of both are joined.

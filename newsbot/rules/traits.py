@@ -1,8 +1,9 @@
 """Computes boolean features (traits) of a URL: its segments, numbers, dates, slugs, ids, query keys.
 
-Each trait has a short name. For example, ``1=news`` means that the first segment is *news*, ``last:number``
-that the last segment is a number; others are ``last words>=3``, ``ext=html``, ``?id``. The trees that are
-learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy rules learn`` prints them.
+Each trait has a short name. For example, ``1=news`` means that the first segment is *news*, and
+``last:number`` means that the last segment is a number. Other examples are ``last words>=3``, ``ext=html``
+and ``?id``. The trees that are learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy
+rules learn`` prints them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import re
 from functools import lru_cache
 
 MAX_LOOKED_AT = 512
-"""Characters of a URL without its scheme that are read."""
+"""Maximum number of characters of a URL (without its scheme) that are read."""
 _MAX_SEGMENT = 40
-"""Maximum number of characters of a segment that becomes a trait with its name. Longer ones are slugs."""
+"""Maximum length of a segment whose text itself is a trait (``1=news``). Longer segments are slugs."""
 _FRONT = 3
-"""Segments from the start of the path that have traits of their own."""
+"""Number of segments at the start of the path that have traits with their number (``1=news``)."""
 _MAX_KEYS = 8
+"""Maximum number of query keys that become traits."""
 _WORDS = (2, 3, 4, 5, 6)
 _DEPTHS = tuple(f"depth>={depth}" for depth in range(7))
 
@@ -42,13 +44,13 @@ def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
     return host.removeprefix("www."), segments, extension, path.endswith("/"), query
 
 
-# The cache serves the names of folders. Slugs occur once, and the odds of their URLs are cached elsewhere.
+# The cache is for the names of folders, which occur often. A slug occurs in one URL only.
 @lru_cache(maxsize=1024)
 def kind_of(segment: str) -> str:
     """Return the kind of a segment: year, day, small, number, word, code, slug, mixed or other.
 
-    The kinds of numbers are: year (1900 to 2099), day (one or two digits), small (up to four), number. A
-    mixed segment has a number and at most one word.
+    The kinds of numbers are: year (1900 to 2099), day (one or two digits), small (three or four digits), and
+    number (more digits). A mixed segment has a number and at most one word.
     """
     if segment.isdecimal():
         return _kind_of_number(segment)

@@ -1,9 +1,10 @@
 """Learns a few shallow decision trees that correct a first guess (gradient boosting of the logistic loss).
 
 The values of leaves and the gains of splits follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting
-System" (KDD 2016), equations 5 and 7: they are computed from first and second derivatives, and
-:data:`SHRINKAGE` is the regularization (lambda). The first guess is the global prior. With few examples the
-result stays near it; with many examples it can differ.
+System" (KDD 2016), equations 5 and 7. They are computed from first and second derivatives of the loss.
+:data:`SHRINKAGE` is the regularization (lambda). The first guess is the estimate of
+:mod:`newsbot.rules.shape`, which is the same for all sites. With few examples the result stays near this
+guess. With many examples it can differ. A trait is a boolean feature of a URL (:mod:`newsbot.rules.traits`).
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ ROUNDS = 8
 RATE = 0.5
 """Factor for the value of each tree (learning rate)."""
 MAX_DEPTH = 4
+"""Maximum number of tests on the way to a leaf."""
 MIN_LEAF = 2
-"""Examples that each side of a split needs."""
+"""Minimum number of examples on each side of a split."""
 SHRINKAGE = 0.5
+"""Regularization of the values of leaves (lambda in the paper)."""
 MIN_GAIN = 0.5
-"""Least reduction of the loss by a split, without the factor 1/2 of the paper."""
+"""Minimum reduction of the loss by a split, without the factor 1/2 of the paper."""
 _FLAT = 1e-3
-"""Added to second derivatives, which are almost 0 for confident guesses, so that these can be corrected."""
+"""Added to second derivatives. They are almost 0 for confident guesses, which could not be corrected then."""
 
 Names = frozenset[str]
 """The traits of one URL."""
@@ -33,7 +36,10 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A test for a trait with two branches, or a leaf with its log-odds. Leaves have no ``trait``."""
+    """A node of a tree: a test for a trait with two branches, or a leaf with log-odds.
+
+    Leaves have no ``trait``.
+    """
 
     odds: float = 0.0
     trait: str | None = None
@@ -154,7 +160,8 @@ def _best(
     for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
         if number < MIN_LEAF or len(members) - number < MIN_LEAF:
             continue
-        # Only the sums of the members with the trait were collected. Those without it have the rest.
+        # Only the sums over the members with the trait were collected. The sums over the other members are
+        # the difference to the whole.
         rest = slope - part
         gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
         if gained > gain + 1e-9:

@@ -1,4 +1,7 @@
-"""Reads single values of rule files: each reader converts a YAML node, or records a problem."""
+"""Reads single values of rule files.
+
+A reader is a function that converts a YAML node to a value. If the value is faulty, it records a problem.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ from newsbot.urls import canonicalize, meant
 T = TypeVar("T")
 
 MAX_TEXT = 10_000
-"""Characters of a text."""
+"""Maximum length of a text, in characters."""
 MAX_DURATION = 3660 * 86400.0
-"""Seconds."""
+"""Maximum value of a duration, in seconds."""
 _TAGS = {
     "tag:yaml.org,2002:bool": "a truth value (true, false)",
     "tag:yaml.org,2002:int": "a number",
@@ -38,8 +41,9 @@ _TAGS = {
     "tag:yaml.org,2002:merge": "a merge key (<<)",
     "tag:yaml.org,2002:value": "a default key (=)",
 }
-"""Names for messages, by the YAML tag of a value without quotes."""
+"""Names of kinds of values in messages, by the YAML tag of the value."""
 _STR = "tag:yaml.org,2002:str"
+# Endings by which a value is recognised as a file name and not a domain.
 _FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
 _TAG = re.compile(r"[^\W_][\w-]{0,39}")
@@ -59,12 +63,12 @@ class Place:
         self.problems.append(Problem(self.file, line_of(node), self.key, text))
 
     def at(self, key: str) -> Place:
-        """Return the place of a key inside this one, for example ``interval.feed``."""
+        """Return the place of a key inside the key of this place, for example ``interval.feed``."""
         return Place(self.file, f"{self.key}.{key}" if self.key else key, self.problems)
 
 
 Reader = Callable[[yaml.Node, Place], T | None]
-"""Returns the value, or None after recording the problem."""
+"""A function that returns the value of a node, or records a problem and returns None."""
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
@@ -79,8 +83,8 @@ def entries(
 ) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
     """Yield the name, key node and value node of each entry of a mapping.
 
-    Unknown and repeated keys are skipped and recorded as problems. ``what`` is the word for a key in
-    messages.
+    Unknown and repeated keys are skipped and recorded as problems. ``what`` is the word that messages use for
+    a key.
     """
     words = list(allowed)
     if not isinstance(node, yaml.MappingNode):
@@ -137,7 +141,10 @@ def text(node: yaml.Node, place: Place) -> str | None:
 
 
 def _checked(check: Callable[[str], T]) -> Reader[T]:
-    """Return a reader of a text that ``check`` converts. ``check`` raises ``ValueError`` if it is invalid."""
+    """Return a reader of a text that ``check`` converts.
+
+    ``check`` raises ``ValueError`` if the text is not valid. The message of the error is the problem.
+    """
 
     def reader(node: yaml.Node, place: Place) -> T | None:
         value = text(node, place)
@@ -214,7 +221,8 @@ def _timezone(value: str) -> str:
         near = get_close_matches(value, zones, n=1) or [
             city for city in like if city[:1] == value[:1].lower()
         ]
-        # The names of abbreviations are no help: MSK (Moscow) is similar to MST, which is in North America.
+        # For abbreviations, similar names do not help: MSK (Moscow) is similar to MST, which is in North
+        # America.
         near = [] if value.lower() in HOURS else near
         hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
         raise ValueError(

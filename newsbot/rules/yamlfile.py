@@ -1,4 +1,4 @@
-"""Reads YAML as nodes, so that the line of every fault is known. Size and depth have limits.
+"""Reads YAML as nodes, so that the line of every fault is known. The size and depth of a file are limited.
 
 Aliases are refused, because nine lines with aliases can expand to a billion values. Rules do not need them.
 """
@@ -11,13 +11,15 @@ from typing import Any
 import yaml
 
 MAX_BYTES = 256 * 1024
+"""Maximum size of a file."""
 MAX_DEPTH = 8
+"""Maximum depth of nested lists and mappings."""
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser of libyaml if it is installed. It needs a tenth of the time of PyYAML's own."""
+"""The parser of libyaml if it is installed. It needs a tenth of the time of PyYAML's own parser."""
 _resolve: Any = yaml.resolver.Resolver().resolve
 _TEXT = yaml.resolver.Resolver.DEFAULT_SCALAR_TAG
 _QUOTED = re.compile(r"\s*(?:-\s+|[\w-]+:\s+)+\[?\s*(['\"])")
-"""A line whose value begins with a quote."""
+"""Matches a line whose value begins with a quote."""
 
 
 class YamlFault(ValueError):
@@ -55,7 +57,7 @@ def _read_slowly(text: str) -> yaml.Node | None:
         if error.context == "while scanning a simple key":  # the line where the key begins has no colon
             mark = error.context_mark
         line = mark.line + 1 if mark else 1
-        # PyYAML reports an open quote or bracket far below, where the text stops to make sense.
+        # PyYAML reports an open quote or bracket at a line far below it, where it can read no further.
         if (quote := _open_quote(text, line)) is not None:
             raise YamlFault(quote, "bad YAML: the quote that begins here is not closed") from error
         if "flow" in (error.context or "") and error.context_mark is not None:
@@ -71,7 +73,7 @@ def _compose(parser: Any) -> yaml.Node | None:
     """
     outer: list[Any] = []
     parts: list[list[yaml.Node]] = [[]]
-    """The nodes of each open collection; for a mapping, keys and values alternate."""
+    """The nodes of each open list or mapping. In a mapping, keys and values alternate."""
     for event in iter(parser.get_event, None):
         begin: Any = event.start_mark
         end: Any = event.end_mark
@@ -79,7 +81,7 @@ def _compose(parser: Any) -> yaml.Node | None:
             text = "aliases and anchors (& and *) are not allowed; write the value out, in single quotes"
             raise YamlFault(begin.line + 1, f"bad YAML: {text}")
         if isinstance(event, yaml.ScalarEvent):
-            # As PyYAML's composer does: a value without tag and quotes gets the tag that its text suggests.
+            # A value without tag and quotes gets the tag that its text suggests, as in PyYAML's composer.
             tag = event.tag
             if tag is None or tag == "!":
                 plain = event.implicit[0]

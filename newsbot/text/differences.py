@@ -56,14 +56,15 @@ def _lines(before: str, after: str) -> dict[str, list[str]]:
 def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
     """Return the changes between two lists of lines, word by word.
 
-    Each pair is a tag (``kept``, ``removed`` or ``added``) and the text it is about. If one side has more
-    than MAX_WORDS words, the words are not compared: everything old is removed and everything new is added.
+    Each pair is a tag (``kept``, ``removed`` or ``added``) and the text that was kept, removed or added. If
+    one side has more than MAX_WORDS words, the words are not compared: everything old is removed and
+    everything new is added.
     """
     old, new = (_WORD.findall("\n".join(lines)) for lines in (removed, added))
     if max(len(old), len(new)) > MAX_WORDS:
         return [("removed", "".join(old)), ("added", "".join(new))]
     found = []
-    # Words are compared without the white space after them: the last word of a line has a line break.
+    # Words are compared without the white space after them, because the last word of a line has a line break.
     before, after = ([word.rstrip() for word in words] for words in (old, new))
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         parts = (("kept", new[k:m]),) if tag == "equal" else (("removed", old[i:j]), ("added", new[k:m]))

@@ -24,7 +24,7 @@ def by_language() -> dict[str, list[tuple[str, ...]]]:
 
 
 def _numbers() -> dict[str, int]:
-    """Return the month of each name. If two months share a name, the first line of the table decides."""
+    """Return the month number by name. If two months share a name, the first line of the table decides."""
     numbers: dict[str, int] = {}
     for months in by_language().values():
         for number, names in enumerate(months, start=1):
@@ -51,7 +51,8 @@ _LAST_ACCENTED = "\u06ff"
 
 MONTHS: dict[str, int] = _numbers()
 """Month number by lower-case name."""
-# Reversed, so that the first of two names without accents wins. An exact name wins over both.
+# The names are read in reverse. So if two names are equal without accents, the first of them is kept. A name
+# that is in MONTHS itself is preferred to both.
 _PLAIN = {_plain(name): number for name, number in reversed(MONTHS.items())} | MONTHS
 
 AMBIGUOUS = {
@@ -61,9 +62,12 @@ AMBIGUOUS = {
     "lip": {"hr": 6, "uk": 7, "pl": 7},
     "srp": {"hr": 7},
 }
-"""Names that mean different months in different languages; :data:`MONTHS` holds for other languages."""
+"""Names that mean different months in different languages, with the month by language.
+
+For other languages, :data:`MONTHS` has their meaning.
+"""
 _ADDED = "'’׳॰"
-"""Signs of abbreviation or quotation that pages write after a name."""
+"""Apostrophes and similar signs that pages write after a name."""
 
 
 def month(name: str, language: str | None = None) -> int | None:

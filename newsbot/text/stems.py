@@ -1,9 +1,9 @@
 """Normalizes words and cuts them to their stems, for full-text search.
 
-The forms of a word have the same stem. PyStemmer computes it with Snowball's algorithm for the language of
-the article (https://snowballstem.org). Without such an algorithm, Cyrillic words are stemmed as Russian,
-words of plain Latin letters as English, and other words are compared unchanged. Stored texts and queries both
-use this module.
+All forms of a word have the same stem. PyStemmer computes the stem with Snowball's algorithm for the language
+of the article (https://snowballstem.org). If there is no algorithm for the language, Cyrillic words are
+stemmed as Russian and words of plain Latin letters as English. Other words are compared unchanged. Stored
+texts and queries both use this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from newsbot.text.words import MAX_TEXT, letters, word_pattern
 MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
 _MAX_WORD = 64
-"""Characters of a word that are used."""
+"""Maximum number of characters of a word that are used."""
 _CYRILLIC = re.compile("[а-я]")
 _CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _ALGORITHMS = {
@@ -58,7 +58,7 @@ def stems(text: str, language: str = "") -> list[str]:
 
 
 def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]]:
-    """Yield the stem of every word with its start and end in ``text``, in characters."""
+    """Yield the stem of every word, and the positions in ``text`` where the word starts and ends."""
     text = _spaced(text)
     for match in word_pattern(text).finditer(text):
         found = stem(match[0][:_MAX_WORD], language)
@@ -91,7 +91,7 @@ def asked_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
     for language in languages:
         asked = [forms for word in words if (forms := _asked(word, language))]
         if asked:
-            # Only half, so that the first language does not take the places of all others.
+            # Each language gets at most half of the sequences, so that the first one does not take them all.
             found |= dict.fromkeys(islice(product(*asked), MAX_VARIANTS // 2))
     return list(islice(found, MAX_VARIANTS))
 

@@ -13,20 +13,23 @@ HOURS = {
     "pt": -8.0, "akst": -9.0, "akdt": -8.0, "hst": -10.0, "brt": -3.0, "art": -3.0,
     "met": 1.0, "mest": 2.0, "msd": 4.0,
 }  # fmt: skip
-"""Hours ahead of UTC. Single letters other than Z are left out: RFC 2822, 4.3 calls them unreliable."""
+"""Hours ahead of UTC by name of the zone.
+
+Single letters other than Z are left out, because RFC 2822 (4.3) calls them unreliable.
+"""
 _SUMMER = frozenset({"et", "ct", "mt", "pt"})
 """Names that stand for standard time in winter and for summer time in summer."""
 _ELSEWHERE = {("cst", "zh"): 8.0, ("ist", "he"): 2.0, ("ist", "ga"): 1.0, ("bst", "bn"): 6.0}
-"""Names that mean another zone on pages in some languages."""
+"""Hours ahead of UTC by name and language, for names that mean another zone on pages in this language."""
 
 
 def hours_ahead(zone: str, month: int, language: str | None = None) -> float | None:
-    """Return how many hours the zone of this name is ahead of UTC in a month; None for an unknown name.
+    """Return how many hours a zone is ahead of UTC in a month, or None if its name is unknown.
 
     ``month`` (1 to 12) decides between standard and summer time: "ET" is EST in winter and EDT in summer.
     ``language`` is the language of the page.
     """
     name = zone.lower()
     hours = _ELSEWHERE.get((name, (language or "")[:2])) or HOURS.get(name)
-    # The months April to October; the exact days on which the time changes are ignored.
+    # From April to October, summer time is assumed. The exact days on which the time changes are ignored.
     return hours + 1 if hours is not None and name in _SUMMER and 3 < month < 11 else hours

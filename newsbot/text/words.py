@@ -3,8 +3,8 @@
 :func:`fold` gives the same string for texts that people consider equal. It unifies case, ё and е, accents,
 ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
 and the vowel points of Arabic and Hebrew. In words that mix Latin and Cyrillic letters it replaces
-look-alikes. й, the Japanese voiced sounds and the vowel signs of India stay, because they are letters and not
-accents.
+letters that look like those of the other script. й, the Japanese voiced sounds and the vowel signs of India
+stay, because they are letters and not accents.
 
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
 a word. Otherwise a whole text would be one word.
@@ -21,14 +21,14 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 VERSION = 2
-"""Increased when the same text begins to give other words. Values computed from words are then outdated.
+"""Version of the words. It is increased if a change of the code gives other words for the same text.
 
-There is one exception: since November 2026, look-alikes in words of two scripts are replaced, and the number
-did not change.
+Values that were computed from the words are then outdated. There is one exception: since November 2026,
+letters that look alike are replaced in words of two scripts, and this number did not change.
 """
 
 MAX_TEXT = 2_000_000
-"""Characters of a text that are used. A long novel has one million."""
+"""Maximum number of characters of a text that are used. A long novel has one million."""
 
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -36,7 +36,7 @@ UNSPACED = (
     "\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9d"  # kana, bopomofo
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
 )
-"""Scripts written without spaces, as the inside of a regex class."""
+"""Characters of scripts that are written without spaces, as the inside of a regex class."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -90,7 +90,10 @@ _BEYOND = re.compile(r"[^\x00-\x7fа-яё]")
 
 
 def fold(text: str) -> str:
-    """Return ``text`` folded, so that equal words are equal strings. Folding twice changes nothing."""
+    """Return ``text`` in a normal form in which words that people consider equal are equal strings.
+
+    Folding a folded text does not change it.
+    """
     text = _decompose(text.casefold()).casefold()  # again, because NFKD turns ™ into the capitals TM
     text = _decompose(text)
     for letter, same in _SAME:
@@ -100,14 +103,20 @@ def fold(text: str) -> str:
 
 _CYRILLIC = "\u0430-\u045f"
 _MIXED = re.compile(rf"(?<![^\W\d_])(?:[a-z]++[{_CYRILLIC}]|[{_CYRILLIC}]++[a-z])[^\W\d_]*+")
-"""A word that begins in one of the two scripts and continues in the other. Linear: it never backtracks."""
+"""A word that begins in one of the two scripts and continues in the other.
+
+The search takes linear time, because it never backtracks.
+"""
 _LATIN_OF: dict[str, str | int | None] = dict(zip("авсеніјкморѕтху", "abcehijkmopstxy", strict=True))
 """Latin letter by Cyrillic letter that looks like it, small or as a capital (Unicode's TR 39)."""
 _CYRILLIC_OF: dict[str, str | int | None] = {str(latin): letter for letter, latin in _LATIN_OF.items()}
 
 
 def _in_one_script(word: re.Match[str]) -> str:
-    """Replace look-alike letters of one script if the word is then in one script."""
+    """Return the word in one script if all its letters of the other script can be replaced by look-alikes.
+
+    Otherwise the word is returned unchanged.
+    """
     signs = set(word[0])
     latin = {sign for sign in signs if sign.isascii()}
     # A word that could be written in either script becomes Cyrillic.
@@ -118,7 +127,7 @@ def _in_one_script(word: re.Match[str]) -> str:
 
 
 def letters(word: str) -> str:
-    """Return one written word, folded, with letters and digits only. The result may be empty."""
+    """Return a word in folded form, with letters and digits only. The result may be empty."""
     return "".join(one for one in fold(word) if one.isalnum() or one in _VOWELS)
 
 
@@ -142,7 +151,7 @@ def word_pattern(text: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the words of ``text`` as written, not folded.
 
     Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
-    The caller must replace ``_`` by a space first: it separates words, but the pattern matches it.
+    The caller must first replace ``_`` by a space. It separates words, but the pattern would match it.
     """
     if _RARE.search(text) is None:
         return _WRITTEN_WORD
@@ -174,11 +183,11 @@ def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _decompose(text: str) -> str:
-    """Decompose characters and remove marks and invisible characters; й stays whole."""
-    # Marks are removed before too: normalize() sorts a long run of mixed marks in quadratic time.
+    """Return ``text`` with decomposed characters, without marks and invisible characters. й is kept."""
+    # Marks are also removed before normalize(), because it sorts a long run of marks in quadratic time.
     text = _drop_marks(text)
     if not unicodedata.is_normalized("NFKD", text):
-        # NFKD makes up to 18 characters of one; without the cut, memory would not be bounded.
+        # NFKD can turn one character into 18. The text is cut so that the memory is bounded.
         text = _drop_marks(unicodedata.normalize("NFKD", text)[:MAX_TEXT])
     return text
 
@@ -222,15 +231,15 @@ def _is_word(character: str) -> bool:
 
 
 def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters outside the code page.
+    """Replace characters outside the code page. This is an error handler for ``codecs``.
 
-    This is an error handler of ``codecs``. Raises the error itself if :func:`_alone` returns None for a
-    character; the caller then takes the slow path.
+    Raises the error itself if :func:`_alone` returns None for a character. The caller then takes the slow
+    path.
     """
     assert isinstance(error, UnicodeEncodeError)
     folded = []
-    # The whole run at once: each call looks for the end of the run again. It stops at the first character
-    # that the fast path cannot handle, which in a text of another script is the first one.
+    # All characters of a run are replaced in one call, because the codec searches the end of the run for each
+    # call. In a text of another script, the first character already ends the fast path.
     for character in error.object[error.start : error.end]:
         alone = _alone(character)
         if alone is None:

@@ -66,7 +66,7 @@ class Body:
         return Body(tuple(blocks), self.method)
 
     def structure(self) -> dict[str, list[int]]:
-        """Return the numbers (from 0) of the lines of :attr:`text` by their kind, without plain paragraphs."""
+        """Return the numbers (from 0) of lines of :attr:`text` by their kind, without plain paragraphs."""
         found: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
             if block.kind != "paragraph":
