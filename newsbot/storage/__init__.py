@@ -4,7 +4,7 @@
 :func:`newsbot.backends.open_storage` opens a backend. Files in reading order:
 
 * ``base``: the class of a storage, and the guarantees of every repository
-* ``pages``: every URL ever seen (the crawl database), its history and its referrers
+* ``pages``: the crawl database: one record for every URL ever seen, with its history and its referrers
 * ``articles``: articles with their versions, their texts and the sequence of their changes
 * ``article_decision``: decides how a fetched article is stored
 * ``stories``: groups of articles with nearly the same text
@@ -18,6 +18,6 @@
 
 Both backends have the files ``connection`` (transactions, errors), ``schema`` (tables or collections, with
 the reason for each index), ``rows`` or ``documents`` (the stored form of an article), and one file for each
-interface above (``removal`` and ``copying`` for ``upkeep``). ``mongo`` also has ``changes``, which numbers
-the changes of articles; in the data file, triggers number them.
+interface above. The interfaces of ``upkeep`` are in two files, ``removal`` and ``copying``. ``mongo`` also
+has ``changes``, which numbers the changes of articles. In the data file, SQL triggers number them.
 """

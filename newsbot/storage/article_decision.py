@@ -1,7 +1,7 @@
-"""Decides how a fetched article is stored: new, new version, unchanged, same text or taken.
+"""Decides how a fetched article is stored. :class:`Verdict` lists the possible results.
 
 All functions are pure. A backend reads the existing records, :func:`decide` returns the decision, and the
-backend carries it out in the same transaction. So both backends decide in the same way.
+backend executes it in the same transaction. So both backends decide in the same way.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ class Verdict(StrEnum):
 
     NEW = "new"
     UPDATED = "updated"
-    """Same URL, different text or title: stored as a new version."""
+    """The stored article with this URL has another text or title. The given article is stored as a new
+    version."""
     UNCHANGED = "unchanged"
-    """Same URL, same text and title."""
+    """The stored article with this URL has the same text and title."""
     SAME_TEXT = "same_text"
-    """Another article of the source has this text: the article is not stored, but its URL is recorded."""
+    """Another article of the source has this text. The article is not stored, but its URL is recorded as an
+    alias of the other one."""
     TAKEN = "taken"
-    """The URL belongs to the article of another page, or is an alias of that article: nothing was changed."""
+    """The URL belongs to the article of another page, or is an alias of that article. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ class Decision:
 
     verdict: Verdict
     of: Record
-    """The article that the verdict refers to: the given one, the one under its URL, or the one with its
-    text."""
+    """The article that the verdict refers to: the given article, the stored article with the same URL, or the
+    stored article with the same text."""
     version: int
     addresses: tuple[str, ...] = ()
     """URLs that become aliases of ``of``, except those that have an article themselves."""
@@ -72,12 +74,13 @@ def decide(
     """Decide how the article ``given`` is stored.
 
     ``own`` is the article stored under the same canonical URL. ``owner`` is another article of the source
-    that has, or once had, the same text. ``led_to`` is the article of which the canonical URL is an alias. It
-    is used only for a new article that :func:`names_another_page`, so backends look it up only in that case.
+    that has, or once had, the same text. ``led_to`` is the article that has the given canonical URL as an
+    alias. It is used only if ``own`` and ``owner`` are None and :func:`names_another_page` is true. So
+    backends look it up only in that case.
     ``over``: see :meth:`newsbot.storage.articles.Articles.store`.
     """
     if own is None and owner is None:
-        # The page claims a URL that led to another article. Many sites name a wrong canonical URL.
+        # The page names a canonical URL that returned another article. Many sites name wrong canonical URLs.
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, _fetched_address(given))
@@ -85,11 +88,11 @@ def decide(
         return Decision(Verdict.UNCHANGED, own, own["version"], _fetched_address(given))
     if owner is not None:
         addresses = _fetched_address(given)
-        if own is None:  # otherwise the canonical URL has an article, with another text
+        if own is None:  # otherwise the canonical URL belongs to ``own``, so it cannot be an alias
             addresses = (given["canonical_url"], *addresses)
         return Decision(Verdict.SAME_TEXT, owner, owner["version"], addresses)
     assert own is not None
-    # A different text from a different page: only the page of the article may write a new version.
+    # The text was fetched from another page. Only the page of the stored article may write a new version.
     if over != own["content_hash"] and not of_one_page(own["url"], given["url"]):
         return Decision(Verdict.TAKEN, own, own["version"])
     return Decision(Verdict.UPDATED, given, own["version"] + 1, _fetched_address(given))
@@ -111,13 +114,13 @@ def of_one_page(one: str, other: str) -> bool:
 def _is_same(own: Record, given: Record) -> bool:
     if own["title"] != given["title"]:
         return False
-    if given["content_hash"] and own["content_hash"]:  # empty if the pipeline for exact copies is not used
+    if given["content_hash"] and own["content_hash"]:  # empty without the pipeline for exact copies
         return bool(own["content_hash"] == given["content_hash"])
     return bool(own["text"] == given["text"])
 
 
 def _fetched_address(given: Record) -> tuple[str, ...]:
-    """Return the fetched URL if the page has another canonical URL; otherwise nothing."""
+    """Return a tuple of the fetched URL if that is not the canonical URL; otherwise an empty tuple."""
     try:
         fetched = canonicalize(given["url"])
     except ValueError:  # an invalid URL cannot be an alias

@@ -20,14 +20,14 @@ class RepeatedText:
 
     source: str
     canonical_url: str
-    """The URL that the text is stored under."""
+    """The canonical URL of the article that has the text."""
     urls: int
     """Number of URLs that returned the text, including this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An article that was stored, was removed, or got other rights or another URL."""
+    """An article that was stored or removed, or whose rights or URL were changed."""
 
     fingerprint: bytes
     """Fingerprint of the canonical URL."""
@@ -41,7 +41,7 @@ class Changes:
 
     found: list[Change]
     cursor: str
-    """Cursor after the last change of ``found``."""
+    """The position after the last change of ``found``. The next call continues there."""
     restarted: bool
     """True if the changes begin with the first one, because the given cursor was empty, belongs to another
     storage, or is beyond the end of this one (a backup was restored)."""
@@ -49,19 +49,21 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The sequence of change numbers of one storage, and its cursors."""
+    """The sequence of change numbers of one storage. It creates and reads cursors (positions in it)."""
 
     id: str
+    """A random id of the sequence. Cursors contain it, so that a cursor of another storage is recognized."""
     last: int
+    """The number of the last change."""
 
     def cursor(self, number: int) -> str:
         """Return the cursor after the change with this number."""
         return f"{self.id}-{number}"
 
     def read(self, cursor: str) -> tuple[int, bool]:
-        """Return the number of the last change before a cursor, and whether reading restarts.
+        """Return the number of the last change before a cursor, and False.
 
-        A cursor of another sequence gives (0, True).
+        For a cursor of another sequence, return (0, True): the caller has to read from the beginning.
         """
         id_, _, number = cursor.partition("-")
         known = id_ == self.id and number.isdecimal() and int(number) <= self.last
@@ -72,29 +74,29 @@ class Articles(Protocol):
     """Stores articles by canonical URL."""
 
     def store(self, article: Article, over: str | None = None) -> Stored:
-        """Store an article. :func:`decide` determines the result.
+        """Store an article. :func:`newsbot.storage.article_decision.decide` determines the result.
 
-        Two texts are the same if their ``content_hash`` is equal, or their characters if one has no hash. A
-        new version keeps the story, ``duplicate_of`` and the first ``discovered_at``; the earlier text is
-        kept as a version (MAX_VERSIONS). The fetched URL (``url``) becomes an alias of the article, unless it
-        is an article itself.
+        Two texts are the same if their ``content_hash`` is equal. If one of them has no hash, their
+        characters are compared. A new version takes the story, ``duplicate_of`` and the first
+        ``discovered_at`` from the previous version, which stays stored (see :data:`MAX_VERSIONS`). The
+        fetched URL (``url``) becomes an alias of the article, unless another article has that URL.
 
         If the stored article was fetched from another page, it is replaced only if ``over`` is its
-        ``content_hash``, which shows that the caller has compared the two.
+        ``content_hash``. With that, the caller confirms that it has compared the two.
         """
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         """Move an article, with everything that belongs to it, to the canonical URL ``to``.
 
-        Returns False and does nothing if the article no longer has this text, or if an article exists under
-        ``to``. A story named after the old URL is renamed after the new one.
+        Returns False and does nothing if the article no longer has this text, or if ``to`` already has an
+        article. If the id of a story was made from the old URL, the story gets the id made from the new URL.
         """
 
     def get(self, canonical_url: str) -> Article | None:
         """Return the article with this canonical URL, or else the article that this URL is an alias of."""
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        """Return articles by the fingerprints of their canonical URLs. Unknown ones are left out."""
+        """Return articles by key (the fingerprint of the canonical URL). Unknown keys are left out."""
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         """Write the rights that a site reserves for a stored article, without creating a new version.
@@ -105,28 +107,32 @@ class Articles(Protocol):
     def save_origin(self, article: Article) -> None:
         """Write publication time, authors and ``extraction`` of an article, without creating a new version.
 
-        Does nothing if the stored article has another text by now. Counts as a change.
+        Does nothing if the stored article has another text now. The write counts as a change, see
+        :meth:`changes_since`.
         """
 
     def versions(self, canonical_url: str) -> list[Article]:
-        """Return all stored versions, oldest first, the current one last. Empty for an unknown article."""
+        """Return all stored versions, oldest first and the current one last.
+
+        The list is empty if there is no article with this URL.
+        """
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
         """Stream the matching articles by fetch time, oldest first."""
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
-        """Return the newest articles that match; undated ones come last."""
+        """Return the newest matching articles. Articles without any time come last."""
 
     def count(self, where: ArticleFilter | None = None) -> int:
-        """Return how many articles match."""
+        """Return the number of matching articles."""
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        """Return up to ``limit`` changes after ``cursor``. Fewer than ``limit`` means there are no more.
+        """Return up to ``limit`` changes after ``cursor``. If there are fewer, no more changes exist yet.
 
-        ``cursor`` comes from an earlier result; an empty cursor starts before the first change. Changes are
-        numbered in commit order, independent of clocks, so that none is missed. An article that changed
-        several times is returned once, in its current state, with its last number. Updates of the story,
-        ``duplicate_of``, ``derived_from`` and aliases do not count as changes.
+        ``cursor`` comes from an earlier result. An empty cursor starts before the first change. Changes are
+        numbered in the order of their commits, not by a clock. So no change is missed. An article that
+        changed several times is returned once, in its current state, with its last number. Updates of the
+        story, ``duplicate_of``, ``derived_from`` and aliases do not count as changes.
         """
 
     def end_of_changes(self) -> str:
@@ -140,4 +146,4 @@ class Texts(Protocol):
         """Return the canonical URL of the article of ``source`` that has, or once had, this text."""
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
-        """Return texts that at least ``least`` URLs of their site returned, most URLs first."""
+        """Return texts that at least ``least`` URLs of one site returned, the text with most URLs first."""

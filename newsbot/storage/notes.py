@@ -1,4 +1,4 @@
-"""Interface for notes: small JSON documents of parts of newsbot, such as subscriptions to hubs.
+"""Interface for notes: small JSON documents that other parts of newsbot store, such as subscriptions to hubs.
 
 A note has a kind, which names the part of newsbot that uses it, and a key. Writing a note replaces the one
 with the same kind and key.
@@ -25,7 +25,7 @@ class Notes(Protocol):
     """Notes by kind and key."""
 
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
-        """Store a note of JSON values. It replaces an earlier one with the same kind and key.
+        """Store a note that consists of JSON values. It replaces the note with the same kind and key.
 
         Raises ``ValueError`` if the note is longer than MAX_NOTE or the key is longer than MAX_KEY.
         """
@@ -46,7 +46,7 @@ class Notes(Protocol):
 
 
 def identity_of(notes: Notes) -> str:
-    """Return the identity of a storage: a random text by which a frontier recognizes its storage.
+    """Return the identity of a storage: a random text by which a frontier recognizes its own storage.
 
     The identity is a note that is created at the first call. ``scrapy move`` copies it with the other notes.
     Raises subclasses of :class:`newsbot.errors.DataError`.
@@ -62,9 +62,9 @@ def identity_of(notes: Notes) -> str:
 
 
 def to_json(value: object) -> str:
-    """Return ``value`` as compact JSON text, with only characters that every backend accepts.
+    """Return ``value`` as compact JSON text that has only characters which every backend accepts.
 
-    Letters are not escaped. Values of other types than JSON's are converted with ``str``.
+    Letters are not escaped. Values of types that JSON does not have are converted with ``str``.
     """
     return clean(_encode(value))
 
@@ -72,7 +72,8 @@ def to_json(value: object) -> str:
 def packed_note(key: str, note: Mapping[str, Any]) -> str:
     """Return the stored form of a note. Raises ``ValueError`` if the note or its key is too long.
 
-    :meth:`Notes.swap` compares these forms, so the order of the keys in a note matters. JSON keeps it.
+    :meth:`Notes.swap` compares these texts, so the order of the keys in a note matters. Writing and reading
+    JSON keeps this order.
     """
     text = to_json(dict(note))
     if len(text) > MAX_NOTE or len(key) > MAX_KEY:
@@ -81,11 +82,11 @@ def packed_note(key: str, note: Mapping[str, Any]) -> str:
 
 
 def unpacked_note(text: str) -> dict[str, Any]:
-    """Return a note that :func:`packed_note` made."""
+    """Return the note of a stored text (see :func:`packed_note`)."""
     note: dict[str, Any] = json.loads(text)
     return note
 
 
 def key_of(kind: str, key: str) -> tuple[str, str]:
-    """Return kind and key with only those characters that every backend accepts."""
+    """Return kind and key without characters that some backend does not accept."""
     return clean(kind), clean(key)

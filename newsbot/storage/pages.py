@@ -16,25 +16,26 @@ MAX_REFERRERS = 20
 MAX_HISTORY = 30
 """Maximum number of events in the history of a page."""
 BEGINNING = "discovered"
-"""The event that records where a page was found. It affects how the page is read, so it is never dropped."""
+"""The name of the event that records where a page was found. This event is never deleted, because it affects
+how the page is read."""
 
 
 class Pages(Protocol):
     """Page records by fingerprint."""
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
-        """Record pages that links point to.
+        """Record pages that were found through links.
 
         New pages are written as given (state pending). For known pages, the given referrers are added, and
-        the depth is lowered if the given one is smaller; nothing else changes. The first MAX_REFERRERS
-        distinct referrers are kept. The number of further ones is estimated, see :class:`Referrers`.
+        the depth is lowered if the given depth is smaller. Nothing else changes. The first MAX_REFERRERS
+        distinct referrers are stored. The number of further referrers is estimated, see :class:`Referrers`.
         """
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
         """Return the records of these URLs by fingerprint. Unknown URLs are left out."""
 
     def save(self, pages: Sequence[PageRecord]) -> None:
-        """Write whole records, except ``referrers``, ``referrer_count`` and ``first_seen`` of known pages.
+        """Write whole records. Known pages keep their ``referrers``, ``referrer_count`` and ``first_seen``.
 
         New events of ``history`` are added to the stored ones, see :func:`merged`.
         """
@@ -48,17 +49,17 @@ class Pages(Protocol):
         """
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
-        """Stream the records with ``after < next_due <= until`` (POSIX seconds), the earliest first.
+        """Stream the records with ``after < next_due <= until`` (POSIX seconds), sorted by ``next_due``.
 
         A frontier that holds only pages that are due soon reads its next pages from this stream.
         """
 
 
 def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> list[Event]:
-    """Return the kept events and the new ones of the given events, sorted by time.
+    """Return the stored events ``kept`` with the events of ``given`` added, sorted by time.
 
-    An event that is kept already is not added again, so the function is idempotent. Only the last ``most``
-    events stay, and the first one if it is :data:`BEGINNING`.
+    An event that is stored already is not added again, so the function is idempotent. At most ``most`` events
+    are returned: the latest ones, and the first one in any case if it is :data:`BEGINNING`.
     """
     events = list(kept)
     for event in given:
@@ -78,17 +79,18 @@ _BITS = 8 * _BYTES
 class Referrers:
     """The pages that link to one page, in bounded space.
 
-    The first :data:`MAX_REFERRERS` are stored as URLs. The number of further distinct ones is estimated with
-    a bitmap of 128 bytes by linear counting (K.-Y. Whang et al., "A linear-time probabilistic counting
+    The first :data:`MAX_REFERRERS` are stored as URLs. The number of further distinct referrers is estimated
+    with a bitmap of 128 bytes by linear counting (K.-Y. Whang et al., "A linear-time probabilistic counting
     algorithm for database applications", ACM Transactions on Database Systems 15(2), 1990). Adding a referrer
     twice has no effect. The error is about 3 % for up to 2,000 referrers.
     """
 
     kept: list[str] = field(default_factory=list)
     count: int = 0
-    """Number of distinct referrers: exact while all are kept, then an estimate (at most about 7,000)."""
+    """Number of distinct referrers. It is exact while all are in ``kept``. For more referrers, it is an
+    estimate of at most about 7,000."""
     bitmap: bytes = b""
-    """One bit for each hash of a referrer that is not kept; empty if all are kept."""
+    """Has a bit set for the hash of each referrer that is not in ``kept``. Empty if all are in ``kept``."""
 
     def add(self, urls: Iterable[str]) -> bool:
         """Add referrers. Return True if anything changed."""
@@ -111,7 +113,7 @@ class Referrers:
             return False
         bitmap |= 1 << bit
         self.bitmap = bitmap.to_bytes(_BYTES, "big")
-        # max(): a count that was copied from elsewhere can be larger than the estimate
+        # max(): a count that was copied from another storage can be larger than the estimate
         self.count = max(self.count, MAX_REFERRERS + estimate(bitmap))
         return True
 
@@ -122,8 +124,8 @@ def bit_of(url: str) -> int:
 
 
 def estimate(bitmap: int) -> int:
-    """Return the estimated number of referrers that set the bits of ``bitmap``."""
-    clear = max(1, _BITS - bitmap.bit_count())  # a full bitmap would give an infinite number
+    """Return the estimated number of distinct referrers from the bits that are set in ``bitmap``."""
+    clear = max(1, _BITS - bitmap.bit_count())  # without max(), a full bitmap would give an infinite number
     return round(-_BITS * math.log(clear / _BITS))
 
 

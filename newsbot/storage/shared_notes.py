@@ -1,4 +1,8 @@
-"""Writes notes to which several workers add: reads, merges, and tries again if another worker was faster."""
+"""Writes notes to which several workers add their data at the same time.
+
+Each write reads the note, merges the new data, and stores the note. It is tried again if another worker has
+changed the note in the meantime.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,12 @@ _Note = dict[str, Any]
 
 
 class SharedNotes(Generic[_New]):
-    """The notes of one kind, by key.
+    """Writes the notes of one kind.
 
-    ``merge`` is called with the stored note (None if there is none) and the addition of a worker, and returns
-    the note to store. If another worker writes first, ``merge`` is called again with the newer note and the
-    same addition. So it must not count the same addition twice.
+    ``merge`` is called with the stored note (None if there is none) and the new data of a worker (its
+    addition). It returns the note to store. If another worker writes first, ``merge`` is called again with
+    the newer note and the same addition. So it must not count an addition again that the note contains
+    already.
     """
 
     def __init__(self, kind: str, merge: Callable[[_Note | None, _New], _Note]) -> None:
@@ -27,10 +32,11 @@ class SharedNotes(Generic[_New]):
         self._merge = merge
 
     def write(self, notes: Notes, additions: Mapping[str, _New]) -> dict[str, _Note]:
-        """Add to the notes of these keys, and return the notes as they are stored now.
+        """Add the data of ``additions`` to the notes of these keys. Return the stored notes by key.
 
-        A key is missing from the result if other workers were faster TRIES times. Then the caller should keep
-        the addition for its next call. Raises :class:`newsbot.errors.DataError`.
+        A key is missing from the result if its write failed TRIES times, because other workers were faster.
+        Then the caller should give the addition again in its next call. Raises
+        :class:`newsbot.errors.DataError`.
         """
         written: dict[str, _Note] = {}
         for _ in range(TRIES):

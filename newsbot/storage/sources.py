@@ -41,10 +41,10 @@ class SourceRecord:
     """Number of links in all polls that were not known before."""
     last_poll: float | None = None
     last_new: float | None = None
-    """The time of the last poll with a new link."""
+    """The time of the last poll that found a new link."""
     next_due: float | None = None
     failures: int = 0
-    """Number of failures in a row; 0 after a success."""
+    """Number of polls in a row that failed. It is 0 after a success."""
     failing_since: float | None = None
     last_error: str | None = None
     rhythm: dict[str, Any] = field(default_factory=dict)
@@ -60,9 +60,9 @@ class Poll:
     new: int
     """Number of links that were not known before."""
     shown: int
-    """Number of links in the source; 0 if unknown."""
+    """Number of links that the source contained; 0 if unknown."""
     size: int
-    """Bytes of the body."""
+    """Length of the body in bytes."""
     unchanged: bool
     """True if the response was 304 or had the same content as before."""
 
@@ -74,7 +74,7 @@ class Sources(Protocol):
     """
 
     def save(self, records: Iterable[SourceRecord]) -> None:
-        """Write whole records. They replace stored ones with the same URL."""
+        """Write whole records. A record replaces the stored record with the same URL."""
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
         """Return all records, or those of one site, sorted by URL."""
@@ -87,13 +87,16 @@ class Sources(Protocol):
 
 
 def packed_poll(poll: Poll) -> tuple[int, str]:
-    """Return the day of a poll (days since 1970, UTC) and its text ``second,new,shown,bytes,unchanged;``."""
+    """Return the day of a poll (days since 1970, UTC) and its stored text.
+
+    The text has the form ``second,new,shown,bytes,unchanged;``, where ``second`` is the second of the day.
+    """
     day, second = divmod(poll.at, DAY)
     return day, f"{second},{poll.new},{poll.shown},{poll.size},{int(poll.unchanged)};"
 
 
 def unpacked_polls(day: int, text: str) -> Iterator[Poll]:
-    """Yield the polls of a day in order of time. Damaged entries are skipped."""
+    """Yield the polls of a day, sorted by time, from their stored text. Damaged entries are skipped."""
     found = []
     for one in text.split(";"):
         fields = one.split(",")
@@ -121,7 +124,10 @@ class Sites(Protocol):
     """Site records by domain."""
 
     def add(self, record: SiteRecord) -> None:
-        """Add counters to those of the site. Of each time, the later one is kept. Not idempotent."""
+        """Add the counters of ``record`` to those of the site. This is not idempotent.
+
+        Each time of the record replaces the stored one if it is later.
+        """
 
     def all(self) -> dict[str, SiteRecord]:
         """Return all records by domain."""
@@ -135,7 +141,7 @@ class Hour:
     hour: int
     """Hours since 1970, UTC."""
     counts: Mapping[str, int]
-    """Values by counter (see :data:`COUNTED`). Counters of 0 can be missing."""
+    """The values of the counters by name (see :data:`COUNTED`). Counters that are 0 can be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +163,9 @@ class Activity(Protocol):
     """
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Add counters of sites to the hour of ``at`` (POSIX seconds). Names not in COUNTED are ignored.
+        """Add counters of sites to the hour of ``at`` (POSIX seconds). This is not idempotent.
 
-        Not idempotent.
+        Counters whose names are not in :data:`COUNTED` are ignored.
         """
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
@@ -175,19 +181,21 @@ class Activity(Protocol):
         """
 
     def watched_since(self) -> dict[str, float]:
-        """Return the first stored hour of each site, in POSIX seconds."""
+        """Return the start of the first stored hour of each site, in POSIX seconds."""
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """Return the last ``limit`` fetched articles, of all sites or of one, the latest first.
+        """Return the times of the ``limit`` articles that were fetched last, of all sites or of one site.
 
-        Articles with several versions are left out: their time is that of a later fetch.
+        The latest fetch comes first. Articles with several versions are left out, because their stored fetch
+        time is not that of the first fetch.
         """
 
 
 def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:
     """Return the hourly counters of each site, and their sums under :data:`ALL`.
 
-    Counters of 0 and sites without other counters are left out; the result is empty if nothing is left.
+    Counters that are 0 are left out, and so are sites that have no other counters. If no site remains, the
+    result is empty.
     """
     found: dict[str, dict[str, int]] = {}
     total: Counter[str] = Counter()

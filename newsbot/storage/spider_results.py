@@ -1,10 +1,10 @@
 """Interfaces for the results of the spiders ``monitor`` and ``search``.
 
-``monitor`` stores the latest checks of each page, oldest first. It does not change the page records of the
-news crawl.
+``monitor`` checks whether pages can be fetched. The latest checks of each page are stored, oldest first.
+The page records of the news crawl are not changed.
 
-``search`` stores one result for each search, page and text: the one of the latest visit, even if several
-workers write at the same time or repeat a write.
+``search`` looks for texts on pages. One result is stored for each search, page and text: the result of the
+latest visit, even if several workers write at the same time or repeat a write.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12
-"""Maximum number of checks of a page that are stored: the latest ones."""
+"""Maximum number of checks that are stored for each page. Older checks are deleted."""
 MAX_HOPS = 10
 """Maximum number of redirects of a check that are stored."""
 MAX_WORD = 200
-"""Maximum length of the stored value of a header in characters."""
+"""Maximum number of characters that are stored of a header, and of any other text except a URL."""
 MAX_URL = 2048
 """Maximum length of a stored URL in characters."""
 _LARGEST = (1 << 63) - 1
 """The largest number that both backends store. A header may state any Content-Length."""
 
 REFUSED = frozenset({401, 402, 403, 407, 429, 451, 999})
-"""Statuses with which sites refuse crawlers. Browsers may still get the page. 999 is not in any standard, but
-some sites send it."""
+"""HTTP statuses with which sites refuse crawlers. Browsers may still get the page. No standard defines 999,
+but some sites send it."""
 NOT_ASKED = frozenset(
     {"robots", "robots_unreachable", "robots_failing", "private_address", "bad_url", "scheme"}
 )
-"""Faults of pages that were not requested."""
+"""Values of ``PageCheck.fault`` which mean that the page was not requested."""
 Verdict = str
-"""``ok``, ``moved`` (a redirect that led to a page), ``broken``, ``refused`` or ``not asked``."""
+"""``ok``, ``moved`` (a redirect that led to a page), ``broken``, ``refused`` (see :data:`REFUSED`), or
+``not asked`` (see :data:`NOT_ASKED`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,43 +51,44 @@ class PageCheck:
     at: float
     """The time of the check."""
     run: float
-    """The start of the run that made the check; equal for all checks of a run."""
+    """The time at which the run that made the check started. It is equal for all checks of a run."""
     method: str = "HEAD"
     status: int | None = None
     """The status of the last response, after redirects; None if there was no response."""
     fault: str | None = None
-    """The cause of a missing response: one of the words of :mod:`newsbot.crawl.failures`."""
+    """The reason why there was no response: one of the words of :mod:`newsbot.crawl.failures`."""
     size: int | None = None
-    """Bytes of the body as it was sent (Content-Length, or the bytes received); None if unknown."""
+    """Length of the body in bytes before decompression (Content-Length, or the bytes received); None if
+    unknown."""
     content_type: str | None = None
     server: str | None = None
     """The header ``Server``."""
     seconds: float | None = None
-    """Time from the last request, after redirects, to the headers of its response."""
+    """Seconds between the last request, after redirects, and the headers of its response."""
     etag: str | None = None
     last_modified: str | None = None
     hops: tuple[tuple[int, str], ...] = ()
     """The redirects in order: status and target."""
     found_on: str | None = None
-    """A page that links to this one, if this one is not in the crawl database."""
+    """The URL of a page that links to this page. None if this page is in the crawl database."""
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the page (:data:`Verdict`)."""
+        """The result of the check in one word (:data:`Verdict`)."""
         if self.fault in NOT_ASKED:
             return "not asked"
         if self.status is None:
             return "broken"
         if self.status in REFUSED:
             return "refused"
-        # a redirect without a target leads nowhere; 304 confirms the known content
+        # A redirect without a target is broken. 304 is not a redirect: it confirms the known content.
         if self.status >= 400 or (300 <= self.status < 400 and self.status != 304 and not self.hops):
             return "broken"
         return "moved" if self.hops else "ok"
 
     @property
     def outcome(self) -> str:
-        """The status or the fault as a word. 304 counts as 200."""
+        """The status as text, or the fault if there was no response. A status of 304 is returned as 200."""
         if self.status == 304:
             return "200"
         return str(self.status) if self.status is not None else (self.fault or "unknown")
@@ -113,12 +115,17 @@ class CheckedPage:
 
     @property
     def before(self) -> PageCheck | None:
-        """The last check of an earlier run; None if there is none. A run can check a page several times."""
+        """The last check of an earlier run, because one run can check a page several times; None if there is
+        no earlier run."""
         return next((one for one in reversed(self.checks) if one.run < self.last.run), None)
 
     @property
     def since(self) -> float:
-        """The time of the first stored check since which the outcome has not changed."""
+        """The time since which all stored checks have the same outcome as the last check.
+
+        It is the time of the first of these checks. The outcome can be older, because only the latest checks
+        are stored.
+        """
         at = self.last.at
         for one in reversed(self.checks):
             if one.outcome != self.last.outcome:
@@ -131,7 +138,7 @@ class Checks(Protocol):
     """The stored checks by page."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
-        """Store checks. Only the latest MAX_CHECKS of each page stay, in whatever order they are given.
+        """Store checks, in any order. Only the latest MAX_CHECKS checks of each page are kept.
 
         If the server fails, some of the checks can be stored. The call can be repeated.
         """
@@ -142,7 +149,7 @@ class Checks(Protocol):
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """Stream all checked pages, or those of a site, in no particular order.
 
-        With ``unlisted`` only those that have no page record.
+        With ``unlisted``, only pages without a record in the crawl database are returned.
         """
 
     def forget(
@@ -150,7 +157,7 @@ class Checks(Protocol):
     ) -> int:
         """Delete all checks of the pages that match all given conditions. Return the number of pages.
 
-        ``before``: the last check was before this time (POSIX seconds).
+        ``before`` selects the pages whose last check was before this time (POSIX seconds).
         """
 
 
@@ -158,9 +165,9 @@ _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("u
 
 
 def packed_check(check: PageCheck) -> dict[str, Any]:
-    """Return the stored form of a check: values are cut to their limits, and unknown ones are left out.
+    """Return the stored form of a check. Long values are cut to their limits. Unknown values are left out.
 
-    URL and site are left out too: they are stored once for all checks of the page.
+    URL and site are left out too, because they are stored once for all checks of the page.
     """
     values: dict[str, Any] = {}
     for name in _KEPT:
@@ -177,7 +184,7 @@ def packed_check(check: PageCheck) -> dict[str, Any]:
 
 
 def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
-    """Return the page whose checks were made by :func:`packed_check`."""
+    """Return a page with its checks. ``kept`` has the stored forms of the checks (:func:`packed_check`)."""
     checks = []
     for one in kept:
         values = {name: one[name] for name in _KEPT if name in one}
@@ -197,7 +204,7 @@ class SearchResult:
     search: str
     """The name of the search."""
     text: str
-    """The text or pattern, as the user gave it."""
+    """The text or the regular expression that was searched for, as the user wrote it."""
     url: str
     """The canonical URL of the page."""
     source: str
@@ -208,7 +215,7 @@ class SearchResult:
     """True if ``text`` is a regular expression."""
     positions: Sequence[Position] = ()
     hits: int = 0
-    """Number of hits on the page. It is larger than the number of ``positions`` if some were left out."""
+    """Number of hits on the page. If it is larger than the number of ``positions``, some were not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,17 +239,20 @@ class Searches(Protocol):
     def save(self, found: Sequence[SearchResult]) -> None:
         """Store results. A result never replaces that of a later visit.
 
-        A result without positions means that the page does not have the text anymore; then the stored result
-        is deleted. If the server fails, some of the results can be stored. The call can be repeated.
+        A result without positions means that the page does not contain the text. Then the stored result is
+        deleted. If the server fails, some of the results can be stored. The call can be repeated.
         """
 
     def results(
         self, search: str, *, text: str | None = None, source: str | None = None
     ) -> Iterator[SearchResult]:
-        """Stream the results of a search in no particular order: all, or those of a text or a site."""
+        """Stream the results of a search in no particular order.
+
+        ``text`` and ``source`` select the results of one text and of one site.
+        """
 
     def all(self) -> list[SearchSummary]:
-        """Return all searches that have results, the latest first."""
+        """Return the summaries of all searches that have results, the latest search first."""
 
     def forget(self, search: str) -> int:
         """Delete the results of a search, and return their number."""

@@ -26,9 +26,9 @@ def out_by(article: Article) -> tuple[datetime, datetime, str]:
     """Return a key that sorts articles by their publication, as far as it is known.
 
     Some pages state only the day of publication, some state no time, and some state the time of their last
-    update. But an article was published before it was first seen. So the key is the stated time, or the time
-    at which the page was first seen if that is earlier or no time is stated. If a page states only a day, the
-    key is the time at which it was first seen, at the latest the end of that day. Articles with equal times
+    update. But an article was published before it was first seen. So articles are sorted by the stated time,
+    or by the time at which the page was first seen if that is earlier or no time is stated. If a page states
+    only a day, the time at which it was first seen is used, limited to that day. Articles with equal times
     are sorted by fetch time, then by URL.
     """
     fetched = article.fetched_at or _NEVER
@@ -66,7 +66,8 @@ class Joined:
     story: str
     """The id of the joined story."""
     missing: bool
-    """True if an article was not stored yet. The caller should call again: it can be stored by now."""
+    """True if an article was not stored yet. The caller should join again, because another worker can have
+    stored it in the meantime."""
 
 
 class Stories(Protocol):
@@ -77,7 +78,7 @@ class Stories(Protocol):
 
         The story whose first article was fetched earliest keeps its id. The ids of the others are stored as
         redirects to it. For an article that is not stored yet, the story that it would begin
-        (:func:`story_id`) is merged; the article gets the merged story when it is stored and joined itself.
+        (:func:`story_id`) is merged. The article gets the merged story when it is stored and then joined.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
@@ -102,9 +103,10 @@ class Stories(Protocol):
 def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[str, str]) -> set[str]:
     """Return the ids of the stories that are merged when some articles are joined.
 
-    ``own`` has the id of the story that each article would begin, and ``stories`` its current story (None if
-    it is not stored). ``noted`` maps stories that were merged before to their current story. The own id of an
-    article is included only if another article has recorded it or will look it up.
+    ``own`` has for each article the id of the story that it would begin, and ``stories`` its current story
+    (None if the article is not stored). ``noted`` maps stories that were merged before to their current
+    story. The story that an article would begin is included only if it was merged before, or if the article
+    is not stored.
     """
     roots = {noted.get(story, story) for story in stories if story}
     pairs = zip(own, stories, strict=True)
@@ -112,9 +114,10 @@ def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[s
 
 
 def is_settled(story: str, own: str, noted: Mapping[str, str]) -> bool:
-    """Return True if joining the article of ``story`` alone would change nothing.
+    """Return True if joining one article alone would change nothing.
 
-    The arguments have the same meaning as for :func:`roots_of`.
+    ``story`` is the current story of the article. ``own`` is the id of the story that the article would
+    begin. ``noted`` maps stories that were merged before to their current story.
     """
     return noted.get(story, story) == story and (own == story or noted.get(own, story) == story)
 
@@ -123,6 +126,6 @@ def readdressed_story(old: str, new: str, noted: str | None) -> str:
     """Return the new id of the story ``old`` after its first article was moved to another URL.
 
     ``new`` is the id of the story that an article at the new URL would begin. ``noted`` is the current story
-    of ``new`` if that was merged with another one.
+    of ``new`` if ``new`` was merged with another story.
     """
     return new if noted is None or noted == old else noted

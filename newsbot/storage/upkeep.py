@@ -1,10 +1,10 @@
 """Interfaces for deleting data permanently, and for copying all data from one storage to another.
 
-Removal: the storage keeps no record of removed data; :mod:`newsbot.sites.removals` does.
+Removal: the storage keeps no record of what was removed. :mod:`newsbot.sites.removals` keeps that record.
 
-Copying (``scrapy move``): a copy is complete. A storage of any backend that loads it returns the same results
-as the original. Copies are sorted by their keys, so that an interrupted move can continue after the last key.
-No other process should write during the move.
+Copying (``scrapy move``): the copies contain all data. A storage of any backend that loads them returns the
+same results as the original. Copies are sorted by their keys, so that an interrupted move can continue after
+the last key. No other process should write during the move.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
 
 REMOVED_AT_ONCE = 500
-"""Maximum number of articles or pages that callers should give in one call. Each call reads the texts of
-their sites once."""
+"""Maximum number of articles or pages that callers should give in one call of :class:`Removal`. Each call may
+have to read the list of texts of their sites once."""
 AT_ONCE = 500
-"""Number of copies that a storage reads at once."""
+"""Number of copies that a storage reads with one query."""
 
 Domains = Sequence[str] | None
 """The domains of the sites to copy; None for all."""
 
 
 class Removal(Protocol):
-    """Deletes data on request (``addresses`` to ``site``), and old data (``old_versions`` and below).
+    """Deletes data on request (methods ``addresses`` to ``site``), and old data (``old_versions`` and below).
 
-    Current versions of articles and records of URLs are never deleted as old data: without its record, a
-    crawl would take an old page for a new one.
+    Current versions of articles and page records are never deleted as old data. Without its record, a crawl
+    would take an old page for a new one.
     """
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
@@ -51,7 +51,10 @@ class Removal(Protocol):
         """
 
     def sources(self, urls: Sequence[str]) -> int:
-        """Delete the records of feeds, sitemaps and sections, with their polls; return their number."""
+        """Delete the records of feeds, sitemaps and sections, with their polls.
+
+        Return the number of deleted records.
+        """
 
     def site(self, source: str) -> None:
         """Delete the counters of a site."""
@@ -60,7 +63,10 @@ class Removal(Protocol):
         """Return the number of earlier versions of articles that were fetched before this time."""
 
     def drop_versions(self, before: datetime, limit: int) -> int:
-        """Delete at most ``limit`` of these versions. Return the number; 0 if none are left."""
+        """Delete at most ``limit`` of the versions that :meth:`old_versions` counts.
+
+        Return the number of deleted versions, which is 0 if none were left.
+        """
 
     def old_pages(self, before: float) -> int:
         """Return the number of old page records that still have their history or their referrers.
@@ -70,16 +76,19 @@ class Removal(Protocol):
         """
 
     def slim_pages(self, before: float, limit: int) -> int:
-        """Delete history and referrers of at most ``limit`` of these records.
+        """Delete history and referrers of at most ``limit`` of the records that :meth:`old_pages` counts.
 
-        Return the number of changed records; 0 if none are left. URL, state, counters, validators and times
-        stay.
+        Return the number of changed records, which is 0 if none were left. The other fields of the records
+        are not changed: URL, state, counters, validators and times.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class PageCopy:
-    """A page with the bitmap of its further referrers (see :class:`newsbot.storage.pages.Referrers`)."""
+    """A page record with the bitmap of those referrers that are not stored as URLs.
+
+    The bitmap is explained in :class:`newsbot.storage.pages.Referrers`.
+    """
 
     page: PageRecord
     bitmap: bytes = b""
@@ -107,7 +116,7 @@ class ArticleCopy:
 
 @dataclass(frozen=True, slots=True)
 class TextCopy:
-    """A text that an article of a source has or once had."""
+    """A text that an article of a site has or once had. Only its hash is copied."""
 
     source: str
     content_hash: str
@@ -116,7 +125,7 @@ class TextCopy:
 
     @property
     def key(self) -> str:
-        """Source and hash, separated by a space. Neither of them contains a space."""
+        """Site and hash, separated by a space. Neither of them contains a space."""
         return f"{self.source} {self.content_hash}"
 
 
@@ -175,18 +184,22 @@ class SiteHour:
 
 
 Book = JoinedStory | KeptNote | PollDay | SiteHour
-"""Other data than pages and articles. A crawl works without them, but has to learn again what they hold."""
+"""Copies of data other than pages and articles. A crawl works without these data, but has to collect them
+again."""
 
 
 class Dump(Protocol):
     """Reads copies of all data of a storage, sorted by key.
 
-    ``after`` is the key of the last copy of an earlier call. With an empty key, the stream begins with the
-    first copy.
+    ``after`` is the key of the last copy that an earlier call returned. The stream continues after it. With
+    an empty key, the stream begins with the first copy.
     """
 
     def count(self) -> dict[str, int]:
-        """Return approximate numbers for progress bars, with the keys pages, articles, texts and aliases."""
+        """Return approximate numbers for progress bars.
+
+        The keys are ``pages``, ``articles``, ``texts`` and ``aliases``.
+        """
 
     def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
         """Stream all pages."""
@@ -201,7 +214,7 @@ class Dump(Protocol):
         """Stream all other URLs of articles."""
 
     def books(self) -> Iterator[Book]:
-        """Stream joined stories, notes, polls and hours."""
+        """Stream joined stories, notes, days of polls, and hourly counters."""
 
 
 class Load(Protocol):
@@ -223,7 +236,7 @@ class Load(Protocol):
         """Replace the records of sites."""
 
     def books(self, books: Sequence[Book]) -> None:
-        """Store joined stories, notes, polls and hours that do not exist yet."""
+        """Store joined stories, notes, days of polls, and hourly counters that do not exist yet."""
 
 
 def poll_day(url: str, day: int, polls: str) -> PollDay:

@@ -1,7 +1,7 @@
 """Stores data in MongoDB (a replica set or a sharded cluster), which any number of workers can share.
 
-A write is acknowledged when a majority of the members has it in its journal. Writes are idempotent and can be
-repeated after an error. Only this package and ``newsbot.connections.mongo`` import pymongo.
+A write is acknowledged when a majority of the members has written it to the journal. Writes are idempotent
+and can be repeated after an error. Only this package and ``newsbot.connections.mongo`` import pymongo.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):
-    """A storage in the database ``database``, or if that is None, in the one of the URI, or in ``newsbot``.
+    """A storage in a MongoDB database: ``database``, or the one that the URI names, or ``newsbot``.
 
     With ``hurried``, a response that takes longer than a few seconds is an error, and the caller should try
     again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and no

@@ -1,7 +1,7 @@
-"""Articles: one document each. Earlier versions, texts and other URLs have their own collections.
+"""Stores each article in one document. Earlier versions, texts and other URLs have their own collections.
 
-Storing is one transaction. Two workers that store the same text write the same ``_id`` in ``texts``. MongoDB
-then restarts one of the transactions, which sees the result of the other.
+Each article is stored in one transaction. Two workers that store the same text write the same ``_id`` in
+``texts``. Then one of the transactions fails and is tried again, and sees the result of the other one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ _ANSWER = {"canonical_url": 1, "version": 1}
 
 
 class _Taken(Exception):
-    """Raised to roll back the transaction, which has already claimed the text."""
+    """Raised to roll back the transaction, which has already recorded the text as the article's own.
+
+    ``stored`` is the result for the caller.
+    """
 
     def __init__(self, stored: Stored) -> None:
         super().__init__(stored.canonical_url)
@@ -120,7 +123,7 @@ class MongoArticles(Articles):
     def count(self, where: ArticleFilter | None = None) -> int:
         with self._server.readable() as database:
             query = conditions(current(database, where))
-            if not query:  # counting index entries is faster than reading documents with texts
+            if not query:  # counting entries of the index is faster than reading documents
                 return database["articles"].count_documents({}, hint="_id_")
             return database["articles"].count_documents(query)
 
@@ -133,8 +136,11 @@ class MongoArticles(Articles):
             return changes.end(self._server)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
-        """Yield articles in batches. The keys and their order are fixed at the start, at 16 bytes an
-        article."""
+        """Yield the matching articles in batches.
+
+        All keys are read at the start (16 bytes for each article), so that writes during the stream do not
+        change its order. Articles that are deleted during the stream are left out.
+        """
         database = self._server.at.database
         asked = conditions(current(database, where))
         chosen = bytearray()
@@ -173,7 +179,7 @@ class MongoTexts(Texts):
         with self._server.readable() as database:
             aliases, articles = database["aliases"], database["articles"]
             others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
-            # The limit was applied before this step, so that fewer than ``limit`` texts may remain.
+            # The limit was applied before this step. So fewer than ``limit`` texts can remain.
             for row in aliases.aggregate(_outgrown(list(others)), **options):
                 others[row["_id"]] -= int(row["gone"])
             others = {key: number for key, number in others.items() if number >= least - 1}
@@ -185,10 +191,10 @@ class MongoTexts(Texts):
 
 
 def _store(database: Collections, article: Article, over: str | None, session: Session) -> Stored:
-    """Store an article in a transaction. Raises :class:`_Taken`.
+    """Store an article in a transaction. Raises :class:`_Taken` if the verdict is that the URL is taken.
 
-    A new article takes three round trips: claim its text, insert it unless it exists, commit. It is therefore
-    inserted before the decision; :class:`_Taken` undoes that.
+    A new article takes only three round trips: record its text, insert it unless it exists, commit. For this,
+    the article is inserted before the decision. :class:`_Taken` undoes the insertion.
     """
     given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
@@ -214,9 +220,9 @@ def _store(database: Collections, article: Article, over: str | None, session: S
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
-    """Record the text as the article's own.
+    """Record the text as the article's own, unless another article of the site has, or once had, this text.
 
-    Returns another article of the source that has, or once had, this text, else None.
+    Returns that other article, or None if there is none.
     """
     if not given["content_hash"]:
         return None
@@ -279,7 +285,7 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
 def _move_versions(
     database: Collections, session: Session, own: Document, after: bytes, url: str
 ) -> list[str]:
-    """Write the earlier versions under the new key. Returns the keys of all texts that the article had."""
+    """Move the earlier versions to the new key. Return the keys of all texts that the article has or had."""
     asked = all_versions(own["_id"])
     kept = list(database["versions"].find(asked, session=session))
     if kept:
@@ -290,17 +296,22 @@ def _move_versions(
 
 
 def texts_had(database: Collections, session: Session, own: Document, kept: list[Document]) -> list[str]:
-    """Return the keys of all texts that an article had. ``kept`` are its earlier versions that are still
-    stored."""
+    """Return the keys of all texts that an article has or had.
+
+    ``own`` is the article. ``kept`` has those of its earlier versions that are still stored.
+    """
     texts = [text_key(own["source"], one["content_hash"]) for one in (own, *kept)]
-    if len(kept) < own["version"] - 1:  # for dropped versions, only ``texts`` still has the keys
+    if len(kept) < own["version"] - 1:  # only ``texts`` still has the keys of deleted versions
         asked = {"_id": texts_of_site(own["source"]), "article": own["_id"]}
         texts += [str(text["_id"]) for text in database["texts"].find(asked, {"_id": 1}, session=session)]
     return texts
 
 
 def _move_story(database: Collections, session: Session, old: str, new: str) -> None:
-    """Rename the story that was named after the old URL, because another article may get that URL."""
+    """Rename the story whose id was made from the old URL.
+
+    Another article can get the old URL later, and would begin a story with the same id.
+    """
     joined = database["joined"]
     noted = joined.find_one({"_id": new}, session=session)
     target = readdressed_story(old, new, noted["into"] if noted else None)

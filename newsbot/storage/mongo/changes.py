@@ -1,9 +1,10 @@
 """Numbers the changes of articles in the order of their commits, and reads them by number.
 
-Transactions run at the same time. If writers chose the numbers, a lower number could be committed after a
-higher one, and a reader that continues after the higher one would miss it. So writers leave the number of a
-changed article or of a removal empty. A reader first numbers all committed changes. It does so in a
-transaction that increments one counter, so that two readers cannot number the same change.
+Transactions of several writers run at the same time. If writers chose the numbers, a lower number could be
+committed after a higher one, and a reader that continues after the higher one would miss the lower one. So
+writers leave the number of a changed article or of a removal empty. A reader first gives numbers to all
+committed changes. This is a transaction that increments one counter, so that two readers cannot number the
+same change.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from newsbot.storage.mongo.documents import from_document
 NUMBER = "change"
 """The field with the number of the last change. If it is missing or None, the change has no number yet."""
 UNNUMBERED: Document = {NUMBER: ""}
-"""The fields that an update of an article removes (``$unset``), so that the change gets a new number."""
+"""The argument of ``$unset`` in an update of an article. It removes the number, so that the change gets a new
+one."""
 _COUNTER = "changes"
 _AT_ONCE = 500
 """Maximum number of changes that one transaction numbers."""
 _COLLECTIONS = ("removals", "articles")
-"""The numbered collections. Removals come first: if an article was removed and stored again, its removal must
-have the lower number."""
+"""The collections whose documents are numbered. Removals are numbered first: if an article was removed and
+stored again, its removal must have the lower number."""
 
 
 def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
@@ -50,8 +52,8 @@ def since(server: Server, cursor: str, limit: int) -> Changes:
     database = server.at.database
     present = _all_numbered(server)
     after, restarted = present.read(cursor)
-    # Another reader can number changes between the two queries. Without the upper bound, a removal could be
-    # missed that has a lower number than an article which is found.
+    # Another reader can number changes between the two queries. Without the upper bound, an article with a
+    # higher number could be found, although a removal with a lower number was not.
     within = {NUMBER: {"$gt": after, "$lte": present.last}}
     kinds = [
         [
@@ -72,26 +74,29 @@ def end(server: Server) -> str:
 
 
 def _all_numbered(server: Server) -> Numbering:
-    """Number all committed changes, and return the numbering.
+    """Give numbers to all committed changes, and return the numbering.
 
-    All changes up to its last number are committed.
+    All changes up to the last number are committed.
     """
     database = server.at.database
-    with suppress(DataUnavailable):  # a user with read access only gets the changes that others have numbered
+    with suppress(DataUnavailable):  # a user who can only read gets the changes that others have numbered
         while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
             server.transact(partial(number_some, database))
     return numbering(database)
 
 
 def numbering(database: Collections) -> Numbering:
-    """Return the numbering so far, as a majority of the members has it: a failover cannot undo it."""
+    """Return the numbering that a majority of the members has stored, so that a failover cannot undo it."""
     counters = database["counters"].with_options(read_concern=ReadConcern("majority"))
     counter = counters.find_one({"_id": _COUNTER}) or {"id": "", "last": 0}
     return Numbering(counter["id"], counter["last"])
 
 
 def number_some(database: Collections, session: Session) -> int:
-    """Number at most _AT_ONCE changes without a number, and return how many. Must run in a transaction."""
+    """Give numbers to at most _AT_ONCE changes that have none. Return how many got a number.
+
+    This must run in a transaction.
+    """
     chosen: list[tuple[str, bytes]] = []
     for name in _COLLECTIONS:
         some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
@@ -105,7 +110,7 @@ def number_some(database: Collections, session: Session) -> int:
         session=session,
     )
     assert counter is not None
-    # The counter was increased once, by the number of changes: they get the last numbers up to its new value.
+    # The counter was increased by the number of changes. The changes get the numbers up to its new value.
     first = int(counter["last"]) - len(chosen) + 1
     for name, numbered in groupby(enumerate(chosen, first), lambda one: one[1][0]):
         given = [UpdateOne({"_id": key}, {"$set": {NUMBER: number}}) for number, (_, key) in numbered]

@@ -18,7 +18,7 @@ from newsbot.connections.mongo import Collections, Document, Place, Session, all
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")
 _PATIENCE = 5.0
-"""Seconds for which a transaction that conflicts with another one is tried again.
+"""Number of seconds in which a transaction is tried again if it conflicts with another one.
 
 If a worker is killed during a transaction, its documents stay locked until the server aborts the transaction
 (``transactionLifetimeLimitSeconds``, 60 by default). Another worker that stores the same text meanwhile gets
@@ -27,14 +27,15 @@ If a worker is killed during a transaction, its documents stay locked until the 
 _LONGEST_PAUSE = 0.25
 """Maximum pause in seconds between two attempts at a transaction."""
 _CONNECTIONS = 2
-"""Maximum number of connection failures in a transaction. Each one takes as long as the driver's timeout."""
+"""Number of connection failures after which a transaction is not tried again. Each failure takes as long as
+the driver's timeout."""
 _TURNS = 5
 """Maximum number of attempts at a bulk write. If two workers create the same document at the same time, one
-needs a second attempt."""
+of them needs a second attempt."""
 
 
 class Server:
-    """One client of the database, shared by all repositories of a storage."""
+    """One client of the database. All repositories of a storage share it."""
 
     def __init__(self, place: Place) -> None:
         self.at = place
@@ -53,8 +54,8 @@ class Server:
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.
 
-        A batch must not leave a cursor open: the caller can take a long time between two records, and the
-        server closes idle cursors.
+        The iterator must not keep a cursor open between two batches. The caller can take a long time between
+        two records, and the server closes idle cursors.
         """
         while True:
             with readable_errors(self.at.name):
@@ -68,8 +69,8 @@ class Server:
     ) -> Iterator[list[Document]]:
         """Yield the matching documents of a collection in batches of ``size``, sorted by ``_id``.
 
-        The first batch starts after the ``_id`` ``after`` (None: with the first document). Each batch is a
-        query of its own.
+        The first batch starts after the document whose ``_id`` is ``after``, or with the first document if
+        ``after`` is None. Each batch is a separate query.
         """
         while True:
             behind = {} if after is None else {"_id": {"$gt": after}}
@@ -82,10 +83,10 @@ class Server:
     def transact(self, work: Callable[[Session], _Answer]) -> _Answer:
         """Run ``work`` in a transaction and return its result. ``work`` can run several times.
 
-        This is the driver's ``with_transaction`` with a shorter time limit: the driver tries for two minutes,
-        which is too long for a crawl. If the server does not respond, or if conflicts do not end, the
-        driver's exception is raised. Even then the transaction can be committed, so ``work`` must be
-        idempotent.
+        This method does the same as the driver's ``with_transaction``, but with a shorter time limit. The
+        driver tries again for two minutes, which is too long for a crawl. If the server does not respond, or
+        if conflicts do not end, the driver's exception is raised. Even then the transaction can have been
+        committed, so ``work`` must be idempotent.
         """
         give_up = time.monotonic() + _PATIENCE
         lost = 0
@@ -98,19 +99,20 @@ class Server:
                         return work(session)
                 except PyMongoError as error:
                     lost += isinstance(error, ConnectionFailure)
-                    # If the result of a commit is unknown, the error has another label and is raised.
+                    # If it is unknown whether the commit succeeded, the error has another label and is
+                    # raised.
                     again = error.has_error_label("TransientTransactionError")
                     if not again or lost >= _CONNECTIONS or time.monotonic() > give_up:
                         raise
-                # Random pauses that grow keep transactions from conflicting again.
+                # The pauses are random and grow, so that the same transactions do not conflict again.
                 time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.002 * 1.5**turn)))  # noqa: S311
         raise AssertionError("count() does not end")
 
 
 def write_in_turns(write: Callable[[], object]) -> None:
-    """Call ``write``, an idempotent bulk write, and repeat it if another worker created a document first.
+    """Call ``write``, an idempotent bulk write. Call it again if another worker created a document first.
 
-    MongoDB reports such a race as a duplicate key, although the operation is an upsert.
+    MongoDB reports this case as a duplicate key, although the operation is an upsert.
     """
     for turn in range(1, _TURNS + 1):
         try:

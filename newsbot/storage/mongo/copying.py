@@ -66,7 +66,8 @@ class MongoDump(Dump):
     def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
         def batches() -> Iterator[list[ArticleCopy]]:
             for found in self._batches("articles", bytes.fromhex(after), sites):
-                # The versions of all articles of the batch lie between those of its first and last article.
+                # Versions are sorted by article. So those of the batch are in the range from its first
+                # article to its last one.
                 bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
                 earlier: dict[bytes, tuple[Article, ...]] = {}
                 versions = self._server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
@@ -136,7 +137,7 @@ class MongoLoad(Load):
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
         """Store articles that do not exist yet, with their earlier versions.
 
-        The articles are written after the versions, so that a stored article is always complete.
+        The versions are written before the articles, so that a stored article always has all its versions.
         """
         documents = [to_document(copy.article) for copy in copies]
         earlier = []
@@ -185,7 +186,7 @@ class MongoLoad(Load):
 
 
 def _document(book: Book) -> tuple[str, bytes | str, Document]:
-    """Return the collection, the ``_id`` and the other fields of a book."""
+    """Return the collection in which a :data:`Book` is stored, its ``_id`` and its other fields."""
     if isinstance(book, JoinedStory):
         return "joined", book.story, {"into": book.into, "times": 1}
     if isinstance(book, KeptNote):
@@ -203,7 +204,7 @@ def _unless_there(key: bytes | str, document: Document) -> UpdateOne:
 
 
 def _there(database: Collections, keys: Iterable[bytes], more: Document | None = None) -> set[bytes]:
-    """Return those keys that have an article which matches ``more``."""
+    """Return the keys that have an article. ``more`` is a further condition on the articles."""
     wanted = {"_id": {"$in": list(set(keys))}, **(more or {})}
     return {one["_id"] for one in database["articles"].find(wanted, {"_id": 1})}
 

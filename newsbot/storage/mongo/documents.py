@@ -1,8 +1,8 @@
 """Converts articles to documents and back, and makes the keys of documents that belong to articles.
 
-Times of articles are BSON dates, which have milliseconds; the field ``finer`` has the further microseconds.
-The fields for sorting are numbers of microseconds since 1970: ``fetched``, and ``moment`` (the time of
-publication, or of the fetch if that is unknown).
+Times of articles are BSON dates, which have a resolution of milliseconds. The field ``finer`` has the
+remaining microseconds. The fields ``fetched`` and ``moment`` are for sorting, in microseconds since 1970.
+``moment`` is the time of publication, or the time of the fetch if the time of publication is unknown.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def micros(moment: datetime | None) -> int | None:
 
 
 def from_micros(value: int) -> datetime:
-    """Return the time of a number made by :func:`micros`."""
+    """Return the time that is ``value`` microseconds after the beginning of 1970 (UTC)."""
     return _EPOCH + value * _MICROSECOND
 
 
 def harmless(value: Any) -> Any:
     """Return ``value`` in a form that BSON accepts.
 
-    Invalid characters are removed or replaced, integers are limited to 64 bits, and keys have no NUL.
+    Invalid characters are removed or replaced. Integers are limited to 64 bits. NUL is removed from keys.
     """
     if isinstance(value, str):
         return clean(str(value))
@@ -80,7 +80,7 @@ def from_document(document: Document) -> Article:
 
 
 def articles_by_key(database: Collections, keys: Sequence[bytes]) -> dict[bytes, Article]:
-    """Return the articles with these keys. Keys without an article are left out."""
+    """Return articles by key (the fingerprint of the canonical URL). Unknown keys are left out."""
     documents = database["articles"].find({"_id": {"$in": list(keys)}})
     return {document["_id"]: from_document(document) for document in documents}
 
@@ -97,7 +97,7 @@ def conditions(where: ArticleFilter | None) -> Document:
 
 
 def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
-    """Return the filter with its story replaced by the story with which it was joined, if it was."""
+    """Return the filter. If its story was joined with another one, it is replaced by the current story."""
     if where is None or where.story is None:
         return where
     joined = database["joined"].find_one({"_id": clean(where.story)})
@@ -105,7 +105,10 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
 
 
 def text_key(source: str, content_hash: str) -> str:
-    """Return the ``_id`` of a text: site and hash, separated by a space, which neither of them contains."""
+    """Return the ``_id`` of a text: its site and its hash, separated by a space.
+
+    Neither of them contains a space.
+    """
     return clean(f"{source} {content_hash}")
 
 

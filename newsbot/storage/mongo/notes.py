@@ -1,4 +1,4 @@
-"""Stores notes: one document for each kind and key. Its ``_id`` is a hash of both."""
+"""Stores notes in a collection with one document for each kind and key. Its ``_id`` is a hash of both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MongoNotes(Notes):
         name, body = note_key(kept_kind, kept_key), packed_note(key, new)
         with self._server.readable() as database:
             notes = database["notes"]
-            # The old body is part of the query, so that nothing is replaced if another worker has written it.
+            # The old body is part of the query, so that a note that another worker has changed stays.
             if old is not None:
                 known = {"_id": name, "body": packed_note(key, old)}
                 return notes.update_one(known, {"$set": {"body": body}}).matched_count > 0

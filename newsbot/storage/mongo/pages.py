@@ -1,8 +1,8 @@
-"""Stores the crawl database: one document for each URL.
+"""Stores the crawl database, which has one document for each URL.
 
-Transactions are not needed. Each change of a document is one idempotent operation. Documents are read before
-only to save operations that would change nothing. Times are POSIX seconds as in
-:class:`newsbot.items.PageRecord`; ``added`` is the server's time of the first write.
+Transactions are not needed, because each change of a document is one idempotent operation. Documents are read
+before a write only to avoid operations that would change nothing. Times are POSIX seconds as in
+:class:`newsbot.items.PageRecord`. The field ``added`` is the server's time of the first write.
 
 The first referrers are in a list. The others are bits of a bitmap (:class:`newsbot.storage.pages.Referrers`),
 stored as 32 numbers of 32 bits, because MongoDB can set a bit of a number in one operation.
@@ -44,7 +44,7 @@ _WRITTEN = tuple(name for name in _FIELDS if name not in _KEPT)
 _AT_ONCE = 500
 """Maximum number of documents in a batch, and of operations in a bulk write."""
 _BITS = 32
-"""Number of numbers of the bitmap, and of bits in each."""
+"""The bitmap consists of this many numbers. Each number has this many bits."""
 
 
 @dataclass(slots=True)
@@ -101,12 +101,13 @@ class MongoPages(Pages):
     def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""
         query["added"] = {"$lte": self._server.at.client.admin.command("hello")["localTime"]}
-        time.sleep(0.002)  # the caller's next writes must have a later millisecond than the limit
+        time.sleep(0.002)  # pages that the caller writes next must have a later ``added``
         for found in self._server.batches("pages", query, _AT_ONCE):
             yield [record_of(document) for document in found]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}  # the index has times above 0
+        # the index contains only times above 0
+        asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
         while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
             yield [record_of(document) for document in found]
@@ -118,8 +119,8 @@ class MongoPages(Pages):
 def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event] = ()) -> UpdateOne:
     """Return the operation that writes a page.
 
-    The fields of ``once`` are written if the page is new, those of ``always`` in any case. ``events`` are
-    added to the history.
+    The fields of ``once`` are written only if the page is new. The fields of ``always`` are written in any
+    case. ``events`` are added to the history.
     """
     # Later objects win: fields of an existing page replace ``once``, and ``always`` replaces both.
     known = [{"$literal": once}, {"added": "$$NOW"}, "$$ROOT", {"$literal": always}]
@@ -130,7 +131,7 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return a MongoDB expression that does what :func:`newsbot.storage.pages.merged` does.
+    """Return a MongoDB expression with the same result as :func:`newsbot.storage.pages.merged`.
 
     ``kept`` names the list of stored events, and ``most`` is the maximum number of events. MongoDB 5.0 cannot
     sort an array in an update. So each event is inserted after the events that are not later than it.
@@ -200,7 +201,7 @@ def _to_links(referrers: Referrers) -> Document:
 
 
 def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Add new referrers and smaller depths to those pages that are known; return their fingerprints."""
+    """Add new referrers and smaller depths to the known pages among ``met``. Return their fingerprints."""
     known: set[bytes] = set()
     operations: list[UpdateOne] = []
     for found in _select(database, met, ["depth", "referrers", "referrer_count", "referrer_bits"]):
@@ -219,7 +220,7 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
 def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
     """Return idempotent operations that add referrers and lower the depth.
 
-    The server decides which URLs still have a place in the list: other workers can add referrers too.
+    The server decides which URLs are still added to the list, because other workers can add referrers too.
     """
     new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
     first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}
@@ -228,7 +229,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
         {"$set": {"referrer_count": {"$max": ["$referrer_count", {"$size": "$referrers"}]}}},
     ]
     operations = [UpdateOne({"_id": key}, steps)]
-    for url in urls:  # sets the bit of each referrer that had no place in the list
+    for url in urls:  # sets the bit of each referrer that is not in the list
         place, bit = divmod(bit_of(url), _BITS)
         mark = {"$bit": {f"referrer_bits.{place}": {"or": Int64(1 << bit)}}}
         operations.append(UpdateOne({"_id": key, "referrers": {"$ne": url}}, mark))
@@ -236,7 +237,7 @@ def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOn
 
 
 def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
-    """Insert new pages. Return the fingerprints of those that another worker has inserted before."""
+    """Insert new pages. Return the fingerprints of the pages that another worker has inserted first."""
     if not met:
         return set()
     keys = list(met)
@@ -246,7 +247,7 @@ def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
     except BulkWriteError as error:
         if not all_duplicates(error):
             raise
-        # Two upserts of the same page at the same time: one of them fails with a duplicate key.
+        # If two workers insert the same page at the same time, one upsert fails with a duplicate key.
         inserted = {each["index"] for each in error.details["upserted"]}
     return {key for number, key in enumerate(keys) if number not in inserted}
 
@@ -266,7 +267,7 @@ def _saving(page: PageRecord) -> UpdateOne:
 def _select(
     database: Collections, fingerprints: Iterable[bytes], names: Sequence[str] | None
 ) -> Iterator[Document]:
-    """Yield the documents of these URLs, with these fields (None: all)."""
+    """Yield the documents of the known pages among these, with the fields ``names`` (None: all fields)."""
     asked = iter(dict.fromkeys(fingerprints))
     while some := list(islice(asked, _AT_ONCE)):
         yield from database["pages"].find({"_id": {"$in": some}}, names)

@@ -1,7 +1,7 @@
-"""Deletes documents on request, and old data from documents.
+"""Deletes documents on request, deletes old versions of articles, and clears old data in page records.
 
-Articles are deleted in transactions. If another worker writes an article at the same time, its write is
-deleted too, or it stores a new article after the removal. No article is deleted in part.
+Articles are deleted in transactions. If another worker writes an article at the same time, either its write
+is deleted too, or it stores a new article after the removal. No article is deleted only in part.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50
-"""Maximum number of articles in one transaction. It must be short, because other writers of these articles
-wait for it."""
+"""Maximum number of articles that one transaction deletes. The transaction must be short, because other
+writers of these articles wait for it."""
 _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
@@ -43,7 +43,7 @@ class MongoRemoval(Removal):
         urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
         keys = [fingerprint(url) for url in urls]
         with self._server.readable() as database:
-            # Before the removal: if that fails, the call can be repeated with the same URLs.
+            # This is done before the removal. If the removal fails, the call can be repeated.
             these: Document = {"$in": urls}
             database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
             database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
@@ -56,7 +56,7 @@ class MongoRemoval(Removal):
         keys = {"$in": list(dict.fromkeys(fingerprints))}
         with self._server.readable() as database:
             database["page_checks"].delete_many({"_id": keys})
-            # by the key of the page: the URL of a page record can be spelled differently
+            # selected by the key of the page, because the URL of a page record can be spelled differently
             database["search_results"].delete_many({"page": keys})
             return database["pages"].delete_many({"_id": keys}).deleted_count
 

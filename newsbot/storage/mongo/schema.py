@@ -1,9 +1,10 @@
 """Creates and upgrades the collections, with the reason for each index.
 
-Whatever must be unique is an ``_id``: for pages, articles and aliases the fingerprint of the URL, for texts
-the source and the key of the text. So the collections can be sharded: a sharded collection can have a unique
-index only on the shard key. Shard each collection by its ``_id`` (hashed; ``versions`` by ranges of it, so
-that the versions of an article are together). docs/scaling.md has the commands.
+Every value that must be unique is an ``_id``. For pages, articles and aliases it is the fingerprint of the
+URL. For texts it is the site and the hash of the text. A sharded collection can have a unique index only on
+the shard key, so these collections can be sharded by their ``_id``. Use hashed sharding for all collections
+except ``versions``, which is sharded by ranges, so that the versions of an article are stored together.
+docs/scaling.md has the commands.
 
 | collection | ``_id`` | content of a document |
 |---|---|---|
@@ -11,7 +12,7 @@ that the versions of an article are together). docs/scaling.md has the commands.
 | pages | fingerprint | a URL that was seen: the crawl database |
 | articles | fingerprint of the canonical URL | the current version of an article |
 | versions | fingerprint and number | an earlier version of an article in full |
-| texts | source and text key | a text that an article of the source has or once had |
+| texts | site and hash of the text | a text that an article of the site has or once had (its hash only) |
 | aliases | fingerprint | another URL that returned the text of an article |
 | sources | URL | a feed, sitemap or section page |
 | sites | domain | the counters of a site |
@@ -45,7 +46,8 @@ COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0
 _NAMESPACE_EXISTS = 48
 _PACKED = {"wiredTiger": {"configString": "block_compressor=zstd"}}
-"""Compression of documents with zstd. They take a third less space than with MongoDB's default, snappy."""
+"""Options for compression with zstd. Documents take a third less space than with snappy, MongoDB's
+default."""
 
 _FIRST: dict[str, tuple[IndexModel, ...]] = {
     "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # to stream the pages of a site
@@ -152,24 +154,24 @@ def _make_hours(database: Collections) -> None:
 
 
 def _index_stored(database: Collections) -> None:
-    """Add the index on the time of storing. Articles of earlier versions of newsbot get the earliest time."""
+    """Add the index on the time at which an article was stored. Articles without this time get time 0."""
     database["articles"].update_many({"stored": {"$exists": False}}, {"$set": {"stored": 0.0}})
     database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
 
 
 def _drop_words(database: Collections) -> None:
-    """Drop the former search index: it is now a separate file (newsbot/search)."""
+    """Drop the collections of the former search index. The index is now a separate file (newsbot/search)."""
     for name in ("words", "words_waiting", "words_blocks", "words_state", "words_removed"):
         database[name].drop()
 
 
 def _index_results(database: Collections) -> None:
-    """Add the index of search results on the page, for the removal of a page."""
+    """Add an index on the page of search results, for the removal of a page."""
     database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
 
 
 def _index_for_removal(database: Collections) -> None:
-    """Add the indexes on the article of aliases and on ``duplicate_of``, for the removal of an article."""
+    """Add the indexes for the removal of an article: on aliases by article, and on ``duplicate_of``."""
     database["aliases"].create_indexes([IndexModel([("article", ASCENDING)])])
     original = IndexModel(
         [("duplicate_of", ASCENDING)], partialFilterExpression={"duplicate_of": {"$type": "string"}}
@@ -187,7 +189,7 @@ def _index_derived(database: Collections) -> None:
 
 def _name_several(database: Collections) -> None:
     """Convert ``derived_from`` of stored articles from a single value to a list."""
-    # $type in a query also matches lists that have a string; the expression matches single strings only
+    # In a query, $type also matches lists that contain a string. The expression matches single strings only.
     one: Document = {
         "derived_from": {"$type": "string"},
         "$expr": {"$eq": [{"$type": "$derived_from"}, "string"]},
@@ -198,9 +200,9 @@ def _name_several(database: Collections) -> None:
 def _number_changes(database: Collections) -> None:
     """Number the changes of articles (see changes.py).
 
-    Stored articles are numbered by the time of storing. So exports, which continued by time before, can
-    continue after the right number. If the time of an export is in the future, its clock was wrong, and it
-    starts again.
+    Stored articles are numbered in the order in which they were stored. Exports used to remember a time, and
+    now get the number that belongs to it. If the time of an export is in the future, its clock was wrong, and
+    the export starts again.
     """
     for name in ("removals", "counters"):
         _make(database, name)
@@ -215,7 +217,7 @@ def _number_changes(database: Collections) -> None:
         for state in (body, body.get("pending")):
             if state is not None and "cursor" not in state:
                 state["cursor"] = _cursor_at(database, state.get("until", 0.0))
-        # only if no other worker has changed the note in the meantime
+        # The old text is part of the query, so that a note that another worker has changed is not replaced.
         changed = {"_id": note["_id"], "body": note["body"]}
         database["notes"].update_one(changed, {"$set": {"body": to_json(body)}})
     with suppress(OperationFailure):  # the index does not exist, or another worker was faster
@@ -225,7 +227,7 @@ def _number_changes(database: Collections) -> None:
 def _cursor_at(database: Collections, until: float) -> str:
     """Return the cursor before the first article that was stored after this time (POSIX seconds).
 
-    For a time in the future it is empty: the beginning.
+    For a time in the future, return the empty cursor, which means the beginning.
     """
     if until >= time.time():
         return ""
@@ -253,17 +255,18 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _drop_words,
     _name_several,
 )
-"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released one; add the next one.
+"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function; add another one at the
+end.
 
-Each one must be idempotent: several workers that start at the same time can run it.
+Each function must be idempotent, because several workers that start at the same time can run it.
 """
 
 
 def prepare(place: Place) -> None:
     """Create the collections, or upgrade them to the newest version.
 
-    Raises :class:`SchemaError` if the collections are of a newer newsbot or of another program, and
-    :class:`DataError` if the server is not a replica set or too old.
+    Raises :class:`SchemaError` if a newer newsbot or another program created the collections. Raises
+    :class:`DataError` if the server is not a replica set, or if its version is too old.
     """
     _check_server(place)
     database = place.database

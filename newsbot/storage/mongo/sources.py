@@ -35,8 +35,8 @@ from newsbot.storage.sources import (
 from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
-"""Characters that have a meaning in MongoDB's field names, and what is written instead. The first one is the
-sign of the others, so it is replaced first and restored last."""
+"""Characters that have a meaning in MongoDB's field names, and the text that is written instead. ``%`` begins
+all these texts, so it is replaced first and restored last."""
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
@@ -94,7 +94,7 @@ class MongoSites(Sites):
             first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
         if record.last_article is not None:
             first["$max"] = {"last_article": record.last_article}
-        # Two operations: the second one has a condition and needs the document that the first one creates.
+        # The last error needs a second operation, because it has a condition. The document must exist then.
         operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
         at = record.last_error_at
         given = {"last_error": harmless(record.last_error), "last_error_at": at}
@@ -127,7 +127,7 @@ class MongoActivity(Activity):
         self._server = server
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Add counters. If the server fails, those of some sites can be added and others not."""
+        """Add counters of sites. If the server fails, the counters of only some sites can have been added."""
         hour = int(at // HOUR)
         operations: list[UpdateOne | DeleteMany] = []
         for source, counters in counted(sites).items():
@@ -148,7 +148,7 @@ class MongoActivity(Activity):
             ]
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
-        # "" is all sites together
+        # the source "" stands for all sites together
         wanted = {"hour": {"$gte": int(since // HOUR)}, "source": {"$gt": ""}, "articles": {"$gt": 0}}
         key = {"source": "$source", "day": _DAY}
         steps: list[Document] = [
@@ -162,7 +162,7 @@ class MongoActivity(Activity):
         return found
 
     def watched_since(self) -> dict[str, float]:
-        steps: list[Document] = [  # the index alone answers this query
+        steps: list[Document] = [  # for this query, the server reads only the index
             {"$match": {"source": {"$gt": ""}}},
             {"$sort": {"source": 1, "hour": 1}},
             {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
@@ -173,7 +173,7 @@ class MongoActivity(Activity):
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
         if limit <= 0:
             return []
-        # Later versions have the time of a later fetch.
+        # Only articles with version 1 are read, because later versions have the time of a later fetch.
         query: Document = {"version": 1} if source is None else {"version": 1, "source": clean(source)}
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
         with self._server.readable() as database:

@@ -1,8 +1,9 @@
 """Stores the results of the spiders ``monitor`` and ``search``.
 
-``monitor`` has one document for each page, and ``search`` one for each search, text and page. Transactions
-are not needed: each document is written by one idempotent operation. The ``_id`` of a result is made of
-search, text and page, so there cannot be two (see schema.py).
+The checks of ``monitor`` have one document for each page. The results of ``search`` have one document for
+each search, text and page. Transactions are not needed, because each document is written by one idempotent
+operation. The ``_id`` of a result consists of search, text and page. So there cannot be two results for the
+same search, text and page.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class MongoChecks(Checks):
     def _unlisted(self, query: Document) -> Iterator[list[CheckedPage]]:
         """Yield checked pages that have no page record, in batches.
 
-        Keys are compared first, so that only the needed documents are read.
+        The keys are compared first, so that only the documents of these pages are read.
         """
         checks, pages, only_key = (
             self._server.at.database["page_checks"],
@@ -139,8 +140,9 @@ class MongoSearches(Searches):
                     database["search_results"].bulk_write(operations, ordered=False)
                     return
                 except BulkWriteError as error:
-                    # A duplicate key at the first attempt: another worker was faster, or has a later result.
-                    # At the second attempt, the stored result is of a later visit and stays.
+                    # A duplicate key at the first attempt has two possible causes: another worker has just
+                    # created the result, or the stored result is of a later visit. After the second attempt,
+                    # only the latter is possible, and the stored result stays.
                     if not all_duplicates(error):
                         raise
 
@@ -173,7 +175,7 @@ def _saving(check: PageCheck) -> UpdateOne:
     always = {"$literal": {"url": url, "source": clean(check.source)}}
     checks = with_events([harmless(packed_check(check))], "$checks", MAX_CHECKS)
     steps: list[Document] = [
-        # later objects win: a new document has an empty list
+        # later objects win, so the empty list is used only in a new document
         {"$replaceWith": {"$mergeObjects": [{"checks": []}, "$$ROOT", always]}},
         {"$set": {"checks": checks}},
         {"$set": {"last": {"$max": "$checks.at"}}},

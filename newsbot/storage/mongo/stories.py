@@ -1,8 +1,9 @@
-"""Stores stories: the field ``story`` of articles, and a collection of joined stories.
+"""Stores stories in the field ``story`` of articles and in the collection ``joined``.
 
-A document of ``joined`` is a story that was joined with others. ``into`` is the current story; it is the
-story itself if that kept its id. Each join writes the documents of all its stories. So two joins at the same
-time that share a story conflict, and MongoDB aborts one of them, which is tried again.
+A document of ``joined`` is a story that was joined with others. Its field ``into`` is the current story,
+which is the story itself if it kept its id. Each join writes the documents of all its stories. So two joins
+conflict if they share a story and run at the same time. Then MongoDB aborts one of them, and that one is
+tried again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from newsbot.urls import fingerprint
 _AT_ONCE = 200
 """Number of stories whose members are counted in one query."""
 _LATE = (1 << 63) - 1
-"""A time that sorts after all others, for articles without a time of fetch."""
+"""A value that sorts after all times, for articles without a fetch time."""
 
 
 class MongoStories(Stories):
@@ -65,7 +66,7 @@ class MongoStories(Stories):
             newest = _newest(database, since, self._server.patience)
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
-            wanted = {"text": 0}  # a text that sites publish every day can have thousands of articles
+            wanted = {"text": 0}  # not read, because a story can have thousands of articles
             members = database["articles"].find({"story": {"$in": chosen}}, wanted)
             for member in members.sort({"moment": 1, "_id": 1}):
                 found[member["story"]].members.append(from_document(member | {"text": ""}))
@@ -73,7 +74,7 @@ class MongoStories(Stories):
 
 
 def _newest(database: Collections, since: datetime | None, patience: int) -> Iterator[list[str]]:
-    """Yield the ids of stories in batches, the one with the newest member first."""
+    """Yield the ids of stories in batches, the story with the newest member first."""
     recent: Document = {} if since is None else {"moment": {"$gte": micros(since)}}
     steps: list[Document] = [
         {"$match": {"story": {"$type": "string"}, **recent}},
@@ -88,7 +89,7 @@ def _newest(database: Collections, since: datetime | None, patience: int) -> Ite
 def _large(
     database: Collections, batches: Iterator[list[str]], min_members: int, min_sources: int
 ) -> Iterator[str]:
-    """Yield those of the stories that have enough members from enough sites, in the same order."""
+    """Yield the stories of ``batches`` that have enough members from enough sites, in the same order."""
     for some in batches:
         steps: list[Document] = [
             {"$match": {"story": {"$in": some}}},
@@ -105,7 +106,7 @@ def _large(
 def _settled(database: Collections, url: str) -> Joined | None:
     """Return the story of an article if joining this article alone would change nothing; otherwise None.
 
-    This usually takes two queries, and saves the transaction.
+    This usually takes two queries, which is faster than a transaction.
     """
     kept, own = _kept(database, None, url), story_id(clean(url))
     story = kept and kept["story"]
@@ -115,7 +116,7 @@ def _settled(database: Collections, url: str) -> Joined | None:
 
 
 def _join(database: Collections, canonical_urls: Sequence[str], session: Session) -> Joined:
-    """Merge the stories of these articles in a transaction."""
+    """Merge the stories of these articles. Must run in the transaction of ``session``."""
     kept = [_kept(database, session, url) for url in canonical_urls]
     own = [story_id(clean(url)) for url in canonical_urls]
     stories = [(one["story"] or name) if one else None for one, name in zip(kept, own, strict=True)]
@@ -130,7 +131,10 @@ def _join(database: Collections, canonical_urls: Sequence[str], session: Session
 
 
 def _kept(database: Collections, session: Session | None, url: str) -> Document | None:
-    """Return key and story of the article that is stored, or whose text is stored, under this URL."""
+    """Return the key and the story of the article that has this URL as canonical URL or as alias.
+
+    The result is None if there is no such article.
+    """
     key, articles = fingerprint(clean(url)), database["articles"]
     found = articles.find_one({"_id": key}, {"story": 1}, session=session)
     if found is None:
@@ -140,7 +144,7 @@ def _kept(database: Collections, session: Session | None, url: str) -> Document 
 
 
 def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
-    """Return the current story of each of these stories that has an entry in ``joined``."""
+    """Return the current stories of those of the given stories that are in ``joined``, by id."""
     found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
     return {one["_id"]: one["into"] for one in found}
 

@@ -1,7 +1,7 @@
 """Stores data in the embedded data file (SQLite with write-ahead log), which several processes can share.
 
-Each write is one transaction. It is complete or has no effect, even if the disk is full or the process is
-killed.
+Each write is one transaction. It is stored completely or not at all, even if the disk is full or the process
+is killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stores articles: one row each. Earlier versions, texts and other URLs have their own tables."""
+"""Stores each article in one row. Earlier versions, texts and other URLs have their own tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ DERIVED = (
     " WHERE id IN (SELECT article FROM article_basis WHERE url IN (SELECT value FROM json_each(?1)))"
 )
 """Replaces URLs (?1, a JSON list) in ``derived_from`` of all articles by another URL (?2), or removes them if
-that is NULL."""
+?2 is NULL."""
 _SEQUENCE = "SELECT id, (SELECT ifnull(max(number), 0) FROM article_change) FROM article_sequence"
 _CHANGES = (
     f"SELECT c.number, c.fingerprint AS changed, {READ} FROM article_change c"
@@ -97,7 +97,7 @@ class SqliteArticles(Articles):
             if row is None or database.execute(_OWN, (after,)).fetchone() is not None:
                 return False
             number = row["id"]
-            # A URL that has an article is never an alias.
+            # The new URL gets an article, so it can no longer be an alias.
             database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (after,))
             database.execute(
                 "UPDATE article SET fingerprint = ?, canonical_url = ? WHERE id = ?", (after, new, number)
@@ -192,7 +192,7 @@ class SqliteArticles(Articles):
         return numbering.cursor(numbering.last)
 
     def _batches(self, query: str, values: list[Any]) -> Iterator[list[Article]]:
-        """Yield the articles of a query for row numbers, in batches.
+        """Yield the articles whose row numbers the query selects, in batches.
 
         All row numbers are read at the start (8 bytes for each article), so that writes during the stream do
         not change its order. Articles that are deleted during the stream are left out.
@@ -240,7 +240,7 @@ class SqliteTexts(Texts):
 
 
 def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int:
-    """Insert the row of an article (:func:`to_row`); return its row number.
+    """Insert the row of an article (:func:`to_row`), and return its row number.
 
     ``key`` is the fingerprint of the canonical URL.
     """
@@ -255,11 +255,11 @@ def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
 
 
 def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Decision, int]:
-    """Read the records that :func:`decide` needs, and carry out its decision, except for the aliases.
+    """Read the records that :func:`decide` needs, and execute its decision, except for the aliases.
 
-    Return the decision and the row number of the article to which it refers. This must run within a write
-    transaction. So the records cannot change before the decision is written, even if several workers store
-    the same article.
+    Return the decision and the row number of the article to which it refers. This function must run within a
+    write transaction. Then the records cannot change before the decision is written, even if several workers
+    store the same article.
     """
     own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
     owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
@@ -278,7 +278,7 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
         _update(database, row, own)
     else:
         return decision, decision.of["id"]
-    if row["content_hash"]:  # IGNORE: the article had this text before
+    if row["content_hash"]:  # IGNORE, because the article can have had this text before
         database.execute(
             "INSERT OR IGNORE INTO article_text (source, content_hash, article) VALUES (?, ?, ?)",
             (row["source"], row["content_hash"], number),
@@ -298,7 +298,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         (own["id"], row["version"] - MAX_VERSIONS),
     )
     row |= {name: own[name] for name in KEPT} | {"id": own["id"]}
-    # the time at which the article was found first, not its new version
+    # discovered_at is the time at which the article was first found, not its new version
     first = json.loads(own["data"])["discovered_at"]
     if first is not None:
         row["data"] = to_json(json.loads(row["data"]) | {"discovered_at": first})
@@ -306,10 +306,13 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
 
 
 def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
-    """Rename the story whose id comes from the old URL: another article can get that URL and its story id."""
+    """Rename the story whose id was made from the old URL.
+
+    Another article can get the old URL later, and would begin a story with the same id.
+    """
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (new,)).fetchone()
     target = readdressed_story(old, new, row and row["into_story"])
-    # ``target`` is a current story, which must not be a redirect itself.
+    # ``target`` is a current story, so it must not redirect to another story.
     database.execute("DELETE FROM story_joined WHERE story = ? OR story = ?", (old, target))
     database.execute("UPDATE story_joined SET into_story = ? WHERE into_story = ?", (target, old))
     database.execute("UPDATE article SET story = ? WHERE story = ?", (target, old))

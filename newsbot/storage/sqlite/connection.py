@@ -15,7 +15,7 @@ _Record = TypeVar("_Record")
 
 
 class DataFile:
-    """One connection to the data file, shared by all repositories of a storage."""
+    """One connection to the data file. All repositories of a storage share it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -23,9 +23,10 @@ class DataFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Run the block as one write transaction, which is complete or has no effect.
+        """Run the block as one write transaction, which is stored completely or not at all.
 
-        It has the write lock from its beginning, so that what the block reads cannot change before it writes.
+        The transaction takes the write lock at its beginning. So the data that the block reads cannot change
+        before it writes.
         """
         with readable_errors(self.path), transaction(self.database) as database:
             yield database
@@ -39,7 +40,8 @@ class DataFile:
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.
 
-        A batch must not leave a cursor open, because the caller can write between two records.
+        The iterator must not keep a cursor open between two batches, because the caller can write between two
+        records.
         """
         while True:
             with readable_errors(self.path):
@@ -51,8 +53,9 @@ class DataFile:
     def numbered(self, query: str, values: Sequence[object]) -> Iterator[list[sqlite3.Row]]:
         """Yield the rows of ``query`` in batches.
 
-        The query must begin its conditions with ``id > ?``, order by ``id`` and have a LIMIT. ``values`` are
-        its other parameters. Each batch is a separate query that starts after the last row of the one before.
+        The first condition of the query must be ``id > ?``. The query must order by ``id`` and have a LIMIT.
+        ``values`` are its other parameters. Each batch is a separate query that starts after the last row of
+        the previous batch.
         """
         after = 0
         while rows := self.database.execute(query, [after, *values]).fetchall():

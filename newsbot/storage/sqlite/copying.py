@@ -73,7 +73,8 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         lambda source, hour, *counts: SiteHour(source, hour, counts),
     ),
 )
-"""For each kind of book: the query, the key before the first row, and the function that converts a row."""
+"""Has an entry for each type of :data:`newsbot.storage.upkeep.Book`: the query, the key before the first row,
+and the function that converts a row."""
 _TAKE_TEXT = (
     "INSERT OR IGNORE INTO article_text (source, content_hash, article)"
     " SELECT ?, ?, id FROM article WHERE fingerprint = ?"
@@ -135,7 +136,10 @@ class SqliteDump(Dump):
     def _batches(
         self, query: str, place: tuple[Any, ...], values: Sequence[str], keys: Sequence[str] | Sequence[int]
     ) -> Iterator[list[sqlite3.Row]]:
-        """Yield the rows of ``query`` in batches, sorted by ``keys``, from after the keys ``place`` on."""
+        """Yield the rows of ``query`` in batches, sorted by the columns ``keys``.
+
+        The first batch starts after the row whose keys have the values ``place``.
+        """
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
@@ -203,12 +207,12 @@ class SqliteLoad(Load):
 
 
 def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
-    """Return the table of a book, and the values of its row."""
+    """Return the table in which a :data:`Book` is stored, and the values of its row."""
     if isinstance(book, JoinedStory):
         return "story_joined", (book.story, book.into)
     if isinstance(book, KeptNote):
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
-    # The stored text of a day begins with ``;``, so that a search for ``;poll`` finds whole polls only.
+    # The stored text of a day begins with ``;``. So a search for ``;`` and a poll finds only whole polls.
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

@@ -1,4 +1,4 @@
-"""Stores notes: one row for each kind and key."""
+"""Stores notes in a table with one row for each kind and key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAVE = (
     " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
 )
 _MAKE = "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING"
-# Compares the text of the old note, so that nothing is replaced if another worker has written it.
+# Compares the text of the old note, so that nothing is replaced if another worker has changed the note.
 _REPLACE = "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?"
 
 

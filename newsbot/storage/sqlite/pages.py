@@ -1,4 +1,4 @@
-"""Stores the crawl database: one row for each URL."""
+"""Stores the crawl database, which has one row for each URL."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class SqlitePages(Pages):
             histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
             rows = []
             for page in pages:
-                # to JSON and back: the given events must compare equal to stored ones
+                # converted to JSON and back, so that the given events compare equal to stored ones
                 history = merged(histories.get(page.fingerprint, []), json.loads(to_json(page.history)))
-                histories[page.fingerprint] = history  # the batch can have the page again
+                histories[page.fingerprint] = history  # the batch can contain the page again
                 rows.append(row_of(page, referrers_of(page), page.depth, history))
             database.executemany(_SAVE, rows)
 
@@ -105,8 +105,8 @@ class SqlitePages(Pages):
             yield [record_of(row) for row in rows]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        # Pages can have the same time, so the place in the stream is a pair of time and row number.
-        place: tuple[float, int] = (after, _LARGEST)  # after everything due at ``after``
+        # Several pages can have the same time. So the position in the stream is a time and a row number.
+        place: tuple[float, int] = (after, _LARGEST)  # after all pages that are due at ``after``
         query = (
             f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
             f" ORDER BY next_due, id LIMIT {_AT_ONCE}"
@@ -140,7 +140,7 @@ def record_of(row: sqlite3.Row) -> PageRecord:
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
-    """Return referrers and depth of those pages that are known, by fingerprint."""
+    """Return the referrers and the depth of the known pages among these, by fingerprint."""
     rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
     return {
         row["fingerprint"]: (
@@ -154,7 +154,7 @@ def _links_to(
 def _select(
     database: sqlite3.Connection, columns: str, fingerprints: Iterable[bytes]
 ) -> Iterator[sqlite3.Row]:
-    """Yield the rows of the known pages among these URLs, each once."""
+    """Yield one row for each of the given pages that is known."""
     asked = iter(dict.fromkeys(fingerprints))
     while some := list(islice(asked, _AT_ONCE)):
         marks = ", ".join("?" * len(some))

@@ -1,4 +1,4 @@
-"""Deletes rows on request, and old data from rows."""
+"""Deletes rows on request, deletes old versions of articles, and clears old data in page records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SqliteRemoval(Removal):
     def articles(self, canonical_urls: Sequence[str]) -> int:
         with self._file.writing() as database:
             found = _articles(database, canonical_urls)
-            # a given URL can be an alias; then it must not lead to its article anymore
+            # a given URL can be an alias of an article that is not given; then only the alias is deleted
             keys = ((fingerprint(clean(url)),) for url in canonical_urls)
             database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
             if not found:
@@ -46,7 +46,7 @@ class SqliteRemoval(Removal):
             urls = json.dumps([row["canonical_url"] for row in found.values()])
             database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {THESE}", (urls,))
             database.execute(DERIVED, (urls, None))
-            # This table has no index on the article: read the rows of each site once.
+            # This table has no index on the article, so the rows of each site are read once.
             for source in sorted({row["source"] for row in found.values()}):
                 database.execute(
                     f"DELETE FROM article_text WHERE source = ? AND article IN {THESE}", (source, numbers)
@@ -107,7 +107,7 @@ class SqliteRemoval(Removal):
 
 
 def _articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> dict[int, sqlite3.Row]:
-    """Return the articles stored under these URLs (not their aliases), by row number."""
+    """Return the articles with these canonical URLs, by row number. Aliases are not considered."""
     asked = "SELECT id, fingerprint, canonical_url, source FROM article WHERE fingerprint = ?"
     found = (
         database.execute(asked, (fingerprint(clean(url)),)).fetchone()

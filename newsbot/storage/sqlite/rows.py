@@ -1,4 +1,7 @@
-"""Converts articles to rows and back. Fields that queries use are columns; the others are one JSON text."""
+"""Converts articles to rows and back.
+
+Fields that queries use have a column each. The other fields are stored together as one JSON text.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,11 @@ IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
 )
-"""The condition that an article is in a story, or in the story with which this one was joined."""
+"""The condition that an article is in the given story, or in the one with which the given story was
+joined."""
 THESE = "(SELECT value FROM json_each(?))"
-"""A list of values that is given as one JSON parameter: SQLite limits the number of parameters."""
+"""SQL for a list of values that is given as one JSON parameter, because SQLite limits the number of
+parameters."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
 
@@ -50,8 +55,8 @@ def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
 def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
     """Return the SQL conditions of a filter, and their values. The table must have the alias ``a``.
 
-    If both site and language are given, the unary plus keeps SQLite from using the index on languages: a site
-    has fewer articles than a language.
+    If both site and language are given, the unary plus prevents SQLite from using the index on languages. The
+    index on sites is faster, because a site has fewer articles than a language.
     """
     if where is None:
         return [], []
@@ -67,7 +72,7 @@ def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
 
 
 def where_all(tests: list[str]) -> str:
-    """Return the WHERE clause of the conditions, or an empty string if there are none."""
+    """Return a WHERE clause that requires all conditions, or an empty string if there are none."""
     return f"WHERE {' AND '.join(tests)}" if tests else ""
 
 

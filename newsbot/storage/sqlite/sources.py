@@ -36,15 +36,16 @@ _SAVE = (
     f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
-# Idempotent: a poll that the text has already is not added. The limit counts characters, not polls.
+# The statement is idempotent: a poll that the text of the day already contains is not added. The maximum
+# length of that text (:most) is in characters.
 _ADD_POLL = """
     INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)
     ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
     WHERE instr(polls, ';' || :poll) = 0 AND length(polls) < :most
 """
 _SHORT_POLL = 12
-"""Length of a typical poll in characters. The limit of a day's text is computed from it."""
-# max() of SQLite is NULL if one value is NULL; coalesce() then takes the other value.
+"""Number of characters of a typical poll. The maximum length of a day's text is computed from it."""
+# If one of two values is NULL, SQLite's max() returns NULL. Then coalesce() takes the other value.
 ADD_SITE = """
     INSERT INTO site (source, last_article, last_error, last_error_at)
     VALUES (:source, :last_article, :last_error, :last_error_at)
@@ -65,12 +66,12 @@ _ADD_HOUR = (
     f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
     f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
 )
-# '' is all sites together.
+# The source '' stands for all sites together.
 _TRENDS = """
     SELECT source, hour / 24, sum(articles) FROM site_hour
     WHERE hour >= ? AND source <> '' AND articles > 0 GROUP BY 1, 2
 """
-# Articles with version 1 only: later versions have the time of a later fetch.
+# Only articles with version 1 are read, because later versions have the time of a later fetch.
 _ARRIVALS = """
     SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
     FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
@@ -131,7 +132,7 @@ class SqliteSites(Sites):
 
     def all(self) -> dict[str, SiteRecord]:
         with self._file.reading() as database:
-            rows = database.execute("SELECT * FROM site ORDER BY source")  # add() writes one for each counter
+            rows = database.execute("SELECT * FROM site ORDER BY source")  # includes all sites with counters
             found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
             for row in database.execute("SELECT source, name, value FROM site_counter"):
                 found[row["source"]].counters[row["name"]] = row["value"]

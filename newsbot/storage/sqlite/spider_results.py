@@ -1,6 +1,7 @@
 """Stores the results of the spiders ``monitor`` and ``search``.
 
-``monitor`` has one row for each page, and ``search`` one for each search, text and page.
+The checks of ``monitor`` have one row for each page. The results of ``search`` have one row for each search,
+text and page.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class SqliteChecks(Checks):
                 key = fingerprint(url)
                 row = database.execute(asked, (key,)).fetchone()
                 kept = [] if row is None else json.loads(row["checks"])
-                # to JSON and back: a repeated check must compare equal to the stored one
+                # converted to JSON and back, so that a repeated check compares equal to the stored one
                 events = merged(kept, [json.loads(to_json(packed_check(check)))], MAX_CHECKS)
                 values = (key, url, clean(check.source), events[-1]["at"], to_json(events))
                 database.execute(_SAVE_CHECKS, values)

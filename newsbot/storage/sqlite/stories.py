@@ -1,4 +1,4 @@
-"""Stores stories: the column ``story`` of articles, and a table of joined stories."""
+"""Stores stories in the column ``story`` of articles and in a table of joined stories."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from newsbot.storage.stories import (
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
-"""The columns of an article with an empty text. A text that sites publish every day can have thousands of
-articles in its story."""
+"""The columns of an article, with an empty text instead of its text. If sites publish the same text every
+day, its story has thousands of articles, and their texts would need too much memory."""
 _FIRST_FETCHED = (
     f"SELECT story FROM article WHERE story IN {THESE}"
     " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
@@ -65,7 +65,7 @@ class SqliteStories(Stories):
         limit: int = 50,
     ) -> list[Story]:
         recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
-        # Only if needed: without this condition, SQLite reads only the index.
+        # This condition is added only if needed. Without it, SQLite reads only the index.
         several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""
         values: list[str | int | None] = [stamp(since)] if since else []
         values += [min_members, *([min_sources] if several else []), max(0, limit)]
@@ -95,7 +95,7 @@ def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
 
 
 def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
-    """Merge the stories of these articles within a write transaction."""
+    """Merge the stories of these articles. Must run within a write transaction."""
     kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
     stories = [
@@ -114,7 +114,10 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
 
 
 def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | None]:
-    """Return row number and story of the article that is stored, or whose text is stored, under this URL."""
+    """Return the row number and the story of the article that has this URL as canonical URL or as alias.
+
+    Both are None if there is no such article.
+    """
     key = fingerprint(url)
     row = database.execute(
         "SELECT id, story FROM article WHERE fingerprint = ? UNION ALL"
@@ -126,7 +129,7 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
 
 
 def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
-    """Return the current story of each of these stories that was joined.
+    """Return the current stories of those of the given stories that were joined, by id.
 
     A story whose first article is not stored yet, but which has members already, is its own current story.
     """
