@@ -11,7 +11,7 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of
 _WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
     Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
-    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
+    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05, 7d, yesterday"),
     Argument("--until", metavar="DATE", type=moment, help="published before"),
 )
 

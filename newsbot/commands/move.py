@@ -42,7 +42,7 @@ class Command(NewsbotCommand):
                     "--since",
                     type=_when,
                     metavar="DATE",
-                    help="only articles published at or after, with their pages: 2024-05-31, or 7d (ago)",
+                    help="only articles published at or after, with their pages: 2024-05, 7d, yesterday",
                 ),
                 Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
                 Argument(

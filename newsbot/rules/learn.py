@@ -28,7 +28,7 @@ TRUST = 2.5
 LEANING = 0.5
 """Log-odds added to every result, because a missed article is worse than a needless fetch."""
 BOUND = 4.0
-"""Limit of the prior's log-odds. They are cut to -BOUND to BOUND, so that a site's examples can correct them."""
+"""Limit of the log-odds of the prior. They are cut to -BOUND to BOUND; a site's examples can correct them."""
 FORMAT = 1
 """Version of the stored form of a learned rule. Increase it if :meth:`LearnedRule.plain` changes."""
 
