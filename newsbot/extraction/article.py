@@ -75,7 +75,7 @@ def read_page(
     ``html`` is the body of the response and ``url`` the URL of the page. The other arguments are optional:
 
     * ``rule``: the rule of the site.
-    * ``hint``: the link that led to the page. Its title and time are candidates for those of the article. If
+    * ``hint``: the link that led to the page. Its title and time are possible values for the article. If
     a
       feed or a news sitemap lists the page, its text may be short.
     * ``charset``: the encoding that the server declared.

@@ -120,5 +120,5 @@ def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
 
 
 def _names(lines: list[str]) -> set[str]:
-    """Return the words with a capital inside sentences, in lower case like those of ``strings.words``."""
+    """Return the words with a capital inside sentences, in lower case as ``strings.words`` returns them."""
     return {word.casefold() for line in lines for word in _WITHIN.findall(line) if word[0].isupper()}

@@ -143,9 +143,9 @@ def _is_marked_live(page: Page) -> bool:
 def is_partial(page: Page, text: str) -> bool:
     """Return True if ``text`` is only the part of the article that readers without a subscription get.
 
-    A page may declare that it is not free and still contain all of its text. So there must be a sign that
-    text is missing: a declared word count that is much higher than that of ``text``, or a short text before a
-    subscription offer.
+    A page may declare that it is not free and still contain all of its text. So there must also be a sign
+    that text is missing. Signs are a declared word count much higher than the number of words in ``text``, or
+    a short text before a subscription offer.
     """
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")

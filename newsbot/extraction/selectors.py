@@ -69,7 +69,8 @@ class Selected:
     def strings(self, field: str) -> list[str]:
         """Return the values of ``field``, each on one line.
 
-        ``<meta>`` gives its ``content`` and ``<time>`` its ``datetime``; other elements give their text.
+        The value of ``<meta>`` is its ``content``, and that of ``<time>`` its ``datetime``. The value of
+        another element is its text.
         """
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_string(hit))]

@@ -27,7 +27,7 @@ SHORT_WITH_HINT = 60
 SHORT_WITH_METADATA = 110
 """Minimum length of the text, in letters, if the metadata of the page declare an article."""
 SHORT_HEADED = 180
-"""Minimum length of the text, in letters, if the heading of the page is that of one story."""
+"""Minimum length of the text, in letters, if the page has the heading of one story."""
 SHORT_PLAIN = 250
 """Minimum length of the text, in letters, if there is no evidence besides the text."""
 LONG = 1200
@@ -193,7 +193,7 @@ def _is_prose(blocks: Sequence[Block]) -> bool:
 
 
 def _odds(page: Page) -> float:
-    """Return the log-odds that the URL is that of an article; 0 for a page without a valid URL."""
+    """Return the log-odds that the URL is that of an article, or 0 for a page without a valid URL."""
     try:
         return log_odds(canonicalize(page.url))
     except ValueError:

@@ -62,7 +62,7 @@ MAX_METAS = 500
 MAX_VALUE = 2000
 """Maximum number of characters of a value that are used."""
 _WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
-"""Directives that have a value after a colon. Any other name before a colon is that of a crawler."""
+"""Directives that have a value after a colon. Any other name before a colon is the name of a crawler."""
 HEADER, META = "header", "meta"
 
 

@@ -66,7 +66,7 @@ class Reservations:
     rules: tuple[_Rule, ...] = ()
 
     def signals(self, url: str) -> dict[str, str]:
-        """Return the signals for a URL of the site; empty if the URL is not reserved."""
+        """Return the signals for a URL of the site. The result is empty if the URL is not reserved."""
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         matching = [rule for rule in self.rules if rule.matches(path)]

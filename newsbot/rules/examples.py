@@ -119,7 +119,7 @@ class Examples:
         """Add the examples in a :meth:`plain` value of another worker or of an earlier crawl.
 
         Labels that are known here are not changed. Patterns that the other worker has removed are removed
-        here too. Raises ``ValueError`` if the value does not have the expected form; nothing is changed then.
+        here too. Raises ``ValueError`` if the value does not have the expected form. Nothing is changed then.
         """
         try:
             told = [

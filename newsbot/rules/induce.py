@@ -105,8 +105,8 @@ def _example(url: str) -> _Example:
 def _groups(examples: list[_Example]) -> Iterator[list[_Example]]:
     """Yield groups of examples with the same form, large groups first.
 
-    Each example is in two groups. One has the examples with the same kinds of all segments, the other those
-    with the same kind of the last segment.
+    Each example is in two groups. In one group, all segments of the examples have the same kinds. In the
+    second group, only the last segments have the same kind.
     """
     groups: dict[tuple[object, ...], list[_Example]] = defaultdict(list)
     for one in examples:
@@ -123,7 +123,7 @@ def _coarse(segment: str) -> str:
 
 
 def _item_key(query: str) -> str | None:
-    """Return the key of a query that has only this key, with a number as value; else None.
+    """Return the key of a query that has only this key, with a number as value, else None.
 
     Such a number may identify the page.
     """

@@ -28,7 +28,7 @@ TRUST = 2.5
 LEANING = 0.5
 """Log-odds added to every result, because a missed article is worse than a needless fetch."""
 BOUND = 4.0
-"""Limit of the log-odds of the prior. They are cut to -BOUND to BOUND; a site's examples can correct them."""
+"""Limit of the prior's log-odds, positive or negative, so that a site's examples can correct them."""
 FORMAT = 1
 """Version of the stored form of a learned rule. Increase it if :meth:`LearnedRule.plain` changes."""
 
@@ -55,11 +55,11 @@ class LearnedRule:
     """A number that is unique in the process. It separates the rules of different sites in the cache."""
 
     def is_article(self, url: str) -> bool:
-        """Return whether a URL looks like an article of this site; False if it is not a URL."""
+        """Return whether a URL looks like an article of this site, or False if it is not a URL."""
         return self.score(url) >= 0.5
 
     def score(self, url: str) -> float:
-        """Return the probability that the page is an article, from 0 to 1; 0 if it is not a URL."""
+        """Return the probability that the page is an article, from 0 to 1, or 0 if it is not a URL."""
         try:
             return probability(self.log_odds(canonicalize(url)))
         except ValueError:

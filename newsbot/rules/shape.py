@@ -340,7 +340,7 @@ def _of_names(segments: list[str], words: int) -> list[str]:
 
 
 def _of_query(query: str) -> list[str]:
-    """Return the feature of the query keys; empty if no key is known."""
+    """Return the feature of the query keys. The result is empty if no key is known."""
     keys = {}
     for part in query.split("&")[:_MAX_KEYS]:
         key, _, value = part.partition("=")

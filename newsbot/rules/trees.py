@@ -87,8 +87,9 @@ def boost(
     """Return trees that correct the first guess: their sum, times RATE, is to be added to it.
 
     ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
-    log-odds of the first guess. Automatic labels are sometimes wrong. So a label counts less the more the
-    first guess contradicts it: half if the guess has log-odds of ``trust`` for the other label.
+    log-odds of the first guess. Automatic labels are sometimes wrong. So a label counts less if the
+    first guess contradicts it. If the guess has log-odds of ``trust`` for the other label, the label counts
+    half.
     """
     weights = [
         1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))

@@ -109,7 +109,7 @@ def entries(
 def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
     """Return a reader of a list of values. A single value counts as a list with one item.
 
-    Faulty items are left out; their problems are recorded.
+    Faulty items are left out, and their problems are recorded.
     """
 
     def reader(node: yaml.Node, place: Place) -> tuple[T, ...] | None:

@@ -68,7 +68,7 @@ def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str, language: str = "") -> str:
-    """Return the stem of one word as written; empty if it has no letter or digit."""
+    """Return the stem of one word as written. The result is empty if it has no letter or digit."""
     folded = letters(word)
     # In articles of any language, a Cyrillic word is stemmed as Russian.
     if _CYRILLIC.search(folded):

@@ -65,7 +65,7 @@ _VOWELS = frozenset(
     if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
 )
 """Vowel signs and viramas of the scripts of South Asia and Tibet: marks in Unicode, but parts of words."""
-_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # includes the underscore; callers replace it before
+_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # callers remove the underscore before
 _WORD = re.compile(f"[{_LETTER}]+")
 _WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
 
@@ -213,7 +213,7 @@ def _is_mark(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _alone(character: str) -> str | None:
-    """Return the folded form of a character outside the code page; None if the fast path cannot handle it.
+    """Return the folded form of a character outside the code page, or None if the fast path cannot handle it.
 
     A character that does not belong to words becomes a space. The result is None for letters of other scripts
     and for marks whose folded form depends on the character before them.
@@ -282,7 +282,10 @@ _SCRIPTS = bytes(map(_script, range(256)))
 
 
 def _short_way(text: str) -> bytes | None:
-    """Return the folded words of ``text`` as UTF-8, separated by spaces; None if the slow path is needed."""
+    """Return the folded words of ``text`` as UTF-8, separated by spaces.
+
+    The result is None if the slow path is needed.
+    """
     if text.isascii():
         return text.encode().translate(_OCTETS)
     if len(text) > _SHORT:

@@ -39,7 +39,10 @@ _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
 def embedded_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of the longest string with paragraphs in inline scripts; empty if there is none."""
+    """Return the blocks of the longest string with paragraphs in inline scripts.
+
+    The result is empty if there is no such string.
+    """
     # The scripts are not parsed as a whole, because each framework has its own format, often not JSON.
     best: list[Block] = []
     most = LEAST

@@ -217,7 +217,7 @@ def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
 
 
 def _steps(box: Box, outer: Box) -> float:
-    """Return the steps up from ``box`` to ``outer``; a large number if ``box`` is not inside."""
+    """Return the steps up from ``box`` to ``outer``, or _FAR if ``box`` is not inside ``outer``."""
     above: Box | None = box
     count = 0
     while above is not None and above is not outer:

@@ -69,7 +69,7 @@ def openings(
 
 
 def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
-    """Return the indices between the headline and the text; empty if either is missing.
+    """Return the indices between the headline and the text. The result is empty if either is missing.
 
     Of several headlines the last one before the text counts, because the name of the site above the headline
     may have the markup of a headline.

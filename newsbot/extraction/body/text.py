@@ -74,7 +74,7 @@ class Body:
         return found
 
     def first_sentence(self) -> str:
-        """Return the first sentence of the text; empty if there is no text.
+        """Return the first sentence of the text. The result is empty if there is no text.
 
         It can replace a missing headline.
         """
@@ -129,7 +129,10 @@ def _is_named(page: Page) -> bool:
 
 
 def _teaser(page: Page) -> str:
-    """Return the summary of an article whose text is not in the page; empty if the page is not an article."""
+    """Return the summary of an article whose text is not in the page.
+
+    The result is empty if the page is not an article.
+    """
     node = page.article
     if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
@@ -173,7 +176,7 @@ def _captions(page: Page) -> frozenset[str]:
 
 
 def _stated(page: Page) -> list[Block]:
-    """Return the ``articleBody`` of JSON-LD as blocks; empty if there is none."""
+    """Return the ``articleBody`` of JSON-LD as blocks. The result is empty if there is none."""
     value = page.article.get("articleBody") if page.article is not None else None
     if not isinstance(value, str):
         return []

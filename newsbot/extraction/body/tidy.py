@@ -190,7 +190,7 @@ def pointers(tree: etree._Element) -> list[etree._Element]:
 
 
 def _holder(link: etree._Element) -> etree._Element | None:
-    """Return the paragraph or list item that contains only the link; None if it contains other text."""
+    """Return the paragraph or list item that contains only the link, or None if it contains other text."""
     element = link
     labelled = False
     # There may be a few inline elements around the link: <p><b><a>.
@@ -209,7 +209,7 @@ def _holder(link: etree._Element) -> etree._Element | None:
 
 
 def _before(parent: etree._Element, element: etree._Element) -> str | None:
-    """Return the short label beside ``element`` in ``parent``; None if ``parent`` contains other text.
+    """Return the short label beside ``element`` in ``parent``, or None if ``parent`` contains other text.
 
     The result is empty if there is no label.
     """

@@ -139,7 +139,7 @@ def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
 
 
 def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
-    """Return two lists of the names in a JSON-LD value: those of persons and those of organisations.
+    """Return two lists of the names in a JSON-LD value: the names of persons, and the names of organisations.
 
     A plain string and a node without a type count as persons.
     """

@@ -123,7 +123,7 @@ def _images(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _address(value: Any) -> str:
-    """Return the URL in the ``image`` of a JSON-LD node; empty if there is none."""
+    """Return the URL in the ``image`` of a JSON-LD node. The result is empty if there is none."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, dict):

@@ -283,7 +283,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 
 
 def scalar(value: Any) -> str:
-    """Return a string or a number as text; empty for other values.
+    """Return a string or a number as text. The result is empty for other values.
 
     Of a list, the first value is taken. Of a node, its ``@value`` is taken.
 

@@ -70,7 +70,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     :class:`NotAnArticle` with the reason ``binary`` or ``empty`` if there is nothing to parse.
 
     Time and memory are bounded. The markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
-    :data:`MAX_ATTRIBUTES`; if it is too long, scripts without data are removed first. libxml2 limits the
+    :data:`MAX_ATTRIBUTES`. If it is too long, scripts without data are removed first. libxml2 limits the
     depth of the tree and the length of a text.
     """
     if not html or html.isspace():

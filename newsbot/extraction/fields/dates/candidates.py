@@ -56,7 +56,7 @@ _PUBLISHED = word_list(
     "release_date displaydate articlepublisheddate article_publish_date article-published-date "
     "article:publish_date date:published"
 )
-# Names of metadata whose time is usually, but not always, that of the publication.
+# Names of metadata that usually, but not always, contain the time of publication.
 _LOOSE = word_list(
     "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
 )

@@ -77,7 +77,7 @@ def plausible(moment: datetime, now: datetime) -> bool:
 
 
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
-    """Parse a value that is a date as a whole, such as an attribute; return None if it is not a date.
+    """Return the time in a value that is nothing but a date, such as an attribute, or None.
 
     ``language`` is the language tag of the page. It decides the names of months, and the order of day and
     month.
