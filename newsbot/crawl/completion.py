@@ -102,7 +102,7 @@ class Completion:
         return True
 
     def _conclude(self, visit: Visit) -> None:
-        """Write the record and acknowledge the lease. The links are queued already."""
+        """Write the page record and acknowledge the lease. The links of the page are queued already."""
         outcome = visit.outcome
         self._probing.end(visit)
         self._usual_places.guess(visit)
@@ -179,7 +179,7 @@ class Completion:
         return False
 
     def _record(self, visit: Visit) -> PageRecord:
-        """Return the page record as this visit changes it. The visit's own record is not modified."""
+        """Return a copy of the page record, updated with the results of this visit."""
         now, outcome = self._context.clock(), visit.outcome
         known = visit.record or self._known_page(visit) or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy: after a fault this method runs again, and the visit must count once

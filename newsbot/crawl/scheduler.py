@@ -67,9 +67,9 @@ GO_ON = 0.002
 TAKEN = 0.02
 """Seconds until the next try if an entry was due but could not be leased.
 
-Another worker may have been faster. Or the entry must be fetched alone because its earlier workers died (see
-:data:`newsbot.frontier.base.ALONE`), and another such entry is in progress. A try costs work, so each failed
-try doubles the pause.
+Another worker may have been faster. Or the entry is a *suspect*: a worker died while it held the entry
+(:mod:`newsbot.frontier.base`). A worker holds at most one suspect, so further suspects wait. A try costs
+work, so each failed try doubles the pause.
 """
 MAX_TAKEN = 0.5
 """Maximum of the doubled pause, in seconds."""
@@ -87,11 +87,14 @@ def is_about_us(record: logging.LogRecord) -> bool:
 
 
 class _Decision(Enum):
-    """The decision on a lease: fetch it, end it without a fetch, or return it to the frontier."""
+    """The decision on a lease."""
 
     TAKEN = auto()
+    """The page is fetched, or is set aside because its URL is not valid."""
     LEFT = auto()
+    """The lease is ended without a fetch."""
     HANDED_BACK = auto()
+    """The lease is returned to the frontier."""
 
 
 class FrontierScheduler(BaseScheduler):
@@ -329,8 +332,8 @@ class FrontierScheduler(BaseScheduler):
     def _horizon(self) -> float:
         """Only entries due up to this time are leased (POSIX seconds).
 
-        It is the crawl's start in mode ``once``, and now in mode ``continuous``. Newly found links are leased
-        in mode ``once`` too, since their due time is 0.
+        In mode ``once``, this is the start of the crawl. In mode ``continuous``, it is the present time.
+        Newly found links are leased in mode ``once`` too, since their due time is 0.
         """
         return self._crawl.started if self._scope.arguments.mode == "once" else self._context.clock()
 
@@ -342,8 +345,8 @@ class FrontierScheduler(BaseScheduler):
         if free <= 0:
             return
         in_flight = list(self._in_flight())
-        # An entry whose workers have died is fetched alone. If this worker dies too, that entry must be the
-        # cause.
+        # A suspect that has lost ALONE leases is fetched alone. If this worker dies too, the suspect must be
+        # the cause. So nothing else is leased while such an entry is in flight.
         if any(lease.lost >= ALONE for lease in in_flight):
             return
         taken = 0

@@ -50,7 +50,7 @@ LONGEST_WAIT = 60.0
 FIRST_PAUSE = 2.0
 """Length of the pause after the first fault of a host, in seconds."""
 LONGEST_PAUSE = 900.0
-"""Maximum of the doubled pauses, in seconds."""
+"""Maximum length of the doubled pauses, in seconds."""
 MAX_RETRY_AFTER = 24 * 3600.0
 """Maximum length of a pause that the header Retry-After sets, in seconds."""
 _REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}

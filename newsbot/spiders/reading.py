@@ -51,7 +51,7 @@ class Reader:
     """Reads the responses of one crawl."""
 
     def __init__(self, crawl: Crawl, *, obeys_noindex: bool) -> None:
-        """``obeys_noindex``: articles that say ``noindex`` are not stored."""
+        """``obeys_noindex``: True if articles that say ``noindex`` are not stored."""
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._learning = crawl.sites.url_learning
@@ -361,13 +361,13 @@ class HtmlPage:
     """The token of the reason why the page cannot be parsed."""
     rights: PageRights = field(default_factory=PageRights)
     follows: bool = False
-    """True if the links were extracted."""
+    """True if the links of an article page are followed."""
     links: tuple[Link, ...] = ()
     links_count: int = 0
     following: tuple[Link, ...] = ()
     """The links to the next pages of a list."""
     named: Found | None = None
-    """The feeds and sections that a home page names."""
+    """The feeds and sections that a home page, a section or a requested page names."""
     hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
     """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.hubs`)."""
     first: str | None = None
@@ -384,7 +384,7 @@ class HtmlPage:
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Note the duration of the block."""
+        """Note the duration of the block in :attr:`seconds`."""
         began = time.perf_counter()
         try:
             yield

@@ -57,11 +57,11 @@ class _Choice:
     urgent: list[Child] = field(default_factory=list)
     """New files that come before articles."""
     patient: list[Child] = field(default_factory=list)
-    """Other new files."""
+    """The other new files. They come after articles."""
     newer: list[Child] = field(default_factory=list)
-    """Known files with a newer date than our last visit."""
+    """Known files whose date is newer than their last fetch."""
     doubtful: list[Child] = field(default_factory=list)
-    """Known files with a newer date that had never changed when they were visited.
+    """Known files with a newer date that have not changed in any visit so far.
 
     Some sites give all files a new date each day.
     """

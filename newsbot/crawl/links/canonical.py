@@ -302,7 +302,7 @@ class Canonical:
         self._context.frontier.mark_done([alias], None if record is None else record.next_due)
 
     def other_name(self, visit: Visit) -> bytes | None:
-        """Return the key of a known page if the visited URL is another address of it, else None.
+        """Return the fingerprint of a known page if the visited URL is another address of it, else None.
 
         This happens if the query keys to drop were learned after the URL was queued. If the known page was
         not fetched yet, the result is None and this visit fetches it. A URL that was fetched before keeps its
@@ -317,9 +317,10 @@ class Canonical:
         return key if self.is_taken(key) else None
 
     def is_taken(self, key: bytes) -> bool:
-        """Return True if the page was fetched, under this address or another, or is being fetched now.
+        """Return True if the page was fetched under any of its addresses, or is being fetched now.
 
-        An address that is done only in the frontier does not count: the visit that marked it may have died.
+        ``key`` is the fingerprint of one of them. An address that is done only in the frontier does not
+        count, because the worker that marked it may have died before it stored the page.
         """
         known = self._context.frontier.known([key]).get(key)
         if known is None:
