@@ -96,8 +96,11 @@ _TEASER = 1500
 # The end of a text that was cut off.
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
+"""Maximum number of elements whose class and id are searched for a paywall."""
 _MOST_PARTS = 20
+"""Maximum number of parts of an article (``hasPart``) that are read."""
 _MOST_LINES = 5000
+"""Maximum number of elements that are searched for a subscription offer."""
 _MOST_LETTERS = 60_000
 """Maximum number of letters that are searched for a subscription offer."""
 

@@ -32,6 +32,7 @@ _SIBLINGS = re.compile(r"-sibling\s*::|\.\.|parent\s*::")
 _NESTED = re.compile(r"(?://|descendant|ancestor|\|).*(?://|descendant|ancestor)", re.DOTALL)
 
 Hit: TypeAlias = HtmlElement | str
+"""One result of a selector: an element, or a string such as the value of an attribute."""
 
 
 def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:

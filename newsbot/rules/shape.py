@@ -21,6 +21,7 @@ _TAG_BITS = 40
 
 
 _TAGS = (1 << _TAG_BITS) - 1
+"""A mask for these bits."""
 
 
 _STEPS = 1000
@@ -32,6 +33,7 @@ _MIDDLE = 1 << 23
 
 
 _LARGEST = (_MIDDLE - 1) / _STEPS
+"""The largest number that can be stored."""
 
 
 class OddsTable:

@@ -78,6 +78,7 @@ _SAME = (
     ("\u0640", ""),
 )  # dotless i, the letter apostrophe, final sigma, tatweel
 _FEW = 8
+"""Maximum number of different characters that :func:`_drop_marks` removes with ``str.replace``."""
 _DEPENDING = _LETTERS_OF_THEIR_OWN + "\u0306"
 """Marks whose folded form depends on the character before them."""
 _SHORT = MAX_TEXT // 18

@@ -100,8 +100,11 @@ _LEAST_COPY = 1000
 _MOST_COPIES = 5
 """Maximum number of pieces, the longest ones, that are checked for being a copy of the whole text."""
 _MOST_STARTS = 500
+"""Maximum number of pieces whose starts are searched in a possible copy."""
 _FEW = 2
+"""A copy of the whole text contains the starts of more pieces than this."""
 _MOSTLY = 0.5
+"""Share of letters in links from which on a missing piece is not added."""
 REPEATED = 40
 """Minimum length of a piece whose repetition shows that the page contains its text twice."""
 
@@ -129,7 +132,7 @@ class Judged:
         return found
 
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
-        """Return the ``blocks`` of another extractor that score above ``least``.
+        """Return the ``blocks`` of another extractor whose score is above ``least``.
 
         A block that is not a piece has the score 0. A line that is only a URL has a low score like any link,
         but it is kept if it stands between lines of the article.
@@ -200,7 +203,7 @@ def _inside(scores: list[float]) -> list[bool]:
 
 
 def _last_judged(scores: list[float]) -> list[float]:
-    """Return for each line the score of the nearest line before it that the trees judged."""
+    """Return for each line the score of the nearest line before it that the trees judged, or _NEVER."""
     found: list[float] = []
     last = _NEVER
     for score in scores:

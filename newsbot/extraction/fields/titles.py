@@ -30,6 +30,7 @@ _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
 _IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
 _NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
 _LEAST_LINE = 20
+"""Minimum length of the first line of a heading that can be the headline alone."""
 _EMPTY = frozenset(
     {
         "untitled",
