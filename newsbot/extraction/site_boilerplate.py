@@ -102,7 +102,7 @@ class SiteMemory:
         return {"format": _FORMAT, "articles": [[one, *sorted(pairs)] for one, pairs in self._recent.items()]}
 
     def take(self, plain: Mapping[str, Any]) -> None:
-        """Replace the memory by a value that :meth:`plain` returned, in this worker or in another one.
+        """Replace the stored articles by those in a value that :meth:`plain` returned in any worker.
 
         Articles that were learned here and are not yet written are kept as the newest. Raises ``ValueError``
         if ``plain`` is not such a value.

@@ -109,7 +109,7 @@ def page_rights(
         signals[NOINDEX] = told.get("noindex") or told["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
-    # The site's files come first, then the headers, then the page. Each place may withdraw the reservation of
+    # The site's files come first, then the headers, then the page. Each place may replace the statements of
     # the places before it.
     _reservation(signals, headers, HEADER)
     _reservation(signals, metas, META)

@@ -103,7 +103,8 @@ def read_robots(text: str) -> RobotsSignals:
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
-    # Usage lines apply only to the crawlers that their group names, so other groups are not read for them.
+    # Usage lines apply only to the crawlers that their group names, so only those of groups for newsbot are
+    # used.
     for group in groups:
         if group.speaks_to_us:
             everywhere |= dict.fromkeys(group.refused, PLACE)

@@ -65,7 +65,8 @@ _VOWELS = frozenset(
     if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
 )
 """Vowel signs and viramas of the scripts of South Asia and Tibet: marks in Unicode, but parts of words."""
-_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # callers remove the underscore before
+# \w also matches the underscore, so callers must replace underscores by spaces first.
+_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"
 _WORD = re.compile(f"[{_LETTER}]+")
 _WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
 

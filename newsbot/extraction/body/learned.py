@@ -2,8 +2,9 @@
 
 A piece is a run of text between line breaks (:mod:`pieces`). Its features are computed in
 :mod:`word_features`, :mod:`group_features` and :mod:`context_features`, and the trees are in :mod:`forest`.
-The score of a piece is the log odds that it belongs to the article. An island is a part of the page with many
-such pieces. The other extractor is trafilatura (:mod:`extractor`).
+The score of a piece is the log odds that it belongs to the article. An island is a
+group of pieces with a score above 0 that are near each other. The other extractor is trafilatura
+(:mod:`extractor`).
 """
 
 from __future__ import annotations
