@@ -10,6 +10,6 @@ Files in reading order:
 * ``pages``: absolute URLs, and the base of relative links
 * ``autodiscovery``: feeds, sitemaps and sections in a home page and robots.txt, and their usual places
 * ``traps``: URLs of endless calendars, page lists and the like
-* ``list_pages``: the pages of a list, and which one is next
+* ``list_pages``: the pages of a list, and which page is next
 * ``list_probing``: how far lists are read, and which shapes of list URLs lead to articles
 """

@@ -18,18 +18,19 @@ from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
 _RUBRIC_DEPTH = 2
-"""Number of folders in a URL such as ``/category/politics/``."""
+"""Number of folders in the URL of a section such as ``/category/politics/``."""
 MAX_SITEMAPS = 50
 MAX_SECTIONS = 30
 MAX_ROBOTS = 500_000
-"""Characters of a robots.txt that are read (RFC 9309, 2.5, asks for at least 500 KiB)."""
+"""Maximum number of characters of a robots.txt that are read (RFC 9309, 2.5: at least 500 KiB)."""
 
 _ANNOUNCED = etree.XPath("//link[@href and @rel and @type]|//a[@href and @rel and @type]")
 _ANCHORS = etree.XPath("//a[@href]")
 _MAX_ANCHORS = 5000
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
-"""Types that feeds share with other data. The URL must look like a feed's as well."""
+"""Media types that feeds share with other data. A link with such a type is a feed only if its URL looks like
+the URL of a feed as well."""
 _FEED_PATH = re.compile(
     r"/(?:rss|feed|feeds|atom)(?:[0-9.]{1,4}|[-_][\w-]{1,40})?(?:/[\w-]{1,40}){0,3}(?:/|\.(?:xml|rss|rdf|atom))?$"
     r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
@@ -37,12 +38,13 @@ _FEED_PATH = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_PATH = re.compile(r"/(?:index|news|export)[\w-]{0,20}\.xml$", re.IGNORECASE)
-"""A path that is a feed in a link of a page, and a sitemap in robots.txt."""
+"""A path that is ambiguous: in a link of a page it is a feed, and in robots.txt it is a sitemap."""
 _FEED_QUERY = re.compile(
     r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
 )
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
-"""URLs of feeds of comments, and of oEmbed and the API of WordPress, which have types of feeds."""
+"""URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
+and the API of WordPress."""
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )
@@ -67,9 +69,10 @@ _USUAL_SITEMAPS = (
 
 
 def find_sources(tree: etree._Element, url: str) -> list[Link]:
-    """Return the feeds that a page links to, those declared in its head first.
+    """Return the feeds that a page links to. The feeds that it declares come first.
 
-    Feeds of comments and of other sites are left out. Never raises; returns at most :data:`MAX_FEEDS`.
+    A feed is declared by the ``rel`` and ``type`` of a link. Feeds of comments and of other sites are left
+    out. At most :data:`MAX_FEEDS` are returned. Never raises.
     """
     base = base_of(tree, url)
     site = _site(url)
@@ -86,8 +89,8 @@ def find_sources(tree: etree._Element, url: str) -> list[Link]:
 def from_robots(text: str, url: str) -> list[Link]:
     """Return the links in the ``Sitemap:`` lines of a robots.txt, at most :data:`MAX_SITEMAPS`.
 
-    They may also be feeds. Other hosts are allowed (https://www.sitemaps.org/protocol.html), because the
-    robots.txt proves that the site intends them. Never raises.
+    Such a link may also be a feed. It may be on another host (https://www.sitemaps.org/protocol.html), because
+    the robots.txt shows that the site wants this. Never raises.
     """
     found: dict[str, Link] = {}
     lines = text[:MAX_ROBOTS].replace("\r", "\n")  # some servers end lines with CR only
@@ -100,9 +103,9 @@ def from_robots(text: str, url: str) -> list[Link]:
 
 
 def usual_places(url: str) -> list[Link]:
-    """Return the URLs of feeds and sitemaps that are common on many sites, the most likely first.
+    """Return URLs at which many sites have a feed or sitemap, the most likely first.
 
-    These are guesses. Try them one after the other, and only if a site declares no sources.
+    These URLs are guesses. Try one after the other, and only if a site declares no sources.
     """
     feeds = [
         _source(place, Kind.FEED, None, Where.GUESS) for path in _USUAL_FEEDS if (place := resolve(url, path))
@@ -112,16 +115,16 @@ def usual_places(url: str) -> list[Link]:
         for path in _USUAL_SITEMAPS
         if (place := resolve(url, path))
     ]
-    # the most common places of both kinds come before the rare ones of either
+    # first the most common places of both kinds, then the rare places of both kinds
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
 
 def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
-    """Return section fronts that the menus of a home page link to, those of its own host first.
+    """Return the section fronts that the menus of a home page link to. Those on its own host come first.
 
-    They are on the same site, have a short path, are not denied by the rule, and are not service, login or
-    legal pages. A URL that matches a section pattern of the rule is accepted from any place of the page.
-    Returns at most :data:`MAX_SECTIONS` links.
+    A section front is on the same site and has a short path. The rule does not deny it, and it is not a
+    service, login or legal page. A URL that matches a section pattern of the rule is accepted from any place
+    on the page, not only from menus. At most :data:`MAX_SECTIONS` links are returned.
     """
     site, host = _site(url), _host(url)
     here: dict[str, Link] = {}
@@ -185,7 +188,7 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)
-    # "/category/politics/" is a list to the features, but in the menu of a home page it is a section
+    # by its features "/category/politics/" is a list, but in the menu of a home page it is a section
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
     return (

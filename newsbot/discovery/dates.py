@@ -14,16 +14,16 @@ from newsbot.text.months import month
 from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Earlier dates are defaults (1900, 1970) or errors: the web is not older."""
+"""The earliest accepted date. There was no web before; earlier dates are default values or errors."""
 AHEAD = timedelta(days=1)
-"""The furthest time in the future that is accepted, because clocks and zones are sometimes wrong."""
+"""How far a time may be in the future. This is accepted because clocks and zones are sometimes wrong."""
 
 _MAX_LENGTH = 100
 
 _MONTH_FIRST = frozenset({"en-us", "en-ph", "es-us", "es-pr", "fil"})
-"""Languages that write 12/31/2024."""
+"""Languages that write the month before the day: 12/31/2024."""
 _COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
-"""``… +0300 (MSK)``, as in mail."""
+"""A zone in parentheses at the end, as in mail: ``… +0300 (MSK)``."""
 _CLOCK = r"""(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?
     \s{0,3}(?P<half>[AaPp]\.?[Mm]\b\.?)?"""
 _ZONE = r"""\s{0,3}(?P<zone>[^\W\d_]{1,5}(?![^\W\d_]))?
@@ -64,9 +64,9 @@ _FORMS = tuple(
 def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
     """Return the time that ``text`` states, in UTC; None if it states none or an impossible one.
 
-    ``zone`` is used if the text has none. ``language`` (BCP 47) decides whether 11/12/2024 is in November or
-    in December. Without it, the date is in November if the time has AM or PM, else the result is None. A time
-    is impossible before :data:`EARLIEST` or more than :data:`AHEAD` after ``now``.
+    ``zone`` is used if the text has no zone. ``language`` (BCP 47) decides whether 11/12/2024 is in November
+    or in December. If it is empty, the date is in November if the time has AM or PM; otherwise the result is
+    None. A time is impossible if it is before :data:`EARLIEST` or more than :data:`AHEAD` after ``now``.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
@@ -82,8 +82,8 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = 
 
 
 def _moment(text: str, zone: tzinfo, language: str) -> datetime | None:
-    """Return the time in UTC, or None. Raises ValueError or OverflowError for an impossible one."""
-    try:  # the fast path: nine in ten are RFC 3339, which the standard library parses in C
+    """Return the time in UTC, or None. Raises ValueError or OverflowError for an impossible time."""
+    try:  # the fast path: nine in ten times are in the form of RFC 3339, which Python parses in C
         moment = datetime.fromisoformat(text) if text[4:5] == "-" else None
     except ValueError:
         moment = None

@@ -1,7 +1,8 @@
 """Decodes a feed or sitemap whose declared encoding may be wrong.
 
-UTF-8 is tried first, whatever is declared, because text in another encoding is practically never valid UTF-8.
-The declaration of the document is used next, then that of the server, then a guess.
+UTF-8 is tried first, even if another encoding is declared, because text in another encoding is practically
+never valid UTF-8. If it is not UTF-8, the encoding that the document declares is used. The next choices are
+the encoding that the server declares, and a guess.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _BOMS = (
 _SAFE = re.compile(
     r"(?:utf-(?:8|16|32)|iso8859-|cp\d|koi8|gb|big5|shift_jis|euc_|iso2022|mac-|latin|ascii|tis-620|hz)"
 )
-"""Encodings of real documents. Python's others (punycode, idna, utf-7 …) are slow or not for documents."""
+"""Encodings that real documents have. Python's other codecs are slow or not meant for documents."""
 _SEVEN_BIT = re.compile(r"(?:iso2022|hz)")
 _DEFAULTS = ("iso8859-1", "cp1252")
 """Encodings that many servers declare for all documents."""
 _HIGH = re.compile(rb"[\xa8\xb8\xc0-\xff]+")
-"""Letters in the Cyrillic code page 1251."""
+"""Bytes that are letters in the Cyrillic code page 1251."""
 _RUNS = re.compile(rb"[\xa8\xb8\xc0-\xff]{3,}")
 _BROKEN_MAX = 0.1
-"""Maximum share of invalid bytes among the bytes from 0x80 on, in a document that counts as UTF-8."""
+"""Maximum share of invalid bytes among the bytes 0x80 to 0xFF of a document that is taken for UTF-8."""
 
 
 def charset_of(content_type: str | None) -> str | None:
@@ -50,7 +51,7 @@ def detect(body: bytes, charset: str | None = None) -> str:
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return codec
-    # UTF-16 without a byte order mark: the first character, mostly "<", has one zero byte
+    # UTF-16 without a byte order mark: one of the two bytes of the first character (usually "<") is zero
     if body[1:2] == b"\0" or body[:1] == b"\0":
         return "utf-16-le" if body[1:2] == b"\0" else "utf-16-be"
     match = _DECLARED.search(body[:_HEAD])
@@ -66,7 +67,7 @@ def detect(body: bytes, charset: str | None = None) -> str:
 
 def _declared_or_guessed(named: list[str], sample: bytes) -> str:
     for name in named:
-        if name in _DEFAULTS:  # probably not chosen for this document
+        if name in _DEFAULTS:  # many servers declare these encodings for documents that have another one
             return "cp1251" if _looks_cyrillic(sample) else "cp1252"
         if not name.startswith(("utf-", "ascii")):
             return name
@@ -80,14 +81,14 @@ def decode(body: bytes, charset: str | None = None) -> str:
 
 
 def _known(name: str | None) -> str | None:
-    """Return Python's name of an encoding, None for unknown and for unusual ones."""
+    """Return Python's name of an encoding; None if it is unknown or unusual."""
     if not name:
         return None
     try:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    if codec in ("utf-16", "utf-32"):  # wrong: detect() has found no zero byte
+    if codec in ("utf-16", "utf-32"):  # the declaration is wrong, because detect() found no zero byte
         return None
     return codec if _SAFE.match(codec) else None
 
@@ -102,7 +103,7 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _guess(sample: bytes) -> str:
-    """Return the likely codec if no declared one fits: UTF-8 with a few errors, Cyrillic or western."""
+    """Return the likely codec if no declared codec fits: UTF-8 with a few errors, Cyrillic, or western."""
     high = sum(sample.count(byte) for byte in range(0x80, 0x100))
     broken = sample.decode("utf-8", errors="replace").count("\ufffd")
     if broken <= high * _BROKEN_MAX:
@@ -125,15 +126,15 @@ _MAX_MEMBERS = 1000
 
 
 def is_gzip(body: bytes) -> bool:
-    """Return True for a gzip file, by its first bytes (RFC 1952). File names and headers are often wrong."""
+    """Return True if ``body`` begins like a gzip file (RFC 1952). File names and headers are often wrong."""
     return body.startswith(_MAGIC)
 
 
 def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
-    """Yield ``body`` in pieces, unpacked if it is gzip, at most ``limit`` bytes in all.
+    """Yield ``body`` in pieces, unpacked if it is gzip. All pieces together have at most ``limit`` bytes.
 
-    If an archive is broken or cut off, its readable part is returned. All pieces are small, also those of an
-    archive with a high compression ratio.
+    If a gzip file is broken or cut off, its readable part is returned. All pieces are small, even if the
+    compression ratio is high.
     """
     if not is_gzip(body):
         for at in range(0, min(len(body), limit), _PIECE):
@@ -160,7 +161,9 @@ def _members(packed: memoryview) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)
         position = 0
         while not unpacker.eof:
-            source = unpacker.unconsumed_tail  # input that is left because the output has reached _PIECE
+            source = (
+                unpacker.unconsumed_tail
+            )  # input that was not used, because the output reached _PIECE bytes
             if not source:
                 source = bytes(packed[position : position + _PIECE])
                 position += len(source)
@@ -170,7 +173,7 @@ def _members(packed: memoryview) -> Iterator[bytes]:
                 return
             if piece:
                 yield piece
-            elif not source:  # cut off
+            elif not source:  # the file is cut off
                 return
-        # the unpacker has read into the next member
+        # the unpacker was also given the beginning of the next member
         packed = packed[position - len(unpacker.unused_data) :]

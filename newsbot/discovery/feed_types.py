@@ -16,7 +16,7 @@ from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
 
 MAX_ITEMS = 5000
-"""Maximum number of items that are read from a feed. They are the first ones, which are the newest."""
+"""Maximum number of items that are read from a feed. The first items are read, because they are the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
 """Maximum seconds for which a feed may ask not to be polled. Longer times are ignored."""
@@ -25,18 +25,19 @@ _MAX_LEAD = 300
 _MAX_AUTHOR = 200
 MAX_AUTHORS = 10
 MAX_RAW_LEAD = 4_000
-"""Maximum number of characters, including markup, that are read for the lead."""
+"""Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
+below its title."""
 
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
 """Tags and comments. A "<" in a title that is not part of one is kept."""
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
-"""Tags that separate words. Others, such as ``<b>``, may be inside a word."""
+"""Tags that separate words. Other tags, such as ``<b>``, may be inside a word."""
 
 
 class FeedError(ValueError):
-    """Raised if a body is not a feed; ``reason`` is a token. Other faults are counted in ``problems``."""
+    """Raised if a body is not a feed. ``reason`` is a token. Other faults are counted in ``Feed.problems``."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
         super().__init__(reason)
@@ -45,7 +46,7 @@ class FeedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A service that announces changes of a feed: a WebSub hub or the procedure of an rssCloud."""
+    """A service that announces changes of a feed: a WebSub hub or an rssCloud."""
 
     url: str
     protocol: Literal["websub", "rsscloud"]
@@ -56,11 +57,11 @@ class Feed:
     """The content of one feed."""
 
     links: list[Link] = field(default_factory=list)
-    """The items, each URL once, in the feed's order; ``text`` is the title."""
+    """The items in the feed's order, each URL once. The ``text`` of a link is the item's title."""
     title: str | None = None
     site_url: str | None = None
     ttl: float | None = None
-    """Seconds during which the feed asks not to be polled again."""
+    """Seconds after a poll during which the feed asks not to be polled again."""
     update_period: float | None = None
     """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
     skip_hours: frozenset[int] = frozenset()
@@ -68,7 +69,7 @@ class Feed:
     hubs: list[Hub] = field(default_factory=list)
     self_url: str | None = None
     next_url: str | None = None
-    """The page with older items (RFC 5005)."""
+    """URL of the page with older items (RFC 5005)."""
     problems: list[str] = field(default_factory=list)
     """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, leading_junk,
     trailing_junk, bad_date, item_without_link, bad_link, duplicate_item, too_many_items, no_items."""
@@ -144,7 +145,7 @@ class Collector:
 
     def add(self, item: RawItem) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL."""
-        self._items += 1  # also items without a link: the limit bounds the work
+        self._items += 1  # items without a link count too, because the limit must bound the work
         address = self._address(item)
         if address is None:
             return
@@ -213,14 +214,14 @@ class Collector:
 
 def clean_title(text: str) -> str | None:
     """Return a title as one line of plain text, with markup and entities resolved."""
-    # Markup goes first: an escaped "&lt;b&gt;" is text, and must not become a tag.
+    # The markup is removed before entities are resolved. An escaped "&lt;b&gt;" is text and not a tag.
     if "<" in text:
         text = _MARKUP.sub(_in_place_of, text)
     return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
 
 
 def clean_author(text: str) -> str | None:
-    """Return an author's name as one line. Of the RSS form ``jane@example.org (Jane Doe)`` it is the name."""
+    """Return an author's name as one line. From ``jane@example.org (Jane Doe)``, a form of RSS, it is the name."""
     named = _MAILED.fullmatch(text.strip())
     return clean_title(named[1] if named else text[:_MAX_AUTHOR])
 

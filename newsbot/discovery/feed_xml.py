@@ -1,7 +1,8 @@
 """Builds a feed from XML events: RSS, RDF and Atom in one parser, because real feeds mix them.
 
-It is a small state machine without a stack. Its state is either in the feed or in an item, and it either
-captures the text of one element or skips one. Therefore neither deep nor wrong nesting can cause errors.
+The parser is a small state machine without a stack. It is either inside an item or outside of all items. In
+addition it may capture the text of one element, or skip one element. Therefore neither deep nor wrong nesting
+can cause errors.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ _SKIPPED = frozenset((
 ))  # fmt: skip
 """Elements whose inner elements are ignored.
 
-They have titles, links or dates of their own, or a long text of which only the start is needed.
+The inner elements have titles, links or dates that are not those of the item. Or the element has a long text
+of which only the start is needed.
 """
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item, the shortest first. The first one present is the lead."""
+"""The skipped elements that describe an item, the usually shortest first. The first one that an item has is
+its lead."""
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -41,7 +44,7 @@ _MODIFIED = ("updated", "modified", "dcterms:modified", "lastbuilddate")
 _AUTHORS = ("author", "name", "dc:creator")
 """Elements with the names of authors.
 
-``name`` is the one of an Atom author. Those of contributors and sources are in skipped elements.
+``name`` is the name of an Atom author. The names of contributors and sources are in skipped elements.
 """
 _TEXTS = frozenset((
     *_PUBLISHED, *_MODIFIED, *_AUTHORS, "date", "title", "dc:title", "link", "guid", "id",
@@ -63,7 +66,7 @@ _NO_ARTICLE = frozenset((
 
 @dataclass(slots=True)
 class _Item:
-    """The data of the open item."""
+    """The data of the item that the parser is in."""
 
     base: str | None = None
     about: str | None = None
@@ -73,7 +76,7 @@ class _Item:
     texts: dict[str, str] = field(default_factory=dict)
     authors: list[str] = field(default_factory=list)
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
-    """(rank, href, base); the lowest rank is the best."""
+    """Links as (rank, href, base of relative URLs). The lowest rank is the best (:func:`_rank`)."""
 
     def raw(self) -> RawItem:
         """Return the item with its URLs, the most reliable first.
@@ -128,12 +131,12 @@ class FeedHandler:
         if name in _ITEMS:
             self._open_item(attributes)
         elif self._skipped:
-            self._depth += name == self._skipped  # an inner element of the same name has its own end
+            self._depth += name == self._skipped  # an inner element with the same name also has an end
             self.data(" ")  # words in two XHTML elements are separate words
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
-            self._finish_text()  # the element before may lack its end
+            self._finish_text()  # the previous element may have no closing tag
             self._capture(name, attributes)
         elif name in _FEEDS or name == "cloud":
             self._feed_element(name, attributes)
@@ -186,7 +189,7 @@ class FeedHandler:
         self.wants_text = True
 
     def _skip(self, name: str) -> None:
-        """Ignore all elements up to the end of this one. Its text is kept if it is an item's lead."""
+        """Ignore all elements up to the end of the element ``name``. Its text is kept if it is an item's lead."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
@@ -286,8 +289,8 @@ class FeedHandler:
 def _rank(relation: str, media_type: str) -> int:
     """Return the rank of a link of an Atom entry; the lowest is the best.
 
-    1 is the article as HTML, 2 another form of the article, 3 a related page. An element with the URL as text
-    has rank 0.
+    1 is the article as HTML, 2 another form of the article, 3 a related page. A link element whose text is
+    the URL has rank 0.
     """
     if relation in ("", "alternate"):
         return 1 if not media_type or "html" in media_type.lower() else 2

@@ -19,24 +19,24 @@ from newsbot.discovery.jsonfeed import read_json
 from newsbot.discovery.xml_events import Malformed, pieces, read_loosely, read_strictly
 
 MAX_BODY = 16 << 20
-"""Maximum number of bytes that are read. The rest is ignored (``too_long``)."""
+"""Maximum number of bytes of a feed that are read. The rest is ignored, which is the fault ``too_long``."""
 
 _JUNK = 1 << 16
-"""Number of characters within which the feed must begin. Some servers print warnings before it."""
+"""Maximum number of characters before the feed. Some servers print warnings there."""
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
 _PROLOGUE = re.compile(
     r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
 )
-"""Text that may precede the root: declarations, comments, a DOCTYPE."""
+"""Text that may precede the root element: declarations, comments, a DOCTYPE."""
 _ENTITY = re.compile(
     r"""<!ENTITY\s{1,9}(?!(?:amp|lt|gt|quot|apos)\s)([A-Za-z][\w.\-]{0,30})\s{1,9}"""
     r"""["']((?:[^&%<"']|&amp;){1,200})["']\s{0,9}>"""
 )
 _MAX_ENTITIES, _MAX_USES = 20, 2 * MAX_ITEMS
-"""Maximum numbers of entities, and of uses of each one.
+"""Maximum number of entities that are replaced, and maximum number of replacements of each entity.
 
-They limit the growth of the text. An entity has at most 200 characters, and entities in replaced text are not
+Both limit the growth of the text. An entity has at most 200 characters, and entities in replaced text are not
 expanded again.
 """
 _ITEM = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE)
@@ -53,12 +53,12 @@ def parse_feed(
     """Return the content of a feed, as far as it can be read.
 
     ``body`` may be gzip. ``url`` is the URL of the feed, ``content_type`` is the header of the response.
-    ``zone`` is used for times without one. Dates more than a day after ``now`` (default: the current time)
+    ``zone`` is used for times without a zone. Dates more than a day after ``now`` (default: the current time)
     are faults. Raises :class:`FeedError` if the body is not a feed. All other faults are counted in
     ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
     source = _Source(url, now or utc(system_clock()), zone)
-    body = gunzip(body, MAX_BODY + 1)  # one byte more, to notice that it is too long
+    body = gunzip(body, MAX_BODY + 1)  # one byte more than the limit, to notice that the body is too long
     if len(body) > MAX_BODY:
         source.problems.append("too_long")
         body = body[:MAX_BODY]
@@ -97,7 +97,7 @@ def _read_xml(text: str, source: _Source) -> Feed:
     prologue = _PROLOGUE.match(text)
     assert prologue is not None  # it may be empty
     root = _ROOT.match(text, prologue.end())
-    if root is None:  # there is foreign text before the root
+    if root is None:  # there is text before the root element that does not belong to the feed
         root = _ROOT.search(text, 0, _JUNK)
         # an HTML page may contain the text of a feed, e.g. in an example
         if _HTML.search(text, 0, root.start() if root else _JUNK):

@@ -47,7 +47,7 @@ def read_json(text: str, found: Collector) -> Feed:
 
 
 def _whole(text: str) -> dict[str, Any] | None:
-    """Return the parsed document; None if it is too long, broken or not an object."""
+    """Return the parsed document; None if it is too long or broken, or if it is not a JSON object."""
     if len(text) > _WHOLE:
         return None
     try:
@@ -58,7 +58,7 @@ def _whole(text: str) -> dict[str, Any] | None:
 
 
 def _one_by_one(text: str, position: int) -> Iterator[Any]:
-    """Yield the items from ``position`` on, up to the first that cannot be parsed."""
+    """Yield the items that begin at ``position``, up to the first item that cannot be parsed."""
     while True:
         blank = _BETWEEN.match(text, position)
         position = blank.end() if blank else position

@@ -10,11 +10,11 @@ from newsbot.urls import MAX_URL, resolve
 
 _PLAIN = re.compile(r"https?://[^\s/\\][^\s\\\x00-\x1f\x7f\u2028\u2029]*", re.IGNORECASE)
 _COMMON = re.compile(r"https?://(?!.{0,250}xn--)(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,63}(?:[/?#][!-\[\]-~]*)?")
-"""The form of nine in ten URLs. They are certainly valid, so that they need no parsing."""
+"""The form of nine in ten URLs. A URL of this form is always valid, so it need not be parsed."""
 
 
 def absolute(base: str, href: str) -> str | None:
-    """Return ``href`` as an absolute http(s) URL; None if it is not one or too long.
+    """Return ``href`` as an absolute http(s) URL; None if it is not an http(s) URL or too long.
 
     A URL that is already absolute is not changed: the crawler fetches the URL as the site wrote it. Only
     ``&amp;`` from double escaping is resolved, because it is always an error.

@@ -48,7 +48,7 @@ class Pages:
     """The results of a site's pages that were fetched as articles."""
 
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Results of the recent pages: "" for an article, otherwise the reason why the page was not an article."""
+    """Results of the recent pages: "" for an article, otherwise the reason why the page was not one."""
     pages: int = 0
     """Number of earlier pages."""
     articles: int = 0
@@ -121,7 +121,10 @@ class SiteHealth:
         self._kept: dict[str, dict[str, Any]] | None = None
 
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
-        """Add the result of a page of a site. Raises :class:`newsbot.errors.DataError` if notes are unreadable."""
+        """Add the result of a page of a site.
+
+        Raises :class:`newsbot.errors.DataError` if the notes cannot be read.
+        """
         if self._kept is None:
             self._kept = storage.all(NOTE_KIND)
         if domain not in self._sites and len(self._sites) < MAX_SITES:
@@ -153,7 +156,7 @@ _SHARED = SharedNotes(NOTE_KIND, _with_pages)
 
 
 QUIET_SECONDS = 7 * 86400.0
-"""Seconds without a new link after which a source is quiet. The site may have abandoned it, or uses it rarely."""
+"""Seconds without a new link after which a source is quiet. It may be abandoned, or its links are rare."""
 
 
 class Health(StrEnum):
@@ -172,8 +175,8 @@ def health(record: SourceRecord, now: float) -> Health:
         return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
-    # If a source never had a new link, it is unknown how long it has been quiet. It then counts as quiet after
-    # the second poll, which is at least one interval after the first.
+    # If a source never had a new link, it is unknown how long it has been quiet. It then counts as quiet
+    # after the second poll, which is at least one interval after the first.
     if record.last_new is None:
         return Health.QUIET if record.polls > 1 else Health.OK
     return Health.QUIET if now - record.last_new > QUIET_SECONDS else Health.OK

@@ -58,7 +58,9 @@ class RenderTrials:
         return known is not None and known.helped > 0 and known.vain < TRIES
 
     def may_try(self, storage: Notes, domain: str, now: float) -> bool:
-        """Return False if the last :data:`TRIES` rendered pages of a site had no gain, during :data:`REST`.
+        """Return True if another page of a site may be rendered.
+
+        The result is False for :data:`REST` seconds after :data:`TRIES` pages in a row without a gain.
 
         Raises :class:`newsbot.errors.DataError`.
         """
