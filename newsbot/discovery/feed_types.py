@@ -16,7 +16,7 @@ from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
 
 MAX_ITEMS = 5000
-"""Maximum number of items that are read from a feed. The first items are read, because they are the newest."""
+"""Maximum number of items that are read from a feed. The first items are usually the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
 """Maximum seconds for which a feed may ask not to be polled. Longer times are ignored."""
@@ -37,7 +37,7 @@ _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 
 
 class FeedError(ValueError):
-    """Raised if a body is not a feed. ``reason`` is a token. Other faults are counted in ``Feed.problems``."""
+    """Raised if a body is not a feed; ``reason`` is a token. :attr:`Feed.problems` counts other faults."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
         super().__init__(reason)
@@ -221,7 +221,7 @@ def clean_title(text: str) -> str | None:
 
 
 def clean_author(text: str) -> str | None:
-    """Return an author's name as one line. From ``jane@example.org (Jane Doe)``, a form of RSS, it is the name."""
+    """Return an author's name as one line. For ``jane@example.org (Jane Doe)``, as in RSS, it is Jane Doe."""
     named = _MAILED.fullmatch(text.strip())
     return clean_title(named[1] if named else text[:_MAX_AUTHOR])
 

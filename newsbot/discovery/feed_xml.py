@@ -189,7 +189,7 @@ class FeedHandler:
         self.wants_text = True
 
     def _skip(self, name: str) -> None:
-        """Ignore all elements up to the end of the element ``name``. Its text is kept if it is an item's lead."""
+        """Ignore all elements inside the element ``name``. Its text is kept if it is the lead of an item."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:

@@ -1,8 +1,12 @@
 """Finds the links that lead to the further pages of a list, and decides which page is next.
 
-Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A URL
-with the word "page" is trusted. If two URLs differ only in a number, the text of the link must be a number or
-a word such as "older", because ``/news/3`` may be an article. ``rel=next`` is always trusted.
+Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A
+number after the word "page" is always taken for a page number. Another number is taken for one only if the
+text of the link is a number or a word such as "older", because ``/news/3`` may be an article. A link with
+``rel=next`` always leads to the next page.
+
+One URL may contain several numbers. A *reading* of a URL takes one of them for the page number. In this
+module a *name* is a URL in a form for comparison (:func:`_name`).
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ MAX_LISTS = 5
 """Maximum number of lists on one page whose next pages are returned."""
 _MAX_STATED = 500
 _MAX_NUMBER = 6
-"""Maximum length of a link's text that is a page number or an arrow."""
+"""Maximum number of characters of a link's text that may be a page number or an arrow."""
 
 _IN_QUERY = re.compile(
     r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
@@ -49,12 +53,12 @@ _STATED = etree.XPath("//link[@href and @rel] | //a[@href and @rel]")
 def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> tuple[list[Link], list[Link]]:
     """Split the links of the page at ``url`` into the links to other pages, and the next pages of its lists.
 
-    The next page of a list is the one with the lowest number above this page's number. ``where`` of its link
-    is NEXT_PAGE. The pages after it are not returned: each page leads to the next one. ``stated`` is the
-    result of :func:`stated_next`. Never raises.
+    The next page of a list has the lowest number above the number of this page. ``where`` of its link is
+    NEXT_PAGE. The pages after it are not returned, because each page leads to its next page. ``stated`` is
+    the result of :func:`stated_next`. Never raises.
     """
-    # URL without its page number -> number, for each reading of this page's URL. The first page of a list
-    # mostly has no number.
+    # For each reading of this page's URL: the URL without the page number -> the number. The URL of a list's
+    # first page usually has no number.
     own = dict(_readings(_name(url)))
     own.setdefault(_plain(_name(url)), 0)
     believed = {_name(address): address for address in stated if _is_on_host(address, url)}
@@ -77,7 +81,7 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
 
 
 def stated_next(tree: etree._Element, url: str) -> list[str]:
-    """Return the absolute URLs that a page links with ``rel=next``."""
+    """Return the absolute URLs to which the page at ``url`` has links with ``rel=next``."""
     found = _STATED(tree)
     base = base_of(tree, url)
     elements = found[:_MAX_STATED] if isinstance(found, list) else []
@@ -96,7 +100,10 @@ def belongs_to(url: str, page: str) -> bool:
 
 
 def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
-    """Return True for a page of a list, by its URL and the text of its link."""
+    """Return True if a link leads to a page of a list, by its URL and its text.
+
+    ``own`` are the readings of the URL of the page with the link.
+    """
     says = _IN_QUERY.search(name) or _IN_PATH.search(name)
     numbered = 0 < len(text) <= _MAX_NUMBER and not any(map(str.isalpha, text))  # a number or an arrow
     if says is not None and numbered:
@@ -107,11 +114,11 @@ def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
 
 
 def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: dict[str, int]) -> None:
-    """Store a page of a list as the next one, unless a page with a lower number is known.
+    """Store a page of a list in ``following`` as the next page, unless a page with a lower number is known.
 
-    Pages before this one are ignored.
+    Pages before the present page are ignored. ``own`` are the readings of the present page's URL.
     """
-    # the last reading is for cursors (``?after=abc``), which have no number
+    # the last reading is for URLs that contain a cursor (``?after=abc``) and no page number
     readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
     key, number = next((one for one in readings if one[0] in own), readings[0])
     here = own.get(key, 0)
@@ -121,10 +128,10 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
 
 
 def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
-    """Yield pairs of the URL without a page number, and the number. There may be several readings.
+    """Yield the readings of a URL, as pairs (URL without the page number, page number).
 
-    If ``said``, only numbers after the word "page" count. The same holds for archives, whose other numbers
-    are dates.
+    If ``said`` is True, only numbers after the word "page" count. The same holds for the URLs of archives,
+    because their other numbers are dates.
     """
     forms = (_IN_QUERY, _IN_PATH) if said or is_archive(name) else (_IN_QUERY, _IN_PATH, _ANY_KEY, _BARE)
     for form in forms:
@@ -138,7 +145,7 @@ def _plain(name: str) -> str:
 
 
 def _name(url: str) -> str:
-    """Return a URL for comparison: without scheme and ``www.``, which links of one site mix."""
+    """Return a URL for comparison, without scheme and ``www.``: links of one site may differ in them."""
     with suppress(ValueError):
         url = canonicalize(url)
     return url.partition("://")[2].removeprefix("www.")

@@ -1,8 +1,10 @@
 """Decides which lists are read, by the shape of their URLs, and how far a list of many pages is read.
 
-The pages of one list are read one after the other (:class:`ListWalks`). A site may link hundreds of calendar
-days, tag lists and archive months. One list of each shape is read as a trial, and the others wait for its
-result (:class:`ListTrials`).
+The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
+calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*
+(:func:`shape_of`). One list of each shape is read first: it is *under trial*. The other lists of the shape
+are held back until this trial has a result (:class:`ListTrials`). A list is *fruitful* if it has links to new
+articles.
 """
 
 from __future__ import annotations
@@ -18,22 +20,23 @@ from newsbot.rules.shape import LISTS
 MAX_SHAPES = 50_000
 """Maximum number of shapes of all sites. When it is reached, all trials are forgotten."""
 MAX_HELD = 400
-"""Maximum number of lists of a shape that wait for the one under trial."""
+"""Maximum number of lists of a shape that are held back."""
 BARREN_ENOUGH = 2
-"""Number of lists without articles after which a shape is skipped in this crawl, if no list was fruitful."""
+"""Number of lists without any article after which a shape is skipped in this crawl, if none was fruitful."""
 
 KNOWN_ENOUGH = 3
-"""Number of lists without new articles after which a shape is skipped in this crawl."""
+"""Number of lists without new articles after which a shape is skipped in this crawl, if none was fruitful."""
 ASK_AGAIN = 1.0
-"""Seconds between two requests for the state of a list under trial."""
+"""Minimum seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
-"""Maximum number of pages whose results are kept for the page that follows."""
+"""Maximum number of lists whose state is kept until their next page is read."""
 MAX_SHOWN = 50_000
 """Maximum number of articles of a site that are remembered as shown by its lists."""
 OLD_ENOUGH = 5
-"""Number of articles. If the last ones with a date that a list led to are all too old, its reading ends."""
+"""Number of articles. If the last so many dated articles of a list are all too old, its reading ends."""
 MAX_STALE = 2
-"""Number of consecutive pages with only articles of other lists after which the reading of a list ends."""
+"""Number of consecutive pages after which the reading of a list ends, if other lists have already shown all
+articles of these pages."""
 
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")
@@ -43,17 +46,17 @@ _SUFFIX = re.compile(r"\.\w{1,5}$")
 @dataclass(slots=True)
 class _Trial:
     waiting: str | None = None
-    """The list under trial."""
+    """URL of the list under trial; None if there is none."""
     asked: float = float("-inf")
-    """When its state was last requested."""
+    """Time of the last check of the state of the list under trial, in seconds."""
     barren: int = 0
     """Number of lists that showed no article."""
     known: int = 0
-    """Number of lists that showed known articles only."""
+    """Number of lists that showed only articles that were known before."""
     fruitful: bool = False
     """True if a list showed a new article."""
     held: dict[str, Any] = field(default_factory=dict)
-    """URL -> item to queue if the shape proves fruitful."""
+    """The lists that are held back: URL -> item to queue if a list of the shape is fruitful."""
 
 
 @dataclass(slots=True)
@@ -61,9 +64,9 @@ class Walk:
     """The state of a list that is being read."""
 
     shown: set[bytes] = field(default_factory=set)
-    """Fingerprints of the articles on its pages."""
+    """Fingerprints of the articles on the pages of the list that were read so far."""
     stale: int = 0
-    """Consecutive last pages without an article that no other list has shown."""
+    """Number of consecutive pages up to the last one whose articles other lists had already shown."""
     dates: list[float] = field(default_factory=list)
     """The known publication times (POSIX seconds) of its articles, in the order in which they were found."""
 
@@ -73,23 +76,26 @@ class ListWalks:
 
     def __init__(self) -> None:
         self._walks: dict[str, Walk] = {}
-        """URL of the last page read -> state of its list."""
+        """URL of the page of a list that was read last -> state of this list."""
         self._covered: dict[str, set[bytes]] = {}
-        """Domain -> fingerprints of the articles that its lists have shown."""
+        """Domain -> fingerprints of the articles that the lists of the site have shown."""
 
     def read(self, domain: str, url: str, before: str | None, articles: Collection[bytes]) -> bool:
         """Record the articles on a page of a list. Return True if the next page may be read.
 
-        ``before`` is the URL of the preceding page, ``articles`` are fingerprints. The next page may be read
-        if this page shows an article that the preceding pages did not, even if it was known. Reading ends if
-        other lists of the site have shown all articles of the last :data:`MAX_STALE` pages.
+        ``before`` is the URL of the preceding page of the list. ``articles`` are fingerprints. The next page
+        may be read if this page shows an article that the preceding pages did not show. The article need not
+        be new. Reading ends if other lists of the site have shown all articles of the last :data:`MAX_STALE`
+        pages.
         """
-        # without the state, e.g. because another worker read the preceding page, the list begins anew
+        # If another worker read the preceding page, its state is missing. This page then counts as the first.
         walk = self._walks.pop(before, None) if before is not None else None
         walk = walk or Walk()
         covered = self._covered.setdefault(domain, set())
         unseen = set(articles) - walk.shown
-        walk.stale = 0 if unseen - covered else walk.stale + 1  # before they are added to ``covered``
+        walk.stale = (
+            0 if unseen - covered else walk.stale + 1
+        )  # computed before ``covered`` gets the articles
         walk.shown |= unseen
         if len(covered) < MAX_SHOWN:
             covered |= unseen
@@ -99,7 +105,7 @@ class ListWalks:
         return bool(unseen) and walk.stale < MAX_STALE
 
     def shown(self, domain: str) -> int:
-        """Return how many articles the lists of a site have shown."""
+        """Return the number of different articles that the lists of a site have shown."""
         return len(self._covered.get(domain, ()))
 
     def dated(self, page: str, published: float) -> None:
@@ -109,9 +115,9 @@ class ListWalks:
             walk.dates.append(published)
 
     def is_older(self, page: str, since: float) -> bool:
-        """Return True if a list that began with articles after ``since`` has reached earlier ones.
+        """Return True if a list began with articles after ``since`` and has reached earlier articles.
 
-        ``page`` is the last page read, ``since`` is in POSIX seconds.
+        ``page`` is the page of the list that was read last. ``since`` is in POSIX seconds.
         """
         dates = self._walks[page].dates if page in self._walks else []
         recent = dates[-OLD_ENOUGH:]
@@ -119,7 +125,7 @@ class ListWalks:
 
 
 class ListTrials:
-    """The results of lists in this crawl, by site and shape."""
+    """The trials of lists in this crawl and their results, for each site and shape."""
 
     def __init__(self) -> None:
         self._trials: dict[tuple[str, str], _Trial] = {}
@@ -127,7 +133,8 @@ class ListTrials:
     def may_try(self, domain: str, url: str) -> bool:
         """Return True if a list may be queued.
 
-        If its shape has no result yet, the list is then under trial until :meth:`tell` or :meth:`release`.
+        If its shape has no result yet and no list is under trial, this list is then under trial. The trial
+        ends with :meth:`tell` or :meth:`release`.
         """
         trial = self._trial(domain, url)
         if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
@@ -138,30 +145,31 @@ class ListTrials:
         return True
 
     def is_given_up(self, domain: str, url: str) -> bool:
-        """Return whether lists of this shape are skipped in this crawl."""
+        """Return True if lists with the shape of ``url`` are skipped in this crawl."""
         trial = self._trial(domain, url)
         return not trial.fruitful and _is_enough(trial)
 
     def is_fruitful(self, domain: str, url: str) -> bool:
-        """Return whether a list of this shape led to new articles."""
+        """Return True if a list with the shape of ``url`` had links to new articles."""
         return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold a list back until the one under trial has a result."""
+        """Hold a list back until the list under trial has a result. ``item`` is queued then."""
         held = self._trial(domain, url).held
         if len(held) < MAX_HELD:
             held[url] = item
 
     def released(self, domain: str, url: str) -> list[Any]:
-        """Return the lists that waited for the fruitful list at ``url``, and end their waiting.
+        """Return the items of the lists that were held back until the list at ``url`` was found fruitful.
 
-        Lists that waited for a list above it are returned too, e.g. the other years if a month was fruitful.
+        Lists that were held back for a list above it are returned too, e.g. the other years if a month was
+        fruitful. The returned lists are no longer held back.
         """
         items: list[Any] = []
         path = url.partition("?")[0].rstrip("/")
         while path.count("/") > _HOST_SLASHES:
             for address in (url, path, path + "/"):
-                trial = self._trials.get((domain, shape_of(address)))  # not _trial(), which would make one
+                trial = self._trials.get((domain, shape_of(address)))  # not _trial(), which creates a trial
                 if trial is not None and (trial.held or address == url):
                     trial.fruitful = True
                     items += trial.held.values()
@@ -170,10 +178,10 @@ class ListTrials:
         return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the URL of the list under trial that ``url`` waits for; None if there is none.
+        """Return the URL of the list under trial for which ``url`` is held back; None if there is none.
 
-        It is returned at most once per :data:`ASK_AGAIN` seconds, so that the caller can check whether
-        another worker has visited it. ``now`` is in seconds.
+        The caller then checks whether another worker has visited this list. The URL is returned at most once
+        in :data:`ASK_AGAIN` seconds; otherwise the result is None. ``now`` is in seconds.
         """
         trial = self._trial(domain, url)
         if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
@@ -182,10 +190,11 @@ class ListTrials:
         return trial.waiting
 
     def another(self, domain: str, url: str) -> list[Any]:
-        """Return the next list to try after one that was not fruitful: a list with one item, or none.
+        """Return the item of the next list to try after one that was not fruitful: a list of 0 or 1 items.
 
-        It is the last of the waiting lists, and then the middle one. The first ones are not tried, because a
-        site links its newest months first, whose articles the home page and the feed have already shown.
+        The second list under trial is the last of those held back, and the third is the middle one. The first
+        ones are not tried, because a site links to its newest months first. The home page and the feed have
+        already shown the articles of these months.
         """
         trial = self._trial(domain, url)
         if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
@@ -195,7 +204,11 @@ class ListTrials:
         return [trial.held.pop(trial.waiting)]
 
     def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
-        """Record whether a list had links to new articles; None if it had links to known articles only."""
+        """Record the result of a list.
+
+        ``fruitful`` is True if the list had links to new articles, None if it had links to known articles
+        only, and False if it had no links to articles.
+        """
         trial = self._trial(domain, url)
         trial.waiting = None
         trial.fruitful = trial.fruitful or fruitful is True
@@ -203,7 +216,7 @@ class ListTrials:
         trial.barren += fruitful is False
 
     def release(self, domain: str, url: str) -> None:
-        """End a trial without a result."""
+        """End the trial of the list at ``url`` without a result."""
         trial = self._trial(domain, url)
         if trial.waiting == url:
             trial.waiting = None
@@ -220,7 +233,7 @@ def _is_enough(trial: _Trial) -> bool:
 
 
 def narrows(url: str, page: str) -> bool:
-    """Return True if ``url`` is below the list at ``page``, like a month of a year or a day of a month."""
+    """Return True if ``url`` is below the list at ``page``, as a month is below its year."""
     above = _list_of(page)
     return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 

@@ -33,26 +33,29 @@ _NAVIGATION_NAME = re.compile(
 _MODIFIER = re.compile(r"(?:^|(?<=\s))(?:has|with|without|no|is|js|u|l)[_-]\S+")
 """Words in a class that do not name the element: ``has-sidebar``, ``js-menu``."""
 _MAX_NAMES = 300
-"""Maximum number of characters of classes and id that are read."""
+"""Maximum number of characters of an element's classes and id that are read."""
 
 _NEUTRAL, _CONTENT_STATE, _NAVIGATION_STATE = 0, 1, 2
 
 
 class Context:
-    """Determines which elements of a page are in navigation. Each element is examined once."""
+    """Determines which elements of a page are in navigation (menus, headers, footers).
+
+    Each element is examined once. The *state* of an element is neutral, content or navigation.
+    """
 
     def __init__(self) -> None:
         self._states: dict[etree._Element, int] = {}
 
     def is_navigation(self, element: etree._Element) -> bool:
-        """Return whether ``element`` is in navigation."""
+        """Return True if ``element`` is in navigation."""
         return self._state(element) == _NAVIGATION_STATE
 
     def _state(self, element: etree._Element) -> int:
         """Return the state of an element.
 
-        Walks up to an ancestor whose state is known, and then down again. There is no recursion, because
-        pages can be nested deeper than Python's stack allows.
+        The method goes up to an ancestor whose state is known, and then down again. It does not use
+        recursion, because pages can be nested deeper than Python's stack allows.
         """
         states = self._states
         path: list[etree._Element] = []
@@ -68,7 +71,7 @@ class Context:
 
 
 def _own_state(element: etree._Element, outer: int) -> int:
-    """Return the state of an element inside one with the state ``outer``."""
+    """Return the state of an element whose parent has the state ``outer``."""
     tag = element.tag
     if tag in _TRANSPARENT or not isinstance(tag, str):
         return outer
@@ -76,7 +79,7 @@ def _own_state(element: etree._Element, outer: int) -> int:
         return _CONTENT_STATE
     if outer == _NAVIGATION_STATE or tag in _NAVIGATION:
         return _NAVIGATION_STATE
-    if tag == "header":  # of the page if nothing else is known, else of an article
+    if tag == "header":  # a header outside of content is that of the page, otherwise that of an article
         return outer or _NAVIGATION_STATE
     return _NAVIGATION_STATE if _says_navigation(element.attrib) else outer
 
@@ -103,7 +106,7 @@ def is_navigation_name(names: str) -> bool:
 class _Menus:
     """Recognizes menus by their content: lists, columns and table rows with short links and little else.
 
-    They need no tags or names of menus.
+    The tags and names of the elements are not considered.
     """
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ class _Menus:
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:
                 return False
-            # A box with too few links gets no verdict; then the next larger one decides.
+            # a box with too few links is not judged; then the next larger box decides
             if box not in self._verdicts:
                 anchors = list(islice(box.iter("a"), _MAX_OF_MENU))
                 if len(anchors) >= _LEAST_OF_MENU:
@@ -127,7 +130,7 @@ class _Menus:
 
 
 def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
-    """Return True if the links are short and make up at least half of the text of the box."""
+    """Return True if the links in a box are short and make up at least half of its text."""
     texts = [text_of(anchor)[0] for anchor in anchors]
     # one headline is enough to make the box a list of articles
     if len(anchors) >= _MAX_OF_MENU or any(text.count(" ") >= _WORDS_OF_ITEM for text in texts):
@@ -140,7 +143,7 @@ MAX_LINKS = 2000
 """Maximum number of links that are returned for one page."""
 
 _MAX_SEEN = 6000
-"""Maximum number of links that are read on one page. The front pages of large sites have up to 2,500."""
+"""Maximum number of links that are read on one page. Front pages of large sites have up to 2,500 links."""
 _MAX_TEXT = 300
 _MAX_TEXT_PARTS = 40
 _MAX_TIMES = 200
@@ -188,7 +191,7 @@ def find_links(
 
 
 class PageLinks:
-    """The links of one page, for several calls of :meth:`find`: the elements are visited once."""
+    """The links of one page. If :meth:`find` is called several times, the elements are read only once."""
 
     def __init__(self, tree: etree._Element, url: str) -> None:
         """Read the links of a page; the arguments are those of :func:`find_links`."""
@@ -206,7 +209,7 @@ class PageLinks:
         homes: dict[etree._Element, _Found] = {}
         boxes = _Menus()
         for element, address, navigation, text, own in self._anchors:
-            # all links to a URL share one record, so that a time beside any of them is added to it
+            # all links to a URL share one record, so that a time next to any of them is added to the record
             one = homes[element] = found.setdefault(address, _Found(address))
             one.add(navigation or (menus and boxes.hold(element)), text, own)
         _add_times(self._tree, homes, now or utc(system_clock()), zone)
@@ -217,13 +220,13 @@ def _likeliest(found: list[_Found]) -> list[_Found]:
     """Return the links that are most likely articles, in page order, if there are too many."""
     if len(found) <= MAX_LINKS:
         return found
-    # sorted by weight, then by place again, to keep the page order
+    # first sorted by weight, to select the links, then by place, to restore the page order
     best = sorted(range(len(found)), key=lambda place: -found[place].weight())[:MAX_LINKS]
     return [found[place] for place in sorted(best)]
 
 
 class _Found:
-    """The best evidence for one URL from all of its links."""
+    """The best evidence on one URL from all links of the page that lead to it."""
 
     __slots__ = ("address", "moment", "navigation", "rank", "text")
 
@@ -235,14 +238,14 @@ class _Found:
         self.moment: datetime | None = None
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
-        """Merge one link. Its text is used if it is better: the link's own, in the body, or longer."""
+        """Add one link. Its text replaces the present text if it is better (see :func:`find_links`)."""
         self.navigation = self.navigation and navigation
         rank = (own, not navigation, len(text))
         if rank > self.rank:
             self.rank, self.text = rank, text
 
     def weight(self) -> float:
-        """Return the log-odds of an article, from the URL, the text of a headline, and the place."""
+        """Return the log-odds that the URL is an article, from the URL, the link text, and the place."""
         headline = min(self.text.count(" "), _LONG_HEADLINE) * _ODDS_OF_WORD
         return log_odds(self.address) + headline - (_ODDS_OF_NAVIGATION if self.navigation else 0.0)
 
@@ -257,7 +260,7 @@ class _Found:
 
 
 class _Resolver(dict[str, str | None]):
-    """A cache from ``href`` to a URL without fragment; None if it is not a page."""
+    """A cache that maps ``href`` to an absolute URL without fragment, or to None if it is not a page."""
 
     def __init__(self, base: str, url: str) -> None:
         super().__init__()
@@ -275,9 +278,9 @@ class _Resolver(dict[str, str | None]):
 
 
 def text_of(element: etree._Element) -> tuple[str, bool]:
-    """Return the text of a link on one line, and True if it is its own text.
+    """Return the text of a link as one line, and True if the text is that of the link itself.
 
-    If a link has no text, the description of its picture or its title is returned, and False.
+    If the link has no text, the description of its picture or its title is returned, and False.
     """
     if not len(element):
         text = _one_line(element.text)
@@ -304,7 +307,7 @@ def _anchors(tree: etree._Element) -> Iterator[tuple[etree._Element, str]]:
 def _add_times(
     tree: etree._Element, homes: dict[etree._Element, _Found], now: datetime, zone: tzinfo
 ) -> None:
-    """Add the times of teasers to their headlines."""
+    """Add each time on the page to the headline next to it."""
     stamped = (element for element in tree.iter("time") if element.get("datetime") is not None)
     for element in islice(stamped, _MAX_TIMES):
         moment = parse_date(element.get("datetime") or "", now=now, zone=zone)
@@ -321,7 +324,7 @@ def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) 
         if box is None:
             return None
         near = [homes[anchor] for anchor in islice(box.iter("a"), _MAX_NEAR) if anchor in homes]
-        # by URL, because the picture and the text of a teaser may both be links to the article
+        # counted by URL, because the picture and the text of a teaser may both be links to the article
         headlines = {one.address: one for one in near if one.text.count(" ") >= _HEADLINE_BLANKS}
         if headlines:
             return headlines.popitem()[1] if len(headlines) == 1 else None

@@ -15,9 +15,9 @@ from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
 
 MAX_URLS = 50_000
-"""Maximum number of pages of one file that are kept. It is the limit of the protocol."""
+"""Maximum number of pages of one sitemap file that are kept. It is the limit of the protocol."""
 MAX_SEEN = 10 * MAX_URLS
-"""Maximum number of pages of one file that are read to find the newest."""
+"""Maximum number of pages of one file that are read. The newest of them are kept."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
@@ -40,7 +40,7 @@ class Child:
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """A page or a child as the file contains it."""
+    """A page or a child sitemap, with the texts that the file contains."""
 
     loc: str = ""
     lastmod: str = ""
@@ -95,7 +95,8 @@ class SitemapCollector:
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            if len(self._links) >= 2 * MAX_URLS:  # not at each page above the limit: this sorts all pages
+            # only when it holds twice the limit, because _thin_out sorts all pages
+            if len(self._links) >= 2 * MAX_URLS:
                 self._thin_out()
 
     def add_child(self, entry: Entry) -> None:
@@ -128,7 +129,7 @@ class SitemapCollector:
         return list(self._children.values())
 
     def _thin_out(self) -> None:
-        """Remove pages over the limit: keep the newest, and of pages with the same or no date the first."""
+        """Keep at most :data:`MAX_URLS` pages: the newest, and among pages of equal or no date the first."""
         if len(self._links) <= MAX_URLS:
             return
         self._dropped += len(self._links) - MAX_URLS
@@ -137,9 +138,9 @@ class SitemapCollector:
         self._links = {url: link for url, link in self._links.items() if url in kept}
 
     def _thin_out_children(self) -> None:
-        """Remove children over the limit: keep the newest, then children without a date.
+        """Keep at most :data:`MAX_URLS` children: the newest, then children without a date.
 
-        The latter are taken from both ends of the file, because either end may be the newest.
+        Children without a date are taken from both ends of the file, because the newest may be at either end.
         """
         over = len(self._children) - MAX_URLS
         if over <= 0:

@@ -51,7 +51,7 @@ class SitemapHandler:
             self._found.problem("too_long")
             raise Enough
         if name in ("url", "sitemap"):
-            self._close_entry()  # the end of the entry before may be missing
+            self._close_entry()  # the previous entry may have no closing tag
             self._entry, self._is_child = Entry(), name == "sitemap"
         elif self._entry is not None:
             if name in _FIELDS:
@@ -83,7 +83,7 @@ class SitemapHandler:
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
         self._captured, self.wants_text = None, False
-        # a page without a URL is counted as a fault, a child without one is ignored
+        # a page without a URL counts as a fault, a child without a URL is ignored
         if entry is not None and (entry.loc or not self._is_child):
             (self._found.add_child if self._is_child else self._found.add)(entry)
 
@@ -105,9 +105,9 @@ class Sitemap:
     """The content of one sitemap file."""
 
     links: list[Link] = field(default_factory=list)
-    """The pages, each URL once; those of a news sitemap have kind, title and publication time."""
+    """The pages, each URL once. Pages of a news sitemap have kind, title and publication time."""
     children: list[Child] = field(default_factory=list)
-    """The files an index points to, each once, never the index itself."""
+    """The files that an index points to, each file once, but not the index itself."""
     problems: list[str] = field(default_factory=list)
     """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, trailing_junk, bad_date,
     bad_link, duplicate_url, too_many_urls, self_reference, duplicate_child, is_feed, no_urls."""
@@ -120,8 +120,8 @@ def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: t
     :func:`newsbot.discovery.feeds.parse_feed`. A feed may serve as a sitemap; it is read as a feed. Raises
     :class:`SitemapError` if the body is not a sitemap. All other faults are counted in ``problems``.
 
-    The file is read as a stream. Memory grows with the number of URLs (at most 50,000 are kept, the newest),
-    but not with the size of the file.
+    The file is read as a stream. The memory depends on the number of URLs, of which the newest 50,000 are
+    kept, but not on the size of the file.
     """
     now = now or utc(system_clock())
     head = gunzip(body, _HEAD)[:_HEAD]
@@ -149,7 +149,7 @@ def _read_xml(body: bytes, codec: str, found: SitemapCollector) -> Sitemap:
         flaw = "malformed"
         found = found.anew()
         handler = SitemapHandler(found)
-        # unpacked and decoded a second time, so that the text need not be kept in memory
+        # the body is unpacked and decoded a second time, so that the text need not be kept in memory
         read_loosely(_from_root(_decoded(body, codec)), handler)
     handler.close()
     if flaw:
@@ -182,7 +182,7 @@ def _decoded(body: bytes, codec: str) -> Iterator[str]:
 
 
 def _from_root(chunks: Iterator[str]) -> Iterator[str]:
-    """Yield the text from the root on. Declarations and warnings of the server before it are skipped."""
+    """Yield the text that begins with the root element. Declarations and warnings before it are skipped."""
     text = ""
     for chunk in chunks:
         text += chunk

@@ -6,11 +6,11 @@ import re
 from datetime import datetime
 
 MAX_LENGTH = 1500
-"""Maximum length of a URL. Longer ones contain the state of a program and are not pages."""
+"""Maximum length of a URL in characters. Longer URLs contain the state of a program and are not pages."""
 MAX_QUERY = 300
-"""Maximum length of a query."""
+"""Maximum length of the query of a URL in characters."""
 MAX_PAIRS = 8
-"""Maximum number of keys in a query."""
+"""Maximum number of keys in the query of a URL."""
 MAX_PAGE = 2_000
 """Maximum page number (or offset) of a list that is followed."""
 _OLDEST_YEAR = 1990
@@ -64,7 +64,7 @@ def _query_trap(url: str, query: str) -> str | None:
 
 
 def is_pagination(url: str) -> bool:
-    """Return True for the second and further pages of a list."""
+    """Return True if a URL is that of the second or a further page of a list."""
     return _page(url) is not None
 
 
@@ -75,12 +75,12 @@ def _page(url: str) -> re.Match[str] | None:
 
 
 def is_archive(url: str) -> bool:
-    """Return True for the list of a year, a month or a day."""
+    """Return True if a URL is that of an archive: the list of a year, a month or a day."""
     return _archive(url) is not None
 
 
 def is_archive_front(url: str) -> bool:
-    """Return True for the front page of an archive, which links to years or days."""
+    """Return True if a URL is that of the front page of an archive, which links to years or days."""
     return _FRONT.search(url) is not None
 
 
@@ -91,7 +91,7 @@ def _archive(url: str) -> re.Match[str] | None:
 
 
 def _repeats(path: str) -> bool:
-    """Return True for paths such as ``/a/b/a/b/a/b``, which relative links on a wrong base produce."""
+    """Return True for paths such as ``/a/b/a/b/a/b``. They result from relative links with a wrong base."""
     segments = path.split("/")[3:]
     if len(segments) < 2 * _MAX_REPEATS:
         return False

@@ -1,9 +1,9 @@
 """Reads XML as events, with expat if it is well formed and with a lenient reader otherwise.
 
-The lenient reader accepts ``&`` without an entity, knows the entities of HTML, needs neither matching tags
-nor declared prefixes, and reads a document that is cut off up to its end. Neither reader follows or expands
-the declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. Both take
-time linear in the length of the text.
+The lenient reader accepts ``&`` without an entity and knows the entities of HTML. It needs neither matching
+tags nor declared prefixes. It reads a document that is cut off up to the cut. Neither reader follows or
+expands the declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. The
+time of both readers is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _USUAL_PREFIXES = {
 def short_name(uri: str, local: str, prefix: str) -> str:
     """Return the short name of an element or attribute, in lower case, e.g. ``dc:date``.
 
-    ``uri`` is its namespace, "" if the prefix is not declared. An unknown namespace gives the prefix ``x``.
-    Without a prefix it counts as the document's own.
+    ``uri`` is the namespace of the name, or "" if the prefix is not declared. A name in an unknown namespace
+    gets the prefix ``x``. If it has no prefix in the document, it gets none.
     """
     short = _SHORT.get(uri.lower().replace("https://", "http://").rstrip("/")) if uri else None
     if short is None:
@@ -67,7 +67,7 @@ CHUNK = 1 << 20
 """Number of characters that are parsed at once."""
 _MAX_ATTRIBUTES = 1 << 16
 _MAX_HELD = 1 << 22
-"""Maximum number of characters that are buffered until the end of a tag or text. Longer ones are cut."""
+"""Maximum number of characters that are buffered until the end of a tag or text. Longer ones are split."""
 _MAX_PREFIXES = 100
 _MAX_NAME = 300
 _SEPARATOR = " "
@@ -86,7 +86,7 @@ class Handler(Protocol):
     """Receives the events of a document. Names are those of :func:`short_name`."""
 
     wants_text: bool
-    """If False, :meth:`data` need not be called until this changes."""
+    """If False, :meth:`data` need not be called until the value changes."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle an opening tag."""
@@ -114,8 +114,8 @@ def pieces(text: str) -> Iterator[str]:
 def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
     """Read well-formed XML. Return a :data:`Flaw` if it is cut off or followed by other text, else None.
 
-    Raises :class:`Malformed` for any other fault. The handler has then received only some of the events, and
-    the document must be read again with a new one.
+    Raises :class:`Malformed` for any other fault. The handler has then received only some of the events. The
+    document must be read again, with a new handler.
     """
     parser = expat.ParserCreate("utf-8", _SEPARATOR)
     parser.namespace_prefixes = True
@@ -140,7 +140,7 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
         for chunk in chunks:
             parser.Parse(chunk, False)
             fed += len(chunk)
-            # expat parses an unfinished token again with each chunk, in quadratic time for a long one
+            # Expat parses an unfinished token again with each chunk. For a long token the time is quadratic.
             if parser.CurrentByteIndex < fed - 2 * CHUNK:
                 raise Malformed("token too long")
         parser.Parse("", True)
@@ -212,7 +212,7 @@ class _LooseReader:
         self._prefixes: dict[str, str] = {}
 
     def read(self, text: str, *, final: bool) -> int:
-        """Parse ``text``. Return the number of characters that were used; if ``final``, all are."""
+        """Parse ``text``. Return the number of characters that were used. If ``final``, all are used."""
         position = 0
         while match := _TOKEN.search(text, position):
             self._text(text[position : match.start()])
@@ -229,10 +229,13 @@ class _LooseReader:
             self._handler.data(unescape(text))
 
     def _other(self, text: str, match: re.Match[str], final: bool) -> int | None:
-        """Handle CDATA, comment, instruction or DOCTYPE. If one has no end, it ends with the document."""
+        """Handle CDATA, a comment, an instruction or a DOCTYPE. Return the position after it.
+
+        If its end is missing, it ends with the document. Return None if the end may be in the next chunk.
+        """
         mark = _ENDS.get(match[0])
         begin = match.end()
-        if mark is None:  # a DOCTYPE, perhaps with declarations of its own in [ ]
+        if mark is None:  # a DOCTYPE, perhaps with inner declarations in [ ]
             close = text.find(">", begin)
             mark = "]>" if "[" in text[begin : close + 1 or None] else ">"
         end = text.find(mark, begin)
@@ -267,7 +270,9 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            elif name != "xmlns":  # without scopes, a default namespace in inner XHTML would hold to the end
+            elif (
+                name != "xmlns"
+            ):  # ignored: the default namespace of inner XHTML would apply to the whole rest
                 found[self._name(name)] = value
         return found
 
@@ -279,7 +284,10 @@ class _LooseReader:
 
 
 def _safe_end(text: str, position: int) -> int:
-    """Return the end of the text before a cut tag or entity. The rest waits for the next chunk."""
+    """Return the end of the text that can be used now.
+
+    A tag or entity that is cut off at the end is used together with the next chunk.
+    """
     # an entity, or the beginning of a tag that _TOKEN cannot match yet, is shorter than 120 characters
     tail = max(position, len(text) - 120)
     cuts = [cut for mark in "<&" if (cut := text.rfind(mark, tail)) >= 0]
