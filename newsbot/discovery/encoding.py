@@ -161,9 +161,7 @@ def _members(packed: memoryview) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)
         position = 0
         while not unpacker.eof:
-            source = (
-                unpacker.unconsumed_tail
-            )  # input that was not used, because the output reached _PIECE bytes
+            source = unpacker.unconsumed_tail  # input that was left because the output reached _PIECE bytes
             if not source:
                 source = bytes(packed[position : position + _PIECE])
                 position += len(source)

@@ -93,9 +93,8 @@ class ListWalks:
         walk = walk or Walk()
         covered = self._covered.setdefault(domain, set())
         unseen = set(articles) - walk.shown
-        walk.stale = (
-            0 if unseen - covered else walk.stale + 1
-        )  # computed before ``covered`` gets the articles
+        # computed before the articles of this page are added to ``covered``
+        walk.stale = 0 if unseen - covered else walk.stale + 1
         walk.shown |= unseen
         if len(covered) < MAX_SHOWN:
             covered |= unseen
@@ -154,7 +153,7 @@ class ListTrials:
         return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold a list back until the list under trial has a result. ``item`` is queued then."""
+        """Hold a list back until the list under trial has a result. :meth:`released` returns ``item`` then."""
         held = self._trial(domain, url).held
         if len(held) < MAX_HELD:
             held[url] = item

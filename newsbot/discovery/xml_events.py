@@ -270,9 +270,8 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            elif (
-                name != "xmlns"
-            ):  # ignored: the default namespace of inner XHTML would apply to the whole rest
+            # "xmlns" is ignored: a default namespace of inner XHTML would apply to the rest of the document
+            elif name != "xmlns":
                 found[self._name(name)] = value
         return found
 

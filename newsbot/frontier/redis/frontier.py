@@ -335,9 +335,7 @@ class RedisFrontier:
             pending = sum(urls for _, _, urls, _ in taken)
             moments = ((float(at), name) for name, _, _, at in taken if at)
             next_at, host = min(moments, default=(None, None))
-        if (
-            overdue
-        ):  # due entries that are not settled yet: the next call settles them, so they can be leased now
+        if overdue:  # due entries that are not settled yet; the next call settles and leases them
             pending, next_at, host = pending + overdue, float(now), None
         return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
 
