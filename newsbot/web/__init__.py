@@ -1,8 +1,10 @@
-"""The server of ``scrapy serve``, on aiohttp (a dependency of Scrapy): the dashboard and the push receiver.
+"""The server of ``scrapy serve``: the dashboard, and the receiver of push notices.
+
+A push notice is a message that a page has changed. The server uses aiohttp, a dependency of Scrapy.
 
 Files in reading order:
 
-* ``service``: the process: opens the data, serves, runs regular tasks
+* ``service``: runs the process: opens the data, serves, and runs regular tasks
 * ``push_receiver``: the handlers that receive notices
 * ``push_intake``: queues the pages that trusted notices name
 * ``subscriptions``, ``subscriber``: subscriptions to hubs, and the requests to hubs

@@ -17,15 +17,16 @@ from newsbot.web.push_intake import Desk, OffThread
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds before the first check, because a crawl that is started with this process needs time to begin."""
+"""Seconds between the start and the first check. A crawl that starts at the same time needs this time to
+begin."""
 
 
 def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> tuple[float, Callable[[], Awaitable[None]], Callable[[], Awaitable[None]]] | None:
-    """Return the interval in seconds, the coroutine function of one check, and that of the end.
+    """Return the interval of checks in seconds, a coroutine function that checks, and one that ends checking.
 
-    The result is None if alerts are off. The function of the end lets another process send the alerts.
+    The result is None if alerts are off. After the end of checking, another process can send the alerts.
 
     ``data`` is the thread in which the storage of ``desk`` is used. Raises
     :class:`newsbot.errors.ArgumentError` for invalid settings.
@@ -37,7 +38,7 @@ def alert_rounds(
     first = [min(FIRST_AFTER, options.every)]
 
     async def look() -> None:
-        """Look for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
+        """Check for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
         if first:
             await asyncio.sleep(first.pop())
         deliveries = await data.call(watch.look)
@@ -48,7 +49,7 @@ def alert_rounds(
             await data.call(watch.note, deliveries)
 
     async def leave() -> None:
-        with suppress(DataError):  # others send the alerts when the lock expires
+        with suppress(DataError):  # then another process can send alerts when the lock expires
             await data.call(watch.leave)
 
     return options.every, look, leave

@@ -1,4 +1,7 @@
-"""Caches expensive figures. They are computed in the background and shown with the time of computation."""
+"""Caches expensive figures: values of the dashboard, such as counts, that take long to compute.
+
+Figures are computed in the background, and shown with the time of their computation.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ _Value = TypeVar("_Value")
 PATIENCE = 120.0
 """Maximum time in seconds of one computation."""
 LOOK = 2.0
-"""Maximum time in seconds for which a page waits if there is no value or a very old one."""
+"""Maximum time in seconds for which a page waits for a figure if the cache has no value or a very old
+value."""
 OLD = 6.0
 """A value is very old if its age is this multiple of the age at which it is computed again."""
 
@@ -33,10 +37,10 @@ class Known(Generic[_Value]):
 
 
 class Memo(Generic[_Value]):
-    """A cached figure. It is computed by ``work`` in a thread of ``readers``.
+    """A cached figure. ``work`` computes it in a thread of ``readers``.
 
-    A request for a figure older than ``seconds`` starts a new computation. ``patience`` is the maximum time
-    in seconds for which :meth:`get` waits. There is one computation at a time.
+    If the figure is older than ``seconds``, a request for it starts a new computation. ``patience`` is the
+    maximum time in seconds for which :meth:`get` waits. Only one computation runs at a time.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class Memo(Generic[_Value]):
         self._fault: DataError | None = None
 
     async def get(self) -> Known[_Value]:
-        """Return the last known figure. Wait for a new one only if there is none or if it is very old.
+        """Return the last known figure. Wait for a new figure only if none is known or if it is very old.
 
         Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed in time.
         """
@@ -73,7 +77,7 @@ class Memo(Generic[_Value]):
         return self._known
 
     def refresh(self) -> asyncio.Task[None]:
-        """Start to compute the figure unless a computation is running already; return the running task."""
+        """Start to compute the figure, unless a computation is running already. Return the running task."""
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._compute())
         return self._task
@@ -81,7 +85,7 @@ class Memo(Generic[_Value]):
     def forget(self) -> None:
         """Delete the value, so that the next :meth:`get` waits for a fresh one.
 
-        To be called after an action of a user, who expects to see its result.
+        Call this after an action of a user, because the user expects to see its result.
         """
         self._known = None
 
@@ -93,14 +97,14 @@ class Memo(Generic[_Value]):
         try:
             value = await self._readers.call(self._work, seconds=PATIENCE)
         except DataError as error:
-            if str(error) != str(self._fault):  # log an outage once, not at each attempt
+            if str(error) != str(self._fault):  # log the same error once, not at each attempt
                 logger.error("data away fault=%s", error)
             self._fault = error
         else:
             self._known, self._fault = Known(value, at), None
 
     def _complain(self, task: asyncio.Task[None]) -> None:
-        """Raise the error of the computation, or one that asks the user to try again."""
+        """Raise the error of the computation, or an error that asks the user to try again."""
         if task.done():
             task.result()
             if self._fault is not None:

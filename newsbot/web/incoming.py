@@ -1,7 +1,8 @@
-"""Limits incoming requests: number of connections, size and time of headers and bodies, log lines.
+"""Limits the number of connections, the size and time of requests, and the number of log lines.
 
-It also reads the fields of a form and the address of the sender. Without limits, each connection that sends
-half a request would hold a file descriptor for an hour, until the process has none left.
+The module also has functions that return the fields of a form and the address of the sender. Without limits,
+each connection that sends half a request would use a file descriptor for an hour. Many such connections would
+use all file descriptors of the process.
 """
 
 from __future__ import annotations
@@ -28,26 +29,28 @@ from newsbot.push.signatures import SeenOnce
 logger = logging.getLogger(__name__)
 
 HEADER_SECONDS = 30.0
-"""Maximum time for the headers of a request, and between two requests of a connection."""
+"""Maximum time in seconds for the headers of a request, and between two requests of a connection."""
 BODY_SECONDS = 60.0
-"""Maximum time for the body of a request."""
+"""Maximum time in seconds for the body of a request."""
 MAX_LINE = 2**15
-"""Maximum bytes of the request line. A URL of 2,000 letters with 12 bytes each (percent-encoded) fits."""
+"""Maximum length of the request line in bytes. It is enough for a URL of 2,000 letters with 12 bytes each
+(percent-encoded)."""
 MAX_BODY = 2**20
-"""Maximum bytes of a body, except for the feeds that subscribed hubs send."""
+"""Maximum length of a body in bytes, except for the feeds that subscribed hubs send."""
 LARGE_AT_ONCE = 4
 """Maximum number of bodies larger than MAX_BODY that are in memory at once."""
 MAX_CONNECTIONS = 1000
 _BACKLOG = 32
-"""Backlog of the socket: connections that can be accepted before another one is closed."""
+"""Maximum length of the socket's queue of connections that wait to be accepted. It is also the minimum of
+:func:`most_connections`."""
 _LINES_A_MINUTE = 30
 """Maximum number of log lines of the server per minute."""
 
 
 def most_connections() -> int:
-    """Return how many connections may be open: half of the file descriptors of the process.
+    """Return the maximum number of open connections: half of the file descriptors that the process may have.
 
-    The other half is for data files and outgoing requests.
+    The other half is for data files and outgoing requests. The result is at most MAX_CONNECTIONS.
     """
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
@@ -55,7 +58,7 @@ def most_connections() -> int:
 
 @asynccontextmanager
 async def listening(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
-    """Serve ``app`` within the block; yields its URL.
+    """Serve ``app`` until the block ends. Yield its URL.
 
     Raises :class:`newsbot.errors.UserError` if the address cannot be used, for example because the port is
     taken.
@@ -96,14 +99,14 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
 
 
 def _make_room(server: web.Server, most: int) -> None:
-    """If ``most`` connections are open, close the oldest one of the sender with the most connections.
+    """If ``most`` connections are open, close one of the sender that has the most: the oldest one.
 
-    So a sender who opens many connections closes only their own.
+    So a sender who opens too many connections loses only connections of their own.
     """
     peers = {
         one: one.transport.get_extra_info("peername") or ("",)
         for one in server.connections
-        if one.transport is not None and not one.transport.is_closing()  # closing ones are free in a moment
+        if one.transport is not None and not one.transport.is_closing()  # those that are closing need no room
     }
     if len(peers) >= most:
         crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
@@ -126,7 +129,7 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
         if not request.can_read_body:
             return await handler(request)
         most = limit_of(request)
-        # The handler runs inside too, because it holds the body in memory.
+        # The semaphore is held until the handler has ended, because the body is in memory until then.
         async with large if most > MAX_BODY else nullcontext():
             request = request.clone(client_max_size=most)
             try:
@@ -154,7 +157,8 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
 class LimitedLines(logging.Filter):
     """A log filter that limits the lines per minute, replaces tracebacks by one line, and drops some lines.
 
-    Lines about invalid requests and broken connections are dropped: any sender could fill the log with them.
+    Lines about invalid requests and broken connections are dropped, because any sender could fill the log
+    with them.
     """
 
     def __init__(self, a_minute: int) -> None:
@@ -185,7 +189,7 @@ def _limit_lines() -> None:
 
 
 async def read_form(request: web.Request) -> Mapping[str, Any]:
-    """Return the fields of a form; without a body, an empty mapping.
+    """Return the fields of a form by name. The mapping is empty if the request has no body.
 
     Raises ``aiohttp.web.HTTPBadRequest`` for an invalid form.
     """
@@ -197,16 +201,17 @@ async def read_form(request: web.Request) -> Mapping[str, Any]:
 
 
 _OF_ONE = 64
-"""Length in bits of the IPv6 prefix that a provider assigns at least (RFC 6177). All addresses with the same
-prefix count as one sender."""
+"""Length in bits of the smallest IPv6 network that providers assign to a customer (RFC 6177). All addresses
+in such a network count as one sender."""
 
 
 def sender_of(request: web.Request) -> str:
-    """Return the address of the sender of a request; for IPv6 its /64 network.
+    """Return the address of the sender of a request. For IPv6, return its /64 network.
 
-    Behind a proxy on the same machine (loopback), the sender is the last entry of ``X-Forwarded-For``, which
-    the proxy wrote. Otherwise all requests through the proxy would have one sender, and a flood from one
-    sender would block everybody. Other entries and other proxies are not trusted.
+    If a proxy on the same machine (loopback) forwards the request, the sender is the last entry of
+    ``X-Forwarded-For``, which the proxy wrote. Otherwise all requests through the proxy would have the same
+    sender, and a flood of requests from one client would block all clients. Other entries of the header and
+    other proxies are not trusted.
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:

@@ -1,9 +1,9 @@
-"""Sends the requests that notices cause: to hubs and for key files. Private addresses are refused.
+"""Sends the requests that push notices cause: to WebSub hubs, and for key files of IndexNow.
 
-Anybody can send a notice, so its URLs must not lead to machines in the private network (server-side request
-forgery). Ports that are unusual for the web are refused too. The resolver checks the IP address, and the
-connection uses the checked address. So a name that resolves to another address a moment later (DNS rebinding)
-does not pass the check. Each redirect is checked.
+Anybody can send a notice, so requests to its URLs must not reach machines in the private network (server-side
+request forgery). Private addresses are refused, and so are ports that are unusual for the web. The resolver
+checks the IP address, and the connection uses the checked address. So a name that resolves to a private
+address a moment later (DNS rebinding) does not help an attacker. The target of each redirect is checked too.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from newsbot.crawl import address_guard as publichosts
 from newsbot.urls import canonicalize
 
 MAX_BODY = 2**20
-"""Bytes of a response that are read. The rest is ignored."""
+"""Maximum number of bytes of a response that are read. The rest is ignored."""
 MAX_HOPS = 5
-"""Maximum number of redirects."""
+"""Maximum number of redirects that a request follows."""
 PATIENCE = 10.0
-"""Maximum time in seconds of one request with its response."""
+"""Maximum time in seconds from a request to the end of its response."""
 
 Lookup = Callable[[str, int], Sequence[str]]
 """A function that returns the IP addresses of a name and port."""
@@ -39,7 +39,7 @@ class OutgoingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response. ``url`` is the URL after redirects."""
+    """A response. ``url`` is the URL after redirects, and ``body`` has at most MAX_BODY bytes."""
 
     url: str
     status: int
@@ -48,7 +48,7 @@ class Answer:
 
 
 def look_up(name: str, port: int) -> list[str]:
-    """Return the IP addresses of a name. Raises ``OSError`` if it cannot be resolved. Blocks."""
+    """Return the IP addresses of a name. Blocks. Raises ``OSError`` if the name cannot be resolved."""
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -66,7 +66,7 @@ class GuardedResolver(AbstractResolver):
         family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
-        # One private address is enough to refuse: aiohttp may connect to any of the addresses.
+        # The host is refused even if only one address is private, because aiohttp may connect to any of them.
         addresses = await asyncio.to_thread(self._lookup, host, port)
         private = [address for address in addresses if not publichosts.is_public(address)]
         if private:
@@ -88,7 +88,7 @@ class GuardedResolver(AbstractResolver):
 
 
 class Outgoing:
-    """An HTTP client that refuses private addresses and unusual ports. To be used with ``async with``.
+    """An HTTP client that refuses private addresses and unusual ports. Use it with ``async with``.
 
     With ``allow_private`` (setting NEWSBOT_ALLOW_PRIVATE), all addresses and ports are allowed.
     """
@@ -97,7 +97,7 @@ class Outgoing:
         self._allow_private = allow_private
         resolver = None if allow_private else GuardedResolver(lookup)
         self._session = ClientSession(
-            # without DNS cache: each connection is to be checked by the resolver
+            # no DNS cache, so that the resolver checks each connection
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
             timeout=ClientTimeout(total=PATIENCE),
             headers={"User-Agent": user_agent},
@@ -143,7 +143,10 @@ class Outgoing:
         raise OutgoingError(f"{url[:200]}: more than {MAX_HOPS} redirects")
 
     def _check(self, url: str) -> None:
-        """Check host and port of a URL. A host that is an IP address is not passed to the resolver."""
+        """Raise :class:`OutgoingError` if the host or the port of a URL is not allowed.
+
+        This check is needed in addition to the resolver, which is not called if the host is an IP address.
+        """
         try:
             parts = urlsplit(canonicalize(url))
             host, port = parts.hostname or "", parts.port
@@ -165,7 +168,7 @@ class Outgoing:
             async with self._session.request(
                 method, canonicalize(url), data=data, headers=headers, allow_redirects=False
             ) as response:
-                # One read() returns what has arrived, which may be only the beginning of the body.
+                # One read() returns the bytes that have arrived. They can be only the beginning of the body.
                 body = bytearray()
                 while len(body) < MAX_BODY and (part := await response.content.read(MAX_BODY - len(body))):
                     body += part

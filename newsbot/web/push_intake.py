@@ -1,6 +1,8 @@
-"""Queues the pages and sources that trusted notices name, for an immediate fetch.
+"""Queues the pages and sources that push notices name, so that they are fetched immediately.
 
-Each host has a budget of such fetches. Storage and frontier are used by one thread only (:class:`OffThread`).
+The sender of a notice is called its notifier. It is identified by the protocol and a host. A notifier gets
+more trust if its notices lead to changes (:mod:`newsbot.push.trust`). Each host has a budget of fetches that
+notices can cause. Only one thread uses storage and frontier (:class:`OffThread`).
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 PRIORITY = 90.0
-"""Priority in the frontier: above entries that the crawl found, below those that a person adds."""
+"""Priority of queued pages in the frontier. It is above that of entries that the crawl found, and below that
+of entries that a person adds."""
 MAX_AGAIN = 1000
-"""Maximum number of pages that wait to be queued again. If there are more, the oldest are dropped."""
+"""Maximum number of pages that wait to be queued again. If there are more, the oldest ones are dropped."""
 TAKEN = "taken_notice"
-"""The kind of notes that record signed notices, so that a replayed notice is refused."""
+"""The kind of the notes (:mod:`newsbot.storage.notes`) that record signed notices. With them, a notice that
+is sent again is refused."""
 UNPROVED = 0.5
-"""Share of a host's budget that notices without proof can use. Even a flood of them leaves the rest."""
+"""The part of a host's budget that notices without proof can use, from 0 to 1. Even a flood of such notices
+cannot use the rest."""
 
 
 class Fate(StrEnum):
@@ -57,8 +62,8 @@ class Fate(StrEnum):
 class Desk:
     """Queues the pages that notices name. There is one object in a process.
 
-    Its methods block (storage, frontier) and must be called by one thread. ``per_hour`` is the number of
-    fetches that notices may cause on one host in an hour. Methods raise subclasses of
+    The methods block, because they use storage and frontier. Only one thread may call them. ``per_hour`` is
+    the number of fetches that notices may cause on one host in an hour. Methods raise subclasses of
     :class:`newsbot.errors.DataError`.
     """
 
@@ -79,7 +84,8 @@ class Desk:
         burst = max(10.0, per_hour / 6)
         self._budget = Budget(per_hour, burst, clock)
         self._of_notifiers = Budget(per_hour, burst, clock)
-        """Budgets by notifier and host: a notifier with little trust cannot use up the budget of the host."""
+        """Budgets by notifier and host, so that a notifier with little trust cannot use the whole budget of a
+        host."""
         self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
         self.fates: Counter[tuple[str, Fate]] = Counter()
         """Number of URLs by protocol and outcome."""
@@ -87,11 +93,11 @@ class Desk:
         self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.all(TRUST).items()}
 
     def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
-        """Queue the URLs of a notice and return the outcome of each.
+        """Queue the URLs of a notice. Return the outcome of each URL, in the same order.
 
-        ``proved`` is true if the notifier has proved that it may speak for the host. Without proof, only
-        known sources are queued. With proof, known pages are queued too, and new pages of sites that have a
-        rule or a known source.
+        ``proved`` is true if the notifier has proved that it may send notices for the host, for example by a
+        signature. Without proof, only known sources are queued. With proof, known pages are also queued, and
+        new pages of sites that have a rule or a known source.
         """
         spent: set[str] = set()
         fates = []
@@ -114,7 +120,7 @@ class Desk:
             return Fate.UNKNOWN
         if page is None and not self._is_article(url, rule):
             return Fate.UNLIKELY
-        # The budget is last: only a URL that is really queued costs a part of it.
+        # The budget is checked last, so that only URLs that are queued use a part of it.
         if not self._may_cost(notifier, host, proved=proved):
             return Fate.BUDGET
         kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
@@ -131,19 +137,23 @@ class Desk:
         return Fate.QUEUED
 
     def _is_article(self, url: str, rule: Rule) -> bool:
-        """Return whether the URL of an unknown page looks worth a fetch."""
+        """Return True if the URL of an unknown page can be that of an article."""
         _, learned = kept(self.notes, rule.domain)
-        if learned is None and not rule.article:  # the site's URLs are not known: refuse clear cases only
+        if learned is None and not rule.article:  # no URLs of the site are known: refuse clear cases
             return log_odds(url) > CLEARLY_NONE and not classify(rule, canonicalize(url)).denied
         link = Link(url=url, where=Where.PUSH)
         return judge(link, rule, depth=1, now=utc(self._clock()), learned=learned).accepted
 
     def _may_cost(self, notifier: str, host: str, *, proved: bool) -> bool:
-        """Take one fetch from the budgets of the notifier and of the host; return False if one is used up."""
+        """Take one fetch from the budgets of the notifier and of the host.
+
+        Return False if one of the budgets is used up.
+        """
         share = self.ledger.share(notifier)
         if not self._of_notifiers.take(f"{host} {notifier}", share):
             return False
-        # Less trust leaves a larger reserve in the host's budget, which only more trusted notifiers can use.
+        # A notifier must leave a reserve in the host's budget for others. The reserve is larger with less
+        # trust.
         return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
@@ -164,7 +174,7 @@ class Desk:
         return page is not None and page.kind.is_source
 
     def count(self, notifier: str, fates: Iterable[Fate]) -> None:
-        """Count the outcomes of a notice."""
+        """Count the outcomes of a notice by protocol."""
         self.fates.update((notifier.partition(":")[0], fate) for fate in fates)
 
     def _may_be_taken(self, page: PageRecord | None, domain: str, *, proved: bool) -> bool:
@@ -174,18 +184,19 @@ class Desk:
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
-        if verdict is Added.KNOWN:  # perhaps being fetched now, from before the change: queue it again later
+        if verdict is Added.KNOWN:  # a fetch can have begun before the change: queue it again later
             self._again.append(entry)
 
     def queue_again(self) -> None:
-        """Queue pages again that were being fetched when their notice came. To be called every second."""
+        """Queue pages again that were being fetched when their notice came. Call this every second."""
         for _ in range(len(self._again)):
             self._queue_later(self._again.popleft())
 
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         told = float(entry.data["discovered_at"])
-        # A fetch more than a minute after the notice has seen the change, even if clocks differ a little.
+        # If the last fetch was over a minute after the notice, it has seen the change. The minute allows for
+        # clocks that differ a little.
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
@@ -200,15 +211,15 @@ class Desk:
         self.storage.close()
 
     def is_first(self, key: str) -> bool:
-        """Record a signed notice. Return False if it was received before, also by an earlier process."""
+        """Record a signed notice by its key. Return False if it was received before, by any process."""
         return self.notes.swap(TAKEN, key, None, {"at": self._clock()})
 
     # --- trust
     def seen(self, url: str, page: PageRecord | None = None) -> tuple[int, int]:
-        """Return how often a URL was fetched, and how many new links or versions were found there.
+        """Return how often a URL was fetched, and how many changes these fetches found.
 
-        Links are counted for a source, versions for an article. Both numbers are 0 for an unknown URL.
-        ``page``: the record of the page, if the caller has it.
+        Changes are new links for a source, and versions for an article. Both numbers are 0 for an unknown
+        URL. ``page`` is the record of the page, if the caller has it.
         """
         rule = self._rules.for_url(url)
         if page is None:
@@ -218,7 +229,8 @@ class Desk:
             return 0, 0
         if not page.kind.is_source:
             article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
-            # An article can be stored from another page with the same canonical URL; then it does not count.
+            # The article can have been stored from another page with the same canonical URL. Then its
+            # versions are not changes of this page.
             own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
             return page.checks, article.version if article and own else 0
         sources = self.storage.sources.all(page.source)
@@ -226,11 +238,11 @@ class Desk:
         return (0, 0) if record is None else (record.polls, record.new_links)
 
     def review(self) -> None:
-        """Check what notices led to, delete old records of notices, and store the statistics of notifiers."""
+        """Check which notices led to changes, and store the trust in notifiers. Delete old records."""
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
         for key, note in self.notes.all(TAKEN).items():
-            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # its signature is too old now in any case
+            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # now its signature is too old
                 self.notes.forget(TAKEN, key)
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
@@ -255,7 +267,7 @@ class OffThread:
     async def call(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Run ``work`` in the thread; return its result or raise its exception."""
+        """Run ``work`` in the thread. Return its result or raise its exception."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, partial(work, *given, **more))
 

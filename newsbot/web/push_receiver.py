@@ -1,7 +1,8 @@
-"""Receives notices of changed pages: WebSub, IndexNow, notices of sensors, rssCloud and pings.
+"""Receives notices that pages have changed: WebSub, IndexNow, notices of sensors, rssCloud and pings.
 
-Responses do not reveal which URLs are known. Bodies are limited, the same notice is used only once, and each
-sender has a budget of requests. docs/push.md describes the protocols.
+Responses do not reveal which URLs are known. The length of bodies is limited, the same notice is used only
+once, and each sender has a budget of requests. docs/push.md describes the protocols. Notices of sensors come
+from ``scrapy sensor``.
 """
 
 from __future__ import annotations
@@ -29,26 +30,27 @@ KEY_LASTS = 86400.0
 WRONG_LASTS = 300.0
 """Seconds for which a wrong or missing key file is not requested again."""
 KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
-"""Maximum requests for key files of one host, per hour and at once: forged notices must not flood a host."""
+"""Maximum number of requests for key files of one host, per hour and at once. So forged notices cannot cause
+a flood of requests to a host."""
 PLAIN = {"X-Content-Type-Options": "nosniff"}
-"""Headers of all responses: browsers must not guess another type than the declared one."""
+"""Headers of all responses. With them, browsers do not guess another type than the declared one."""
 _SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
 @dataclass(slots=True)
 class Receiver:
-    """The handlers of the push routes and their state; see :func:`make_receiver`."""
+    """The handlers of the push routes and their state. :func:`make_receiver` creates the object."""
 
     desk: Desk
     subscriptions: Subscriptions
     outgoing: Outgoing
     data: OffThread
-    """The thread in which the methods of ``desk`` and ``subscriptions`` that block are called."""
+    """The thread that calls the blocking methods of ``desk`` and ``subscriptions``."""
     clock: Clock
     senders: Budget
     """Budget of requests by sender."""
     bodies: SeenOnce
-    """Digests of the bodies that hubs sent: a repeated body is used once."""
+    """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
     keys: SeenOnce
     """Digests of IndexNow keys that were found on their host."""
     wrong_keys: SeenOnce
@@ -78,7 +80,7 @@ class Receiver:
     async def verify(self, request: web.Request) -> web.Response:
         """Respond to a hub's verification of intent (WebSub, section 5.3), or record its denial (5.2).
 
-        The response to a valid verification is the hub's challenge, otherwise 404.
+        The response to a valid verification is the hub's challenge. Other requests get 404.
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
@@ -101,8 +103,8 @@ class Receiver:
     async def receive(self, request: web.Request) -> web.Response:
         """Receive content from a hub. Content without a valid signature is acknowledged and ignored.
 
-        WebSub, section 8, allows this response, so that a forger cannot find a valid signature by trying. The
-        content itself is not used; the feed is fetched.
+        So a forger does not learn from the response whether a signature is valid (WebSub, section 8, allows
+        this). The content itself is not used. It only causes a fetch of the feed.
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
@@ -121,7 +123,7 @@ class Receiver:
 
     # --- IndexNow and sensors
     async def index_now(self, request: web.Request) -> web.Response:
-        """Receive an IndexNow notice, and use it if its key is on the host of its URLs.
+        """Receive an IndexNow notice, and use it if the host of its URLs has a key file with its key.
 
         The response is 202, or 422 for an invalid notice, 403 for a wrong key, 429 for too many requests.
         """
@@ -143,12 +145,15 @@ class Receiver:
         return web.Response(status=202, headers=PLAIN)
 
     async def _is_key(self, notice: indexnow.Notice) -> bool | None:
-        """Return whether the key file is on the host; None if the host's budget of requests is used up."""
+        """Return True if the host has the key file with the key of the notice.
+
+        Return None if the host's budget of requests for key files is used up.
+        """
         key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
         if self.keys.knows(key):
             return True
         if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
-            return False  # hosts of unknown sites get no request: a forger could name any host
+            return False  # a forger could name any host, so unknown sites get no request
         if not self.key_files.take(notice.host):
             return None
         try:
@@ -156,7 +161,7 @@ class Receiver:
         except OutgoingError:
             return False
         right = answer.status == 200 and indexnow.is_key_file(answer.body, notice.key)
-        (self.keys if right else self.wrong_keys).is_new(key)  # remembers the key
+        (self.keys if right else self.wrong_keys).is_new(key)  # this call also records the key
         return right
 
     async def notice(self, request: web.Request) -> web.Response:
@@ -172,7 +177,7 @@ class Receiver:
         key = self.sensor_secret and genuine_notice(header, self.sensor_secret, body, self.clock())
         if not key:
             return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
-        # Recorded in the storage, not in memory: a replay must also be refused after a restart.
+        # The notice is recorded in the storage, so that a copy of it is also refused after a restart.
         if not await self.data.call(self.desk.is_first, key):
             return web.Response(status=409, text="this notice was received before", headers=PLAIN)
         try:
@@ -184,7 +189,7 @@ class Receiver:
 
     # --- hints
     async def cloud_challenge(self, request: web.Request) -> web.Response:
-        """Echo the challenge of an rssCloud server for a known feed; otherwise 404."""
+        """Return the challenge of an rssCloud server if it is for a known feed, otherwise 404."""
         asked = hints.challenge_of(request.query)
         if asked is None or not self._may_send(request):
             return _not_found()

@@ -1,7 +1,7 @@
-"""Threads that read data for the dashboard. Each thread has its own storage and frontier.
+"""Runs threads that read data for the dashboard. Each thread has its own storage and frontier.
 
-The thread of the push receiver never waits for them. Reads that take too long are cancelled. If too many
-reads are waiting, further ones are refused, so that the page shows an error immediately.
+The thread of the push receiver never waits for these threads. Reads that take too long are cancelled. If too
+many reads are waiting, further reads are refused, so that the page shows an error immediately.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from newsbot.storage.sources import Activity
 _Answer = TypeVar("_Answer")
 
 PATIENCE = 8.0
-"""Maximum time in seconds of one read, with the time in the queue."""
+"""Maximum time in seconds of one read, including the time in the queue."""
 MAX_WAITING = 32
-"""Maximum number of reads that wait or run at once."""
+"""Maximum number of reads that wait or run at the same time."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Data:
 
     @property
     def activity(self) -> Activity:
-        """The activity of sites in the storage."""
+        """The hourly counters of sites in the storage."""
         return self.storage.activity
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Data:
 
 
 class Readers:
-    """A pool of ``threads`` threads for reads, whose names begin with ``name``.
+    """A pool of ``threads`` threads for reads. The names of the threads begin with ``name``.
 
     ``settings``: see :mod:`newsbot.backends`. Raises :class:`newsbot.errors.RulesError` for invalid rules.
     """
@@ -74,14 +74,15 @@ class Readers:
     async def call(self, work: Callable[[Data], _Answer], *, seconds: float = PATIENCE) -> _Answer:
         """Run ``work`` in the thread with the shortest queue and return its result.
 
-        Raises :class:`newsbot.errors.DataUnavailable` if too many reads are waiting, or if the result is not
-        there after ``seconds``; then the read is cancelled. Exceptions of ``work`` are passed on.
+        Raises :class:`newsbot.errors.DataUnavailable` if too many reads are waiting, or if ``work`` does not
+        return within ``seconds``. In the latter case, the read is cancelled. Exceptions of ``work`` are
+        raised here too.
         """
         if sum(reader.waiting for reader in self._readers) >= MAX_WAITING:
             raise DataUnavailable("too many requests at once; try again in a moment")
         job = _Job(work)
         future = min(self._readers, key=lambda reader: reader.waiting).begin(job)
-        # A thread cannot be cancelled from outside: the future is shielded, and the query is interrupted.
+        # A running thread cannot be cancelled. So the future is shielded, and give_up() interrupts the query.
         try:
             return cast("_Answer", await asyncio.wait_for(asyncio.shield(future), seconds))
         except TimeoutError:
@@ -116,12 +117,12 @@ class _Reader:
     def _ended(self, future: asyncio.Future[object]) -> None:
         self.waiting -= 1
         if not future.cancelled():
-            future.exception()  # mark it as retrieved: the caller may not wait for it anymore
+            future.exception()  # marks it as retrieved, because the caller may have stopped waiting
 
     def _run(self, job: _Job) -> object:
         if job.given_up:  # cancelled while it waited in the queue
             return None
-        if self._data is None:  # opened in the thread: SQLite connections belong to one thread
+        if self._data is None:  # opened in this thread, to which SQLite connections are bound
             self._data = self._open()
         self._data.rules = self._rules.get()  # the files can have changed since the last read
         job.data, self._job = self._data, job
@@ -135,7 +136,7 @@ class _Reader:
             storage = stack.enter_context(closing(backends.open_storage(self._settings, hurried=True)))
             frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
             search = backends.open_search(self._settings, storage, self._rules)
-            stack.pop_all()  # all are open: Data.close() closes them
+            stack.pop_all()  # all are open now, and Data.close() closes them later
         return Data(storage, frontier, search, self._rules.get())
 
     def close(self) -> None:
@@ -158,7 +159,7 @@ class _Job:
     given_up: bool = False
 
     def give_up(self) -> None:
-        """Cancel the read. SQLite is interrupted; Redis and MongoDB have their own time limits."""
+        """Cancel the read. SQLite is interrupted. Reads of Redis and MongoDB end at their own time limits."""
         self.given_up = True
         if self.data is not None:
             self.data.storage.interrupt()

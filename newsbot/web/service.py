@@ -31,17 +31,19 @@ from newsbot.web.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 HUBS_EVERY = 5.0
-"""Seconds between two rounds of requests to hubs."""
+"""Seconds between two rounds of requests to WebSub hubs."""
 REVIEW_EVERY = 60.0
-"""Seconds between two reviews of what notices led to."""
+"""Seconds between two checks which push notices led to changes."""
 AGAIN_EVERY = 1.0
 """Seconds between two attempts to queue pages that were being fetched when their notice came."""
 FOLLOW_EVERY = 2.0
 """Seconds between two updates of the search index."""
 FOLLOW_FOR = 2.0
-"""Maximum time in seconds of one step of an update. Between two steps, the process can stop."""
+"""Maximum time in seconds of one step of an update of the search index. The process can stop between two
+steps."""
 FREE_KEPT = 32 * 2**20
-"""Bytes of free memory that a thread keeps for later responses instead of returning them to the system."""
+"""Bytes of free memory that each thread keeps for later responses. It returns more than that to the
+system."""
 _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
@@ -60,8 +62,8 @@ class Options:
     sensor_secret: str = ""
     """The key with which sensors sign notices. If it is empty, their notices are refused."""
     token: str = ""
-    """The token for changes, and for reading if the server is reachable from other machines; see
-    newsbot/web/dashboard/access.py."""
+    """The token that is needed for changes, and also for reading if the server is reachable from other
+    machines. See newsbot/web/dashboard/access.py."""
     per_host: float = 600.0
     """Maximum number of fetches per hour that notices may cause on one host."""
     per_sender: float = 1200.0
@@ -85,13 +87,13 @@ async def serve(settings: SettingsLike, options: Options, ready: Callable[[str],
 
 @asynccontextmanager
 async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str]:
-    """Serve within the block; yields the URL of the server.
+    """Serve until the block ends. Yield the URL of the server.
 
     Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
     """
     keep_free(FREE_KEPT)
     access = make_access(options.token, options.host, public=bool(options.public_url))
-    # The stack is closed in reverse order: first the rounds end, then the server, and the data last.
+    # The stack is closed in reverse order: first the regular tasks (rounds), then the server, then the data.
     async with AsyncExitStack() as stack:
         data = OffThread()
         stack.callback(data.close)
@@ -116,7 +118,7 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
             per_sender=options.per_sender,
         )
         receiver.add_to(app)
-        app.middlewares.append(receiving(receiver.limit_of))  # the innermost: others make pages of its errors
+        app.middlewares.append(receiving(receiver.limit_of))  # innermost: the others handle its errors
         address = await stack.enter_async_context(listening(app, options.host, options.port))
         rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
         follower = _SearchFollower(settings)
@@ -148,7 +150,7 @@ def _open(settings: SettingsLike, options: Options) -> tuple[Desk, Subscriptions
 
 
 def _close(desk: Desk) -> None:
-    with suppress(DataError):  # the review stores only statistics of notifiers; losing them does no harm
+    with suppress(DataError):  # the review stores only statistics of notifiers, which may be lost
         desk.review()
     desk.close()
 
@@ -164,7 +166,7 @@ class _SearchFollower:
 
     async def round(self) -> None:
         """Index all changes since the last round."""
-        # In steps of FOLLOW_FOR seconds: a thread cannot be stopped, so close() waits for one step at most.
+        # A thread cannot be stopped. With steps of FOLLOW_FOR seconds, close() waits for one step at most.
         while not await self._thread.call(self._follow):
             pass
 
@@ -174,7 +176,7 @@ class _SearchFollower:
         self._thread.close()
 
     def _follow(self) -> bool:
-        if self._search is None:  # opened here: SQLite connections belong to one thread
+        if self._search is None:  # opened in this thread, to which SQLite connections are bound
             self._search = self._open.enter_context(backends.searching(self._settings))
         return self._search.follow(FOLLOW_FOR)
 
@@ -187,7 +189,7 @@ def _told(desk: Desk) -> dict[tuple[str, str], int]:
 async def _readable_faults(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Respond 503 with one line if the data are unavailable. Senders of notices then try again later."""
+    """Respond with 503 and one line if the data are unavailable. Then senders of notices try again later."""
     try:
         return await handler(request)
     except DataError as error:
@@ -203,14 +205,17 @@ async def _every(seconds: float, data: OffThread, work: Callable[[], None]) -> N
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    """Run ``work`` until cancelled, with pauses of about ``seconds``. A data error does not end the loop."""
+    """Run ``work`` again and again, with pauses of about ``seconds``, until the task is cancelled.
+
+    A :class:`DataError` does not end the loop.
+    """
     said = ""
     while True:
         try:
             await work()
             said = ""
         except DataError as error:
-            if str(error) != said:  # log an outage once, not in each round
+            if str(error) != said:  # log the same error once, not in each round
                 logger.error("data away fault=%s", error)
             said = str(error)
         # The interval varies by 10 % so that several servers do not load the data at the same moments.

@@ -13,10 +13,10 @@ from newsbot.web.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 20
-"""Maximum number of requests in one round."""
+"""Maximum number of requests in one call of :meth:`Subscriber.round`."""
 LAST_TRIES = 5
-"""Maximum number of attempts to unsubscribe. Then the subscription is deleted, and requests of the hub get
-404 or 410."""
+"""Maximum number of attempts to unsubscribe. After them, the subscription is deleted, and the hub's requests
+are answered with 404 or 410."""
 
 
 class Subscriber:
@@ -40,11 +40,11 @@ class Subscriber:
         self._clock = clock
 
     def callback(self, subscription: Subscription) -> str:
-        """Return the callback URL of a subscription. Its token is secret: only the hub knows it."""
+        """Return the callback URL of a subscription. Its token is secret, and only the hub gets it."""
         return f"{self._public_url}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
-        """Create subscriptions for new hubs, and send due requests, the longest overdue first.
+        """Create subscriptions for new hubs, and send the requests that are due, the oldest first.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -58,7 +58,7 @@ class Subscriber:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
             await self._data.call(self._subscriptions.drop, subscription.token)
             return
-        # A hub can send its verification before it responds: the state must be "pending" before the request.
+        # A hub can send its verification before it responds. So the state is set before the request.
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
         # The hub's verification during the request can have ended the subscription.
@@ -69,7 +69,7 @@ class Subscriber:
         await self._data.call(self._keep, subscription)
 
     async def _fault_of_asking(self, subscription: Subscription) -> str:
-        """Send the request; return why it failed, or an empty string."""
+        """Send the request to the hub. Return the reason if it failed, otherwise an empty string."""
         form = request_of(subscription, self.callback(subscription))
         try:
             answer = await self._outgoing.post(subscription.hub, form)

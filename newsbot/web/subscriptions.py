@@ -1,7 +1,7 @@
 """Keeps the subscriptions to WebSub hubs, stored as notes.
 
-The crawl writes a note of kind HUB for each feed that names a hub. Each such feed gets one subscription, with
-the first of its hubs that accepts it.
+The crawl writes a note of kind :data:`newsbot.crawl.hubs.HUB` for each feed that names hubs. Each such feed
+gets one subscription, with the first of its hubs that accepts it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OTHER_HUB_AFTER = 3
 
 
 class Subscriptions:
-    """The stored subscriptions, with a copy in memory that is read when a hub sends a request.
+    """The stored subscriptions, with a copy in memory. Requests of hubs are checked against the copy.
 
     :meth:`keep`, :meth:`drop` and :meth:`follow_hubs` write to the storage and block.
     """
@@ -38,11 +38,11 @@ class Subscriptions:
         return self._by_token.get(token)
 
     def put(self, subscription: Subscription) -> None:
-        """Change the state in memory. :meth:`keep` stores it."""
+        """Add a subscription to the copy in memory, or replace it there. :meth:`keep` stores it."""
         self._by_token[subscription.token] = subscription
 
     def keep(self, token: str) -> None:
-        """Store the state in memory. Raises :class:`newsbot.errors.DataError`."""
+        """Store the subscription as it is in memory. Raises :class:`newsbot.errors.DataError`."""
         subscription = self._by_token.get(token)
         if subscription is not None:
             self._notes.save(SUBSCRIPTION, token, subscription.as_note())
@@ -53,7 +53,8 @@ class Subscriptions:
         self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
-        """Create a subscription for each feed that names a hub, and end those of feeds that name none now.
+        """Create a subscription for each feed that names a hub, and end those of feeds that no longer name
+        one.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -79,8 +80,8 @@ class Subscriptions:
         self.keep(subscription.token)
 
     def _leave(self, subscription: Subscription) -> None:
-        """Plan the end of a subscription. :class:`newsbot.web.subscriber.Subscriber` informs the hub."""
-        if not subscription.is_live:  # the hub sends nothing for it, so there is no need to unsubscribe
+        """Mark a subscription as one to end. :class:`newsbot.web.subscriber.Subscriber` sends the request."""
+        if not subscription.is_live:  # the hub sends nothing for it, so no request is needed
             self.drop(subscription.token)
             return
         self.put(replace(subscription, state="leaving", renew_at=0.0, tries=0))

@@ -1,10 +1,10 @@
-"""Controls access: decides who may read the dashboard, and who may change something.
+"""Decides who may read the dashboard, and who may change something.
 
-On a loopback address everybody may read, if the ``Host`` header is a loopback name. This check prevents DNS
-rebinding: a web page of an attacker whose host name resolves to 127.0.0.1. On other addresses, and behind a
-proxy (``--public-url``), reading needs the token. Changes always need the token. Programs send it with each
-request (``Authorization: Bearer``). Users log in once and get a session. Each form of a session has a secret,
-so that other sites cannot forge requests (CSRF).
+If the server listens on a loopback address, everybody may read, but only with a loopback name in the ``Host``
+header. This check prevents DNS rebinding, in which the host name of an attacker's web page resolves to
+127.0.0.1. On other addresses, and behind a proxy (``--public-url``), reading needs the token. Changes always
+need the token. Programs send the token with each request (``Authorization: Bearer``). Users log in once and
+get a session. Each form of a session has a secret, so that other sites cannot forge requests (CSRF).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MAX_SESSIONS = 1000
 MIN_TOKEN = 16
 """Minimum length of a token in characters."""
 FREE_TRIES = 10
-"""Number of wrong tokens after which a sender has to wait."""
+"""Number of wrong tokens after which a sender has to wait before the next log-in."""
 LONGEST_WAIT = 300.0
-"""Maximum waiting time in seconds."""
+"""Maximum time in seconds for which a sender has to wait."""
 FORGOTTEN_AFTER = 3600.0
-"""Seconds after the last wrong token after which counting starts again at 1."""
+"""Seconds after a sender's last wrong token after which its next wrong token is counted as the first."""
 MAX_GUESSERS = 10_000
 """Maximum number of senders whose wrong tokens are counted."""
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
@@ -53,18 +53,18 @@ class Session:
 
 
 class Guesses:
-    """Counts wrong tokens by sender. After FREE_TRIES each wrong token doubles the waiting time."""
+    """Counts wrong tokens by sender. After FREE_TRIES of them, each further one doubles the waiting time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
-        """By sender: number of wrong tokens, and the time of the last one."""
+        """The number of wrong tokens and the time of the last one (POSIX seconds), by sender."""
 
     def must_wait(self, sender: str) -> bool:
-        """Return True if tokens of this sender are not checked at present."""
+        """Return True if this sender has to wait before it may log in."""
         number, last = self._wrong.get(sender, (0, 0.0))
         wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
-        return 0.0 <= self._clock() - last < wait  # negative if the clock was set back: do not lock out
+        return 0.0 <= self._clock() - last < wait  # negative if the clock was set back: then nobody waits
 
     def wrong(self, sender: str) -> None:
         """Count a wrong token."""
@@ -77,7 +77,7 @@ class Guesses:
 
 @dataclass(slots=True)
 class Access:
-    """The access rules that the module's docstring describes, and the sessions."""
+    """Checks the access rules that the module's docstring describes, and keeps the sessions."""
 
     token: str
     """The token. If it is empty, nobody may change anything."""
@@ -102,8 +102,8 @@ class Access:
     def may_follow(self, request: web.Request) -> bool:
         """Return True if the request may read feeds.
 
-        Feed readers send the token as the password of basic authentication. A browser repeats these
-        credentials on requests that other sites cause, so they are valid for feeds only.
+        Feed readers send the token as the password of basic authentication. A browser also sends such a
+        password with requests that other sites cause. So basic authentication is accepted for feeds only.
         """
         if self.may_read(request):
             return True
@@ -137,8 +137,8 @@ class Access:
 
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
-        """Return the cookie of a new session; None if the token is wrong or the sender must wait."""
-        # While a sender must wait, tokens are not compared at all: otherwise guessing could go on.
+        """Return the cookie of a new session. Return None if the token is wrong or the sender must wait."""
+        # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
         if self._guesses.must_wait(sender_of(request)) or not self._is_token(request, token):
             return None
         cookie = secrets.token_urlsafe(32)
@@ -192,7 +192,7 @@ def make_access(token: str, host: str, *, public: bool) -> Access:
 
 
 def is_loopback(name: str) -> bool:
-    """Return True for a loopback IP address; False for other addresses and for names."""
+    """Return True for a loopback IP address. Return False for other addresses and for names."""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -209,7 +209,7 @@ def _host_name(header: str) -> str:
 def _same_origin(request: web.Request) -> bool:
     """Return False if the browser's headers show that a page of another site sent the request.
 
-    Old browsers send neither header; for them the secret of the form is the only check.
+    Old browsers send neither of the two headers. For them, the secret of the form is the only check.
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return False
@@ -222,5 +222,5 @@ def _digest(text: str) -> bytes:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compare two texts in constant time, so that the time does not reveal parts of the token."""
+    """Return True if two texts are equal. The time of the comparison reveals nothing about the token."""
     return hmac.compare_digest(_digest(one), _digest(other))

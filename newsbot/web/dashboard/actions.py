@@ -1,4 +1,4 @@
-"""Performs the actions of users: queue a URL, poll, pause and resume a site, save and delete a search."""
+"""Performs the actions of users: queue a URL, poll, pause or resume a site, save or delete a search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ _SAID = {
 
 
 def add(data: Data, url: str, kind: str | None) -> Done:
-    """Queue a URL, even if it is known. ``kind``: one of :data:`KINDS`, or None for the kind of the rule.
+    """Queue a URL, even if it is known.
+
+    ``kind`` is one of :data:`KINDS`, or None for the kind that the site's rule gives to the URL.
 
     Raises :class:`ArgumentError` for an invalid URL.
     """
@@ -50,7 +52,7 @@ def add(data: Data, url: str, kind: str | None) -> Done:
 
 
 def _known(data: Data, site: str) -> str:
-    """Return the domain of a site. Raises :class:`ArgumentError` if it is unknown to rules and data."""
+    """Return the domain of a site. Raises :class:`ArgumentError` if neither rules nor data have the site."""
     rule = data.rules.get(site)
     domain = rule.domain if rule else ascii_host(site)
     if rule is None and domain not in known_sites(data.storage, data.rules):
@@ -59,7 +61,7 @@ def _known(data: Data, site: str) -> str:
 
 
 def save(data: Data, name: str, query: str, tell: str) -> Done:
-    """Save a search. ``tell``: how often new articles are reported, see :mod:`newsbot.alerts.saved`.
+    """Save a search. ``tell`` says how often new articles are reported, see :mod:`newsbot.alerts.saved`.
 
     Raises :class:`ArgumentError` for a search that cannot be saved.
     """
@@ -76,14 +78,14 @@ def forget(data: Data, name: str) -> Done:
 
 
 def poll(data: Data, site: str, url: str | None) -> Done:
-    """Queue the sources of a site, or only the one at ``url``, to be polled now.
+    """Queue the sources of a site, or only the source at ``url``, so that they are polled now.
 
     Raises :class:`ArgumentError` if the site or the source is not known.
     """
     domain = _known(data, site)
     (known,) = sites_of(data.storage, data.rules, domain)
     urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
-    if not url:  # feeds, sitemaps and sections of the rule; a crawl finds many other sections
+    if not url:  # only sources of the rule, because a crawl finds many other sections
         urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
     if not urls:
         raise ArgumentError(f"{url or domain}: no such source is known; the crawl looks for feeds by itself")

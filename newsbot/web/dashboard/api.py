@@ -73,7 +73,8 @@ def description() -> Schema:
             "version": __version__,
             "description": "The state of a news crawl and the stored articles. Times are UTC (RFC 3339).",
         },
-        # {}: reading needs no token on a loopback address. Operations that change something override it.
+        # {} means that no token is needed, which is true for reading on a loopback address. Operations that
+        # change something override this value.
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {

@@ -34,9 +34,9 @@ from newsbot.web.incoming import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3
-"""Number of threads that read data for requests. One more thread computes expensive figures."""
+"""Number of threads that read data for requests. One more thread computes the cached figures."""
 Notices = Callable[[], Mapping[tuple[str, str], int]]
-"""A function that returns the number of URLs in push notices by protocol and outcome."""
+"""A function that returns the number of URLs that push notices contained, by protocol and outcome."""
 
 _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
     ("add", operations.add, lambda form: link("/why", url=form["url"])),
@@ -51,7 +51,8 @@ _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
     ("save", operations.save, lambda _form: "/saved"),
     ("forget", operations.forget, lambda _form: "/saved"),
 )
-"""Actions of the pages: name, operation, and a function that returns the URL to which the form redirects."""
+"""The actions of HTML forms: the name, the operation, and a function that returns the URL of the page that is
+shown afterwards."""
 
 
 @asynccontextmanager
@@ -66,7 +67,7 @@ async def dashboard(
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block.
 
-    ``settings``: see :mod:`newsbot.backends`. ``notices`` gives figures of the push receiver for the metrics.
+    ``settings``: see :mod:`newsbot.backends`. ``notices`` returns counts of push notices for the metrics.
     Raises :class:`newsbot.errors.RulesError` for invalid rules.
     """
     quick = Readers(settings, QUICK_THREADS, "look")
@@ -78,7 +79,7 @@ async def dashboard(
     board = Dashboard(quick, make_memos(slow, clock), access, clock, folder, proposals, jobs)
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))
-    board.memos.warm()  # in the background: the server accepts connections meanwhile
+    board.memos.warm()  # in the background, so that the server can accept connections
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
     try:
         yield board
@@ -92,7 +93,7 @@ async def dashboard(
 
 
 async def _warm_up(readers: Readers) -> None:
-    """Explain any URL once, so that its models are loaded before the first request for ``/why``."""
+    """Explain an arbitrary URL once. This loads the models that the page ``/why`` needs."""
     with suppress(DataError):
         await readers.call(
             lambda data: explain(
@@ -104,8 +105,8 @@ async def _warm_up(readers: Readers) -> None:
 async def _warm_search(readers: Readers) -> None:
     """Search once in a thread, so that the first search of a user finds filled caches.
 
-    The caller runs as many at once as there are threads. A read goes to the thread with the shortest queue,
-    so each thread gets one.
+    The caller runs this function once for each thread, at the same time. A read goes to the thread with the
+    shortest queue, so each thread gets one search.
     """
 
     def search(data: Data) -> None:
@@ -145,7 +146,7 @@ def _bound(
 def _doing(
     board: Dashboard, name: str, run: Run, back: Callable[[Mapping[str, Any]], str]
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """Return the handler of a form: it runs an operation and redirects to a page, which shows the result."""
+    """Return the handler of a form. It runs an operation and redirects to a page that shows the result."""
     (operation,) = [one for one in operations.OPERATIONS if one.name == name]
 
     async def doing(request: web.Request) -> web.Response:
@@ -162,7 +163,7 @@ def _doing(
 
 
 def _health(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
-    def look(data: Data) -> None:  # any key: one read of each backend shows that it responds
+    def look(data: Data) -> None:  # any key will do: the read shows whether the backends respond
         data.storage.pages.get([bytes(16)])
         data.frontier.known([bytes(16)])
 
@@ -200,7 +201,8 @@ def _log_in(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]
         if cookie is None:
             return board.page(request, "login.html", 403, wrong=True)
         answer = web.Response(status=303, headers=HEADERS | {"Location": "/"})
-        # Behind a proxy the request itself is plain HTTP. A forged header only restricts the sender's cookie.
+        # Behind a proxy, the request itself is plain HTTP, so the proxy's header is used. If a sender forges
+        # the header, only the sender's own cookie is restricted.
         secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
         answer.set_cookie(
             COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure

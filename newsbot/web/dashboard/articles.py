@@ -1,4 +1,4 @@
-"""Reads articles for pages and API: search by words and filters, one article in full, stories."""
+"""Reads articles for the pages and the API: search results, one article with all its data, and stories."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from newsbot.web.readers import Data
 PER_PAGE = 20
 """Number of articles on a page of a search."""
 MAX_PAGE = 10
-"""Maximum number of pages of one search. For more articles, narrow the search or export them."""
+"""Maximum number of result pages of one search. For more articles, users narrow the search or export."""
 MAX_MEMBERS = 30
 """Maximum number of members of a story that are returned."""
 MAX_VERSIONS = 30
-"""Maximum number of versions of an article that are returned: the latest ones."""
+"""Maximum number of versions of an article that are returned. They are the latest ones."""
 STORIES = 40
 """Maximum number of stories in the list of the latest ones."""
 
@@ -128,9 +128,12 @@ class ArticleInEvent(Article):
 
 
 def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
-    """Return one page (from 1 on) of a search; see :meth:`newsbot.search.articles.ArticleSearch.find`."""
+    """Return one page of search results. The first page has the number 1.
+
+    The other parameters are those of :meth:`newsbot.search.articles.ArticleSearch.find`.
+    """
     skip = (page - 1) * PER_PAGE
-    # one more than a page has shows whether there is a next page
+    # one more article than a page shows is read, to know whether there is a next page
     hits = data.search.find(words, where, limit=PER_PAGE + 1, skip=skip, by_time=by_time)
     unindexed = data.search.waiting() if words.strip() else 0
     more = len(hits) > PER_PAGE and page < MAX_PAGE
@@ -139,9 +142,9 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
 
 
 def whole(data: Data, url: str) -> Whole | None:
-    """Return the article of a URL; None if none is stored. Raises ``ValueError`` for an invalid URL."""
+    """Return the article with a URL, or None if there is none. Raises ``ValueError`` for an invalid URL."""
     article = data.storage.articles.get(canonicalize(url))
-    if article is None:  # perhaps stored without the query keys that the site's rule drops
+    if article is None:  # perhaps it is stored without query keys that the rule drops
         article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
@@ -153,7 +156,10 @@ def whole(data: Data, url: str) -> Whole | None:
 
 
 def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
-    """Return the first article of each story, oldest first. An article without a story counts as a story."""
+    """Return the first article of each story, oldest first.
+
+    An article without a story is returned too.
+    """
     first: dict[str, Article] = {}
     for one in sorted(articles, key=out_by):
         first.setdefault(_story_of(one), one)
@@ -184,7 +190,7 @@ def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str,
 
 
 def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
-    """Return rows for versions (oldest first), each with its differences from the previous one."""
+    """Return a row for each version, with its differences from the previous one. The oldest comes first."""
     rows = []
     for place, one in enumerate(versions):
         differs = changes(versions[place - 1], one) if place else {}
@@ -206,9 +212,9 @@ def recent_stories(data: Data) -> list[StoryRow]:
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
-    """Return a story by its id, with its first MAX_MEMBERS members; None if there is no such story.
+    """Return the story with this id and its first MAX_MEMBERS members. Return None if there is none.
 
-    The members are streamed: a story can have more than fit into memory.
+    The members are streamed, because a story can have more members than fit into memory.
     """
     sources: Counter[str] = Counter()
 
@@ -225,7 +231,10 @@ def one_story(data: Data, story: str) -> StoryRow | None:
 
 
 def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
-    """Return a row for a story. ``sources`` has the number of members by site if ``story`` has not all."""
+    """Return the row of a story.
+
+    ``sources`` has the number of all members by site. It is needed if ``story`` does not have all members.
+    """
     first = story.first
     sources = sources or Counter(one.source for one in story.members)
     return StoryRow(

@@ -1,4 +1,4 @@
-"""Compares the number of matches of queries by day: as an HTML page, CSV and JSON lines."""
+"""Shows how many articles match each of several queries, by day: as an HTML page, CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _file(
 
 
 def as_csv(found: Attention) -> str:
-    """Return CSV: a header, and a line for each day and query."""
+    """Return the counts as CSV: a header, and a line for each day and query."""
     text = io.StringIO()
     lines: Any = csv.writer(text)
     lines.writerow(("day", "query", "articles", "of", "share"))
@@ -85,7 +85,7 @@ def as_csv(found: Attention) -> str:
 
 
 def as_jsonl(found: Attention) -> str:
-    """Return JSON lines: an object for each day and query."""
+    """Return the counts as JSON lines: an object for each day and query."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())
 
 

@@ -1,4 +1,7 @@
-"""Lists the expensive figures of the dashboard, each with the age at which it is computed again."""
+"""Lists the figures of the dashboard that take long to compute.
+
+Each figure is cached in a :class:`newsbot.web.cache.Memo`, with the age at which it is computed again.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ class Memos:
     rising: Memo[list[RisingTerm]]
 
     def all(self) -> list[Memo[Any]]:
-        """Return all memos, in the order in which they are first computed: one thread computes them."""
+        """Return all memos in the order of their first computation. One thread computes one after another."""
         return [self.overview, self.articles, self.troubles, self.sites, self.top, self.stories, self.rising]
 
     def warm(self) -> None:
-        """Start to compute all figures, so that the first page does not wait."""
+        """Start to compute all figures in the background, so that the first page waits less."""
         for memo in self.all():
             memo.refresh()
 
@@ -44,7 +47,7 @@ class Memos:
 
 
 def make_memos(readers: Readers, clock: Clock) -> Memos:
-    """Return the memos. ``readers`` should be separate threads, because the figures take long."""
+    """Return the memos. ``readers`` should have threads of their own, because computations take long."""
     return Memos(
         overview=Memo(readers, overview, 10.0, clock=clock),
         articles=Memo(readers, _articles, 60.0, clock=clock),

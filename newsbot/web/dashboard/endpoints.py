@@ -1,4 +1,4 @@
-"""Lists the operations of the API. They are served, and described in ``/openapi.json``, from this list."""
+"""Lists the operations of the API. The server and ``/openapi.json`` are made from this list."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
-"""Checked values of parameters by name."""
+"""The values of parameters by name. They are checked already."""
 MODES = ("once", "continuous")
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
 """The function of an operation. :func:`newsbot.web.dashboard.schema.plain` converts its result to JSON."""

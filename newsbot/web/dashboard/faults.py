@@ -1,4 +1,4 @@
-"""Makes error responses: for unknown paths, for bodies that are too long, for errors inside newsbot."""
+"""Makes the responses to errors: unknown paths, bodies that are too long, and errors inside newsbot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLES: Final = {
     413: ("Invalid request", "The request is too long."),
 }
 MAX_TOLD = 500
-"""Maximum number of characters of a path and of an error message that are logged."""
+"""Maximum number of characters that are logged of a path, and of an error message."""
 _FAULT = "This is an error in newsbot; its log has the details. Please report it."
 
 
@@ -40,7 +40,7 @@ def in_our_words(board: Dashboard) -> Middleware:
                 raise
             return _refusal(board, request, error)
         except DataError:
-            raise  # an outer middleware (newsbot.web.service) responds if the data are unavailable
+            raise  # a middleware of newsbot.web.service makes the response
         except UserError as error:  # for example a rule file that is being edited
             logger.error("data away fault=%s", error)
             return board.refusal(request, 503, "Unavailable", "This is not possible now; the log says why.")
@@ -62,7 +62,7 @@ def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -
 
 
 def _note(request: web.Request, error: Exception) -> None:
-    """Log an error in one line, with the place in the code where it was raised."""
+    """Log an error in one line, with the file and line where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
     told = " ".join(str(error).split())[:MAX_TOLD]

@@ -1,4 +1,4 @@
-"""Serves searches as feeds: the results of the articles page, newest first, for feed readers."""
+"""Serves the results of searches as feeds for feed readers. The newest article comes first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newsbot.web.dashboard.rendering import COMPRESSED_FROM, HEADERS
 from newsbot.web.dashboard.service import FEEDS, Dashboard
 
 LIMIT = 50
-"""Number of articles in a feed if the request gives none."""
+"""Number of articles in a feed if the request has no parameter ``limit``."""
 MAX_LIMIT = 200
 _NO_FILTERS = ("sort", "page")
 PARAMETERS = (
@@ -61,7 +61,7 @@ def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.
                 page=page,
             )
         )
-        # Feed readers poll often. With the ETag, an unchanged feed is a 304 response without a body.
+        # Feed readers poll often. With the ETag, the response for an unchanged feed is 304 without a body.
         mark = ETag(hashlib.sha256(body).hexdigest()[:32])
         if mark in (request.if_none_match or ()):
             response = web.Response(status=304, headers=HEADERS)

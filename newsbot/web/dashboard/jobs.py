@@ -18,14 +18,14 @@ from newsbot.errors import ArgumentError, DataUnavailable
 
 PROJECT, SPIDER = "newsbot", "news"
 PATIENCE, ACTING = 8.0, 60.0
-"""Maximum time in seconds of a response: to a read, and to an action. The second one is longer, because
+"""Maximum time in seconds of a request that reads, and of one that acts. The latter is longer, because
 scrapyd runs ``scrapy list`` before it schedules a job."""
 MAX_BODY = 2**22
-"""Bytes after which a response is not read further."""
+"""Maximum number of bytes of a response that are read."""
 MAX_LOG = 30_000
-"""Bytes at the end of a log that are shown."""
+"""Maximum number of bytes of a log that are shown. They are the last ones."""
 MAX_FINISHED = 20
-"""Maximum number of finished jobs that are listed: the latest ones."""
+"""Maximum number of finished jobs that are listed. They are the latest ones."""
 STATES = ("running", "pending", "finished")
 
 
@@ -71,12 +71,13 @@ class Jobs:
         ]
 
     async def log(self, job: str) -> JobLog | None:
-        """Return a job with the end of its log; None if there is no such job."""
+        """Return a job with the end of its log, or None if there is no such job."""
         found = next((one for one in await self.all() if one.job == job), None)
         if found is None:
             return None
         place = f"logs/{PROJECT}/{quote(found.spider, safe='')}/{quote(found.job, safe='')}.log"
-        # scrapyd 1.6 fails on a range "the last N bytes" that is longer than the log, so read its size first.
+        # The size of the log is read first, because scrapyd 1.6 fails if "the last N bytes" are requested and
+        # the log is shorter.
         _, size, _ = await self._send("HEAD", place)
         begin = max(0, size - MAX_LOG)
         status, _, body = await self._send(
@@ -87,14 +88,14 @@ class Jobs:
     async def start(self, sites: str | None, mode: str) -> str:
         """Schedule a job of the spider ``news`` and return its id.
 
-        ``sites``: domains separated by commas, or None for all. ``mode``: ``once`` or ``continuous``. Raises
-        :class:`ArgumentError` if scrapyd refuses.
+        ``sites`` are domains separated by commas, or None for all sites. ``mode`` is ``once`` or
+        ``continuous``. Raises :class:`ArgumentError` if scrapyd refuses.
         """
         form = {"project": PROJECT, "spider": SPIDER, "mode": mode, **({"sites": sites} if sites else {})}
         return str((await self._ask("schedule.json", form))["jobid"])
 
     async def stop(self, job: str) -> str:
-        """Stop a job as Ctrl-C does, and return its state before.
+        """Stop a job in the same way as Ctrl-C. Return the state that the job had before.
 
         Raises :class:`ArgumentError` if scrapyd refuses.
         """
@@ -114,7 +115,7 @@ class Jobs:
         return told
 
     async def _send(self, method: str, path: str, **more: Any) -> tuple[int, int, bytes]:
-        """Send a request; return status, ``Content-Length`` (0 if missing) and body.
+        """Send a request. Return the status, the ``Content-Length`` (0 if missing) and the body.
 
         Each request opens its own session, because requests are rare.
         """
@@ -129,5 +130,5 @@ class Jobs:
                     if len(body) > MAX_BODY:
                         break
                 return answer.status, answer.content_length or 0, bytes(body)
-        except (ClientError, OSError, TimeoutError) as error:  # its text could show the password
+        except (ClientError, OSError, TimeoutError) as error:  # its text could contain the password
             raise DataUnavailable(f"scrapyd does not answer: {type(error).__name__}") from error

@@ -14,14 +14,15 @@ from newsbot.web.dashboard.overview import Overview
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MAX_SITES: Final = 2000
-"""Maximum number of sites with metrics: those with most pages. Each site costs Prometheus memory."""
+"""Maximum number of sites that have metrics, because each site uses memory in Prometheus. The sites with the
+most fetched pages are chosen."""
 
 Sample = tuple[Mapping[str, str], float | None]
 """Labels and value of a sample."""
 
 
 class Exposition:
-    """Collects metrics as lines."""
+    """Collects the lines of the metrics."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

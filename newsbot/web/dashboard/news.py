@@ -1,4 +1,7 @@
-"""Computes the lists of the news page: events that many sites report, rising words, the newest articles."""
+"""Computes the lists of the news page: events that many sites report, rising words, newest articles.
+
+Rising words are words in a larger share of today's articles than before (:mod:`newsbot.search.rising`).
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from newsbot.web.dashboard.articles import ArticleRow, one_of_each_story, row_of
 from newsbot.web.readers import Data
 
 WINDOW = timedelta(hours=24)
-"""The time before now in which events and words are looked for."""
+"""The length of the period, up to now, in which events and words are looked for."""
 GROWTH = timedelta(hours=3)
-"""The growth of an event is the number of sites that joined it within this time."""
+"""The growth of an event is the number of sites that joined it within this time before now."""
 EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
 READ_FOR_NEWEST = 4 * NEWEST
-"""Number of newest articles of which one of each story is shown."""
+"""Number of the newest articles that are read. Of these, one article of each story is shown."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -67,10 +70,10 @@ class News:
 
 
 def top_events(data: Data) -> list[TopEvent]:
-    """Return the EVENTS events with the highest weight, best first; see :func:`weight`.
+    """Return the EVENTS events with the highest weight, best first. :func:`weight` computes the weight.
 
-    Reads site and time of the day's articles from the index, 50,000 at most, and then MAX_READ articles of
-    each returned event from the storage.
+    This reads the site and the time of the articles of the last 24 hours from the index, 50,000 at most. Then
+    it reads at most MAX_READ articles of each returned event from the storage.
     """
     now = utc(data.clock())
     told: dict[str, list[Told]] = defaultdict(list)
@@ -78,15 +81,16 @@ def top_events(data: Data) -> list[TopEvent]:
         told[one.event].append(one)
     best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
-    # An event has no articles if they were removed, or moved to another event with their story.
+    # An event has no articles if they were removed, or if they moved to another event with their story.
     return [_top_event(event, told[event], articles, now) for event, articles in read if articles]
 
 
 def weight(told: Sequence[Told], now: datetime) -> float:
     """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
 
-    ``told`` has each site's first article. An article of now counts 1, and one of 12 hours ago (half of the
-    window) counts 0.5. So a growing event ranks above one that was large yesterday.
+    ``told`` has each site's first article on the event. An article that was published now counts 1, and an
+    article of 12 hours ago (half of WINDOW) counts 0.5. So an event that grows ranks above an event that was
+    large yesterday.
     """
     return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in told))
 
@@ -96,7 +100,7 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
     sites: dict[datetime, list[str]] = defaultdict(list)
     for one in told:
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
-    # The last 24 hours lie in 25 hours of the clock, the first and the last of them incomplete.
+    # The last 24 hours are spread over 25 hours of the clock. The first and the last of these are incomplete.
     hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
     first = min(articles, key=out_by)
     return TopEvent(
@@ -111,14 +115,14 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
 
 
 def rising_terms(data: Data) -> list[RisingTerm]:
-    """Return the words that rose most in the last 24 hours; see :mod:`newsbot.search.rising`."""
+    """Return the words that rose most in the last 24 hours (:mod:`newsbot.search.rising`)."""
     return data.search.rising(utc(data.clock()), TERMS)
 
 
 def newest_articles(data: Data) -> list[ArticleRow]:
     """Return the newest articles, one of each story.
 
-    Articles with a date in the future are left out: they would stay on top.
+    Articles with a date in the future are left out, because they would stay at the top of the list.
     """
     articles, shown = data.storage.articles, dict[str, Article]()
     for one in articles.newest(ArticleFilter(until=utc(data.clock())), limit=READ_FOR_NEWEST):

@@ -20,7 +20,7 @@ HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
 ARRIVALS = 2000
-"""Maximum number of recently stored articles from which the latency is computed."""
+"""Maximum number of articles from which the latency is computed. They are the ones that were fetched last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Overview:
 
 
 def overview(data: Data) -> Overview:
-    """Compute the overview. It reads some thousand small rows, however many articles are stored."""
+    """Return the overview. This reads some thousand small rows, however many articles are stored."""
     now = data.clock()
     hours = data.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
@@ -119,7 +119,10 @@ def overview(data: Data) -> Overview:
 
 
 def _rounded(one: Notifier) -> Notifier:
-    """Round the weights to hundredths: they decay every second, so that further digits mean nothing."""
+    """Return a notifier whose weights are rounded to two digits after the point.
+
+    The weights decay every second, so further digits have no meaning.
+    """
     return replace(
         one,
         notices=round(one.notices, 2),
@@ -136,7 +139,7 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "30d": (24 * HOUR, 30),
     "60d": (24 * HOUR, 60),
 }
-"""Time ranges that a user can choose: seconds of a period, and number of periods."""
+"""Ranges of time that a user can choose, by name: the seconds of a period, and the number of periods."""
 
 
 def activity(data: Data, site: str | None, chosen: str) -> list[Period]:
@@ -153,7 +156,7 @@ def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
     watch = cast("Watched", data.frontier).watch()
-    # Deadlines are by the frontier's clock, which can be that of the Redis server.
+    # Deadlines are times of the frontier's clock, which can be that of the Redis server. They are converted.
     workers = [
         WorkerRow(one.owner, one.leases, utc(one.deadline + now - watch.now), one.deadline < watch.now)
         for one in watch.workers
@@ -163,9 +166,9 @@ def queue(data: Data, now: float) -> Queue:
 
 
 def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> list[Period]:
-    """Add up hours to the last ``number`` periods of ``seconds`` each, oldest first, with the current one.
+    """Return the last ``number`` periods of ``seconds`` each, oldest first. The last one is the current one.
 
-    Periods begin at multiples of ``seconds`` since 1970 (UTC).
+    The counters of ``hours`` are added up. Periods begin at multiples of ``seconds`` since 1970 (UTC).
     """
     last = int(now) // seconds
     sums: dict[int, dict[str, int]] = {}
@@ -192,11 +195,11 @@ def _period(at: int, counts: Mapping[str, int]) -> Period:
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
     """Return the latency of articles that were published after their site was first crawled.
 
-    Older articles would show when the site was added, not how fast the crawler is. ``since`` has the time of
-    the first crawl by site, in POSIX seconds.
+    For older articles, the time until storage depends on when the site was added, not on the speed of the
+    crawler. ``since`` has the time of the first crawl by site, in POSIX seconds.
     """
     delays = sorted(
-        # negative for an article with a date in the future
+        # the difference is negative for an article with a date in the future
         max(0.0, (one.fetched_at - one.published_at).total_seconds())
         for one in arrivals
         if one.published_at and one.fetched_at and one.precise
@@ -208,7 +211,10 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 
 
 def _quantile(values: Sequence[float], part: float) -> float:
-    """Return the smallest of the sorted values such that at least the share ``part`` is not larger."""
+    """Return the quantile: the smallest value such that at least the share ``part`` of values is not larger.
+
+    ``values`` must be sorted.
+    """
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
 
 
@@ -228,7 +234,10 @@ class Trouble:
 
 
 def troubles(data: Data) -> list[Trouble]:
-    """Return the current problems: alerts, latest first, then alarms of sites without an alert."""
+    """Return the current problems: alerts, latest first, and then alarms of sites that have no alert.
+
+    An alarm means that a figure of a site fell.
+    """
     alerts = [entry.alert for entry in current(data.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, _utc(one.since)) for one in alerts]
     told = {one.subject for one in found}
@@ -237,9 +246,9 @@ def troubles(data: Data) -> list[Trouble]:
 
 
 LATE = 3600.0
-"""Seconds of lag above which the queue counts as late."""
+"""The queue is late if its due entries are late by more than this number of seconds."""
 SITES_BAD = ("dead", "failing")
-"""Health of sites with a source that fails."""
+"""Values of ``SiteRow.health`` for sites that have a failing source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +264,10 @@ class Sign:
 
 
 def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
-    """Return signs that something is wrong with the crawl, the worst first; an empty list if all is well.
+    """Return signs that something is wrong with the crawl, the worst first. The list is empty if all is well.
 
-    ``found``: the current problems. ``sites``: the sites with a failing source, and since when it fails.
+    ``found`` has the current problems. ``sites`` has the sites with a failing source, and since when it
+    fails.
     """
     workers, told = view.queue.workers, []
     dead = [one for one in workers if one.overdue]

@@ -1,4 +1,4 @@
-"""Handles the requests for HTML pages: each function reads the data of one page and renders its template."""
+"""Handles the requests for HTML pages. Each function reads the data of one page and renders its template."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEWEST = 5
 SHOWN_CHARACTERS = 30_000
 """Maximum number of characters of an article's text that are shown."""
 SHOWN_LINES = 100
-"""Maximum number of lines of a difference between versions that are shown."""
+"""Maximum number of changed lines between two versions that are shown."""
 SHOWN_PAGES = 50
 """Maximum number of pages in each list of a monitor report."""
 
@@ -67,7 +67,7 @@ LOOK_AGAIN = 2
 
 
 async def front(board: Dashboard, request: web.Request) -> web.Response:
-    """Return the front page: the news now, and the state of the crawl in one line."""
+    """Return the front page: the current news, and the state of the crawl in one line."""
     view = (await board.memos.overview.get()).value
     found = (await board.memos.troubles.get()).value
     rows = (await board.memos.sites.get()).value
@@ -115,13 +115,13 @@ async def sources(board: Dashboard, request: web.Request) -> web.Response:
     rows = [
         row
         for row in known.value
-        # clean() shows an international domain in its own letters; both forms can be searched
+        # clean() converts an international domain to its own letters. Users can search for both forms.
         if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
         and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
     skip = (asked["page"] - 1) * SITES_PER_PAGE
     shown = in_order(rows, asked["sort"], backwards=asked["backwards"])[skip : skip + SITES_PER_PAGE]
-    # the query of the links to the pages before and after
+    # the query parameters of the links to the previous and the next page
     same = {name: asked[name] for name in ("sort", "backwards", "site", "health")}
     same |= {"backwards": "1" if asked["backwards"] else ""}
     return board.page(
@@ -217,7 +217,7 @@ async def job(board: Dashboard, request: web.Request) -> web.Response:
 async def articles(board: Dashboard, request: web.Request) -> web.Response:
     """Return the search page: articles by words and filters."""
     asked = given(request, FILTERS, {})
-    raw = {name: request.query.get(name, "") for name in ("since", "until")}  # as typed: "7d", not a date
+    raw = {name: request.query.get(name, "") for name in ("since", "until")}  # as typed, not dates
     found, answer = await asyncio.gather(
         operations.found_articles(board, asked),
         operations.attention(board, asked | {"q": [asked["q"] or ""]}),
@@ -302,7 +302,7 @@ async def story(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def why(board: Dashboard, request: web.Request) -> web.Response:
-    """Return the page with the history of a URL."""
+    """Return the page that explains what newsbot knows of a URL, with its history."""
     asked = given(request, (words("url", ""), *_DONE), {})
     told: list[str] = []
     problem, found = "", None
@@ -374,8 +374,8 @@ async def api(board: Dashboard, request: web.Request) -> web.Response:
 def _told(board: Dashboard, request: web.Request, done: str | None) -> str:
     """Return the message of an action, at most 500 characters.
 
-    It comes from the URL, where a link of another site could put any text. So it is shown only to users who
-    are logged in; empty for others.
+    The message comes from the URL, so a link on another site could contain any text. So the message is shown
+    only to users who are logged in. For others it is empty.
     """
     return (done or "")[:500] if board.access.session(request) else ""
 

@@ -1,4 +1,4 @@
-"""Declares the parameters of requests. The same declaration reads, checks and describes a parameter."""
+"""Declares the parameters of requests. A declaration is used to read, check and describe a parameter."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def number(name: str, text: str, default: int, largest: int) -> Parameter:
     """Return a parameter for a whole number from 1 to ``largest``."""
 
     def read(given: str) -> int:
-        # isdigit() alone is true for "²"; the length keeps int() from converting huge numbers
+        # isdigit() alone is true for "²". The length is limited, because int() is slow for huge numbers.
         if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= largest):
             raise ValueError(f"is a whole number from 1 to {largest}")
         return int(given)
@@ -72,7 +72,7 @@ def number(name: str, text: str, default: int, largest: int) -> Parameter:
 
 
 def date(name: str, text: str) -> Parameter:
-    """Return a parameter for a moment: a date, a time with a time zone, or an age such as 7d."""
+    """Return a parameter for a point in time: a date, a time with a time zone, or an age such as 7d."""
 
     def read(given: str) -> Any:
         try:

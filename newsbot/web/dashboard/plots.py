@@ -1,6 +1,6 @@
 """Draws plots as inline SVG. Colours come from the style sheet of the page and follow light and dark mode.
 
-All texts are escaped. Each bar has its figure as a tooltip, and each plot has a title for screen readers.
+All texts are escaped. Each bar shows its value as a tooltip, and each plot has a title for screen readers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ LEFT, BOTTOM, TOP = 44, 22, 8
 """Height of a plot and margins in pixels. Widths are in percent, so that texts have the same size on every
 screen."""
 LAST_TICK = 84.0
-"""Place of the last tick in percent of the width. Farther right, its text would be cut off on a phone."""
+"""Largest horizontal position of a tick's text, in percent of the width. Farther right, the text would be cut
+off on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ def bars(
     *,
     largest: float = 0.0,
 ) -> Markup:
-    """Return a bar chart that begins at 0, and its figures as a table.
+    """Return a bar chart whose axis begins at 0, with its values as a table.
 
-    ``shown`` converts a value to text. ``largest`` is a value that must fit too, so that several charts can
-    have a common scale.
+    ``shown`` converts a value to text. The axis reaches at least to ``largest``, so that several charts can
+    have the same scale.
     """
     top, ticks = _scale(max([largest, *(bar.value for bar in given)]))
     step = 100 / max(1, len(given))
@@ -55,7 +56,7 @@ def bars(
     for number, bar in enumerate(given):
         x = number * step
         parts.append(f"<g><title>{escape(bar.label)}: {shown(bar.value)}</title>")
-        # invisible and as high as the plot: the tooltip also appears above a small bar
+        # This invisible area is as high as the plot, so that the tooltip also appears above a small bar.
         parts.append(f'<rect class="hit" x="{x:.2f}%" y="{TOP}" width="{step:.2f}%" height="{_room()}"/>')
         parts.append(f"{_rect(x, step, bar.value / top)}</g>{_tick(x, bar.tick)}")
     rows = [(bar.label, shown(bar.value)) for bar in given]
@@ -65,7 +66,7 @@ def bars(
 def line(title: str, given: Sequence[tuple[str, float | None, str]], shown: Callable[[float], str]) -> Markup:
     """Return a line chart with an axis from 0 to 1.
 
-    Each point has a label, a value and a tick (text below it). A value of None interrupts the line.
+    Each point has a label, a value, and a tick (the text below it). A value of None interrupts the line.
     """
     step = 100 / max(1, len(given))
     parts, before = [], None
@@ -92,7 +93,7 @@ def joined_plot(event: TopEvent) -> Markup:
     parts = []
     for number, one in enumerate(event.hours):
         if one.sites:
-            tall = max(3.0, 24 * len(one.sites) / top)  # a single site stays visible beside many
+            tall = max(3.0, 24 * len(one.sites) / top)  # at least 3 pixels, so that one site stays visible
             names = ", ".join(one.sites[:8]) + (" …" if len(one.sites) > 8 else "")
             parts.append(f"<g><title>{one.at:%H:00}: {escape(names)}</title>")
             parts.append(f'<rect class="bar" x="{number * step}" y="{24 - tall:.1f}" width="3" ')
@@ -124,7 +125,7 @@ def _plot(
 ) -> Markup:
     """Return axis, drawing (``parts``) and table (``rows``) as one piece of HTML.
 
-    ``ticks`` are those of the vertical axis: place (0 to 1) and text.
+    ``ticks`` has the position (0 to 1) and the text of each tick of the vertical axis.
     """
     grid = "".join(
         f'<line class="grid" x1="0" x2="100%" y1="{_height(at):.1f}" y2="{_height(at):.1f}"/>'
@@ -168,7 +169,7 @@ def _rect(x: float, step: float, part: float) -> str:
 
 
 def _scale(largest: float) -> tuple[float, list[float]]:
-    """Return the top of an axis that covers ``largest``, and its ticks. All are round numbers."""
+    """Return the upper end of an axis that reaches to ``largest``, and its ticks. All are round numbers."""
     if largest <= 0:
         return 1.0, [0.0]
     rough = largest / 4
@@ -180,7 +181,7 @@ def _scale(largest: float) -> tuple[float, list[float]]:
 
 
 def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Markup]:
-    """Return charts of the periods of a range by caption.
+    """Return charts of the crawl's activity in a range of time, by caption.
 
     ``chosen`` is one of :data:`newsbot.web.dashboard.overview.RANGES`, and ``given`` has its periods.
     """
@@ -210,7 +211,10 @@ RANGE_NAMES = {name: f"{int(name[:-1])} days" for name in RANGES}
 
 
 def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
-    """Return the text below each period, empty for most: two texts a day for hours, otherwise about six."""
+    """Return the text below each period. Most texts are empty.
+
+    Periods of an hour have two texts for each day. Longer periods have about six texts in total.
+    """
     moments = [utc(one.at) for one in given]
     if seconds == HOUR:
         return [
@@ -228,7 +232,7 @@ TICKS = 5
 def attention_plots(found: Attention, *, share: bool) -> list[Markup]:
     """Return a bar chart for each query, all with the same scale.
 
-    The bars are the number of articles by day, or with ``share`` their share of all articles of the day.
+    Each bar is the number of matching articles of a day, or with ``share`` their share of the day's articles.
     """
     shown = _tenths if share else rendering.number
     charts = []

@@ -1,7 +1,8 @@
-"""Proposes rules for new sites, after a small crawl of the site in a separate process (``scrapy rules new``).
+"""Proposes rules for new sites.
 
-The process has a time limit and is killed when the server ends. It changes neither the data nor the rules.
-The rule is written when a user saves it. Until then, the proposal is only in the memory of the server.
+For a proposal, a separate process (``scrapy rules new``) crawls some pages of the site. The process has a
+time limit and is killed when the server ends. It changes neither the data nor the rules. The rule is written
+when a user saves the proposal. Until then, the proposal is only in the server's memory.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from newsbot.errors import ArgumentError, RulesError
 from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
-"""Maximum number of articles of a crawl, and the seconds after which it requests no more pages."""
+"""Maximum number of articles of the small crawl, and number of seconds after which it requests no more
+pages."""
 PATIENCE = 240.0
 """Seconds after which the process is killed."""
 MAX_KEPT = 20
@@ -84,7 +86,7 @@ def site_named(address: str) -> str:
     except ValueError:
         host = ""
     site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
-    if not site or site.startswith("-"):  # scrapy rules new would take it for an option
+    if not site or site.startswith("-"):  # "scrapy rules new" would read it as an option
         raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
     return site
 
@@ -168,9 +170,9 @@ class Proposals:
                 found.state = "failed"
 
     async def _run(self, site: str) -> tuple[int, bytes, bytes]:
-        """Run ``scrapy rules new``; return its exit code, stdout and stderr.
+        """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
 
-        The process group is killed in any case, also if this task is cancelled.
+        The process group is killed at the end in any case, even if this task is cancelled.
         """
         command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
@@ -191,7 +193,7 @@ class Proposals:
 
 
 def _read(document: dict[str, Any], found: Proposal) -> None:
-    """Copy the output of the command to the proposal."""
+    """Copy the output of ``scrapy rules new`` to the proposal."""
     found.rule, found.articles = document["rule"], document["articles"]
     found.sources = [FoundSource(**one) for one in document["sources"]]
     found.samples = [

@@ -1,4 +1,4 @@
-"""Renders pages: the template environment, which escapes all values, its filters, and response headers."""
+"""Renders HTML pages from templates. All values are escaped. The module also has the headers of responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
     "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The content security policy of pages: they load only their own files, and run no inline scripts."""
+"""The content security policy of pages. Pages can load only files of this server, and run no inline
+scripts."""
 HEADERS: Final = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
@@ -33,7 +34,8 @@ HEADERS: Final = {
     "Server": "newsbot",
 }
 COMPRESSED_FROM = 1400
-"""Minimum length of a body that is compressed. A shorter one fits into one network packet anyway."""
+"""Minimum length in bytes of a body that is compressed. A shorter body fits into one network packet
+anyway."""
 _MATCH = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -73,7 +75,7 @@ def page(html: str, status: int = 200) -> web.Response:
 def link(path: str, **query: object) -> str:
     """Return a URL of the dashboard. Empty query values are left out.
 
-    An underscore at the end of a name is removed, so that Python's keywords can be names.
+    An underscore at the end of a name is removed. So a name can be a keyword of Python.
     """
     given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
     return path + (f"?{urlencode(given)}" if given else "")
@@ -85,19 +87,19 @@ def site_path(domain: str) -> str:
 
 
 def href(url: object) -> str:
-    """Return a URL for ``href`` if it is an http(s) URL, otherwise ``#``: other schemes can run scripts."""
+    """Return an http(s) URL unchanged. Return ``#`` for other URLs, because their schemes can run scripts."""
     text = printable(str(url))
     return text if text.lower().startswith(("http://", "https://")) else "#"
 
 
 def ago(value: float | datetime | None) -> str:
-    """Return how long ago a moment (POSIX seconds or datetime) was, or how far it is in the future."""
+    """Return as text how long ago a time (POSIX seconds or datetime) was, or how far it is in the future."""
     seconds = value.timestamp() if isinstance(value, datetime) else value
     return when(seconds, time.time())
 
 
 def moment(value: float | datetime | None, precision: str | None = None) -> str:
-    """Return a moment in UTC as text; only the day if ``precision`` is ``day``; ``-`` for None."""
+    """Return a time as text, in UTC, or only the day if ``precision`` is ``day``. Return ``-`` for None."""
     if value is None:
         return "-"
     told = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
@@ -105,12 +107,12 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number, rounded to a whole one, with thin spaces between thousands; ``-`` for None."""
+    """Return a rounded number as text, with thin spaces between thousands. Return ``-`` for None."""
     return "-" if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
 def counted_with_thin_blanks(value: int, noun: str, plural: str = "") -> str:
-    """Return :func:`newsbot.cli.terminal.counted` with thin spaces between thousands."""
+    """Return the result of :func:`newsbot.cli.terminal.counted` with thin spaces between thousands."""
     return counted(value, noun, plural).replace(",", "\u202f", 3)
 
 
@@ -118,7 +120,7 @@ def span(seconds: float | None) -> str:
     """Return a duration in a few characters: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
     if seconds is None:
         return "-"
-    # The limit of minutes is 99.5: more would be shown as "100 min".
+    # Minutes are used up to 99.5 minutes (5970 s), because more would be rounded to "100 min".
     for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
         if seconds < limit:
             amount = seconds / size
@@ -127,7 +129,7 @@ def span(seconds: float | None) -> str:
 
 
 def marked(snippet: str) -> Markup:
-    """Return an escaped snippet with its matches, which are in brackets, in ``<mark>`` elements."""
+    """Return a snippet as HTML. Its matches, which are in brackets, become ``<mark>`` elements."""
     return Markup(_MATCH.sub(r"<mark>\1</mark>", str(escape(clean(snippet)))))  # noqa: S704  (escaped)
 
 

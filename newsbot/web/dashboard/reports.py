@@ -1,6 +1,7 @@
 """Finds and reads the reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
 
-They are served unchanged in a sandbox: browsers do not run their scripts and load nothing for them.
+Reports are served unchanged, but in a sandbox. So browsers do not run scripts of a report and load no other
+files for it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from newsbot.clock import utc
 
 MAX_REPORTS = 200
 MAX_BYTES = 8 * 2**20
-"""Maximum size of a report. Larger files are not listed."""
+"""Maximum size of a report in bytes. Larger files are not listed."""
 DEPTH = 2
-"""Levels of subfolders that are searched."""
+"""Number of levels of subfolders that are searched."""
 CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """The content security policy of reports."""
 
@@ -34,7 +35,7 @@ class ReportRow:
 
 
 def reports(folder: Path) -> list[ReportRow]:
-    """Return at most MAX_REPORTS reports, newest first; an empty list if the folder does not exist."""
+    """Return at most MAX_REPORTS reports, newest first. The list is empty if the folder does not exist."""
     found = []
     for path in _files(folder, DEPTH):
         try:
@@ -47,7 +48,7 @@ def reports(folder: Path) -> list[ReportRow]:
 
 
 def report(folder: Path, name: str) -> bytes | None:
-    """Return the content of a report; None if :func:`reports` does not list it.
+    """Return the content of a report, or None if :func:`reports` does not list it.
 
     The name comes from a URL. Because it must be in the list, no other file can be read.
     """

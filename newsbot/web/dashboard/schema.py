@@ -1,4 +1,4 @@
-"""Converts results of the API to JSON, and their types to the JSON Schema in the description of the API."""
+"""Converts results of the API to JSON, and their types to JSON Schema for the description of the API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLAIN: Mapping[Any, Schema] = {
 def plain(value: Any) -> Any:
     """Return a result as JSON values. Dataclasses become objects with their fields and properties.
 
-    Times become text (RFC 3339), and enum members their values.
+    Times become text (RFC 3339). Members of an enum become their values.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = [*(field.name for field in fields(value)), *_properties(type(value))]
@@ -71,7 +71,7 @@ def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
 def _record(kind: type, components: dict[str, Schema]) -> Schema:
     if kind.__name__ not in components:
         schema: Schema = {"type": "object"}
-        components[kind.__name__] = schema  # before its fields: a type can contain itself
+        components[kind.__name__] = schema  # first, because a type can contain itself
         texts = _texts(kind)
         hints = get_type_hints(kind) | {
             name: get_type_hints(getattr(kind, name).fget)["return"] for name in _properties(kind)
@@ -98,7 +98,7 @@ def _texts(kind: type) -> dict[str, str]:
     found = {name: " ".join((getattr(kind, name).__doc__ or "").split()) for name in _properties(kind)}
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):  # without source file, as in an egg of compiled files: no texts of fields
+    except (OSError, TypeError):  # no source file, for example in an egg of compiled files
         return found
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for one, after in pairwise(body):

@@ -1,4 +1,7 @@
-"""The object that all handlers share: data, cached figures, access checks, and the form of responses."""
+"""The object that all handlers share.
+
+It has the data and the cached figures, checks access, and makes responses.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +36,14 @@ PAGES = (
     ("/sources", "Sources", "s"),
     ("/crawl", "Crawl", "c"),
 )
-"""The menu: path, name, and the key that opens the page after ``g``."""
+"""The entries of the menu: path, name, and the key that opens the page if it is pressed after ``g``."""
 MORE_PAGES = (
     ("/why", "Why", "w"),
     ("/monitor", "Monitor", "m"),
     ("/simulator", "Simulator", "u"),
     ("/api", "API", "i"),
 )
-"""The menu in the footer of each page."""
+"""The entries of the menu in the footer, in the same form."""
 CLOSED = (
     "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read, on "
     "this machine, under a name such as localhost, and without --public-url."
@@ -58,7 +61,7 @@ PROGRAMS = (
     "/indexnow",
     FEEDS,
 )
-"""Prefixes of the paths that only programs request. Their errors are JSON."""
+"""Prefixes of the paths that only programs request. Errors on these paths are JSON."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = ("style.css", "keys.js", "live.js", "icon.svg")
 
@@ -109,7 +112,7 @@ class Dashboard:
 
     # --- doors
     def reading(self, handler: Handler) -> Handler:
-        """Wrap a handler so that it needs the right to read, and its errors become readable responses."""
+        """Return a handler that checks the right to read first, and turns errors into readable responses."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_read(request):
@@ -119,7 +122,7 @@ class Dashboard:
         return guarded
 
     def following(self, handler: Handler) -> Handler:
-        """Wrap the handler of a feed like :meth:`reading`. The token can also be sent as a password."""
+        """Do the same as :meth:`reading` for a feed, whose token can also be sent as a password."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.may_follow(request):
@@ -129,7 +132,7 @@ class Dashboard:
         return guarded
 
     def acting(self, handler: Handler) -> Handler:
-        """Wrap a handler of POST requests so that it needs the right to change something."""
+        """Do the same as :meth:`reading` for a POST request, but check the right to change something."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
@@ -152,7 +155,7 @@ class Dashboard:
             return self.refusal(request, 400, "Invalid request", bad.text or "The request is invalid.")
 
     def closed(self, request: web.Request) -> web.Response:
-        """Return the response to a request without the needed right: the log-in page, or 401 for programs.
+        """Return the response to a request that is not allowed: the log-in page, or 401 for programs.
 
         If the server has no token, nobody can log in, and the response is 403.
         """
@@ -173,7 +176,7 @@ class Dashboard:
 
 
 def is_program(request: web.Request) -> bool:
-    """Return True if only programs request the path, which do not want HTML."""
+    """Return True if only programs, which do not want HTML, request the path."""
     return request.path.startswith(PROGRAMS)
 
 

@@ -1,4 +1,4 @@
-"""Computes the state of sites and their sources, as a list of all sites and in detail for one site."""
+"""Computes the state of sites and their sources: a list of all sites, and all data of one site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ TREND_DAYS = 30
 MAX_SOURCES = 200
 """Maximum number of a site's sources that are shown. Feeds, sitemaps and sections of the rule come first."""
 ASIDE_LOOKED_AT = 1000
-"""Number of the frontier's set-aside entries that are read to find those of one site."""
+"""Number of set-aside entries of the frontier that are read to find those of one site. Set-aside URLs are not
+fetched anymore."""
 MAX_ASIDE = 10
 """Maximum number of set-aside URLs of one site that are shown."""
 MAX_PATTERNS = 40
@@ -120,12 +121,12 @@ class SiteSheet:
     aside: list[AsideRow] = field(default_factory=list)
 
 
-# the worst first
+# states of sources, the worst one first
 _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health.OK)
 
 
 def all_sites(data: Data) -> list[SiteRow]:
-    """Return all sites, sorted by domain. Expensive, because it counts the articles of each site."""
+    """Return all sites, sorted by domain. This takes long, because the articles of each site are counted."""
     now = data.clock()
     trends = data.activity.trends(now - TREND_DAYS * 24 * HOUR)
     fallen, resting = alarms(data.notes), paused(data.notes)
@@ -136,7 +137,7 @@ def all_sites(data: Data) -> list[SiteRow]:
 
 
 def one_site(data: Data, domain: str) -> SiteSheet | None:
-    """Return all data of one site; None if the site is neither in the rules nor in the data."""
+    """Return all data of one site. Return None if the site is neither in the rules nor in the data."""
     rule = data.rules.get(domain)
     domain = rule.domain if rule else ascii_host(domain)
     if rule is None and domain not in known_sites(data.storage, data.rules):
@@ -149,7 +150,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
     fallen, resting = alarms(data.notes).get(domain), paused(data.notes).get(domain)
     _, learned = kept(data.notes, domain)
     ordered = sorted(site.sources, key=lambda one: (one.url not in site.named, one.kind, one.url))
-    # The frontier can only list the set-aside entries of all sites together.
+    # The frontier can list set-aside entries only for all sites together, so they are filtered here.
     aside = [one for one in data.frontier.aside(ASIDE_LOOKED_AT) if one.data.get("source") == domain]
     return SiteSheet(
         row=_row(site, now, trend, fallen, resting),
@@ -234,7 +235,7 @@ _HEALTH: Mapping[str, int] = {
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
     "articles": lambda row: -row.articles,
-    # sites without a value come last in these three orders
+    # in the next three orders, sites without a value come last
     "useful": lambda row: 2.0 if row.useful_share is None else row.useful_share,
     "last": lambda row: -row.last_article.timestamp() if row.last_article else 0.0,
     "next": lambda row: row.next_poll.timestamp() if row.next_poll else 1e18,
@@ -242,8 +243,8 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "health": lambda row: min(_HEALTH.get(row.health, 9), 2 if row.alarm else 9),
     "trend": lambda row: -sum(row.trend),
 }
-"""Sort keys for sites by the name of the order. Ties are sorted by name. In the order by health, sites with
-an alarm follow those with failing sources."""
+"""Functions that return the sort key of a site, by the name of the order. Equal sites are sorted by name. In
+the order by health, sites with an alarm follow those with failing sources."""
 
 
 def has_problem(row: SiteRow) -> bool:
@@ -252,6 +253,6 @@ def has_problem(row: SiteRow) -> bool:
 
 
 def in_order(rows: Sequence[SiteRow], order: str, *, backwards: bool = False) -> list[SiteRow]:
-    """Return sites in one of the :data:`ORDERS`; ``backwards``: in reverse order."""
+    """Return the sites in one of the :data:`ORDERS`, or in the reverse order with ``backwards``."""
     by_name = sorted(rows, key=lambda row: row.site)
     return sorted(by_name, key=ORDERS[order], reverse=backwards)
