@@ -1,4 +1,7 @@
-"""Searches stored articles: the index finds their keys, the storage returns the articles."""
+"""Searches stored articles. The index finds their keys, and the storage returns the articles.
+
+The key of an article is the fingerprint of its canonical URL.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,18 @@ from newsbot.text.stems import placed_stems, stemming
 from newsbot.urls import fingerprint
 
 MAX_IN_EVENT = 500
-"""Maximum number of articles of an event that ``event:`` searches. The other articles of their stories are
-added."""
+"""Maximum number of articles of an event that a query with ``event:`` reads. The other articles of their
+stories are added."""
 READ_FOR_WORD = 5
-"""Number of articles that are read to find the most frequent written form of a stem."""
+"""Maximum number of articles that are read to find the most frequent written form of a stem."""
 PATIENCE = 0.5
-"""Maximum time in seconds for which a search first updates the index."""
+"""Maximum number of seconds for which a search updates the index before it searches."""
 
 
 LOOKED_BACK = 30
-"""Number of days that are compared if no date is given."""
+"""Number of days for which matches are counted if no date is given."""
 MAX_DAYS = 366
-"""Maximum number of days that are compared."""
+"""Maximum number of days for which matches are counted."""
 MAX_COMPARED = 4
 """Maximum number of queries that are compared."""
 
@@ -47,7 +50,7 @@ class Followed:
     query: str
     counts: Counts
     notes: list[str]
-    """Notes on parts of the query that were corrected."""
+    """Says for the user which parts of the query were corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Library(Source, Protocol):
     """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        """Return articles by the fingerprints of their canonical URLs. Unknown fingerprints are left out."""
+        """Return articles by key. Unknown keys are left out."""
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         """Return the newest articles that match."""
@@ -86,7 +89,7 @@ class Library(Source, Protocol):
         """Stream the articles that match."""
 
     def count(self, where: ArticleFilter | None = None) -> int:
-        """Return how many articles match."""
+        """Return the number of matching articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class RisingTerm:
 
 
 class ArticleSearch:
-    """Full-text search over one storage, with the index file at ``path``. For one thread.
+    """Full-text search over one storage, with the index file at ``path``. Only one thread may use an object.
 
     ``tagged`` returns the domains of the sites with a tag. Methods raise subclasses of
     :class:`newsbot.errors.DataError` if the index or the storage cannot be used.
@@ -126,10 +129,11 @@ class ArticleSearch:
     ) -> list[Hit]:
         """Return the articles that match a query (see :mod:`newsbot.search.query`) and a filter.
 
-        The order is by BM25 score over the newest 5,000 matches, or by time with ``by_time``. A blank query
-        matches everything, newest first; a query without a word matches nothing. Only one article of each
-        story is returned, unless the query or filter names a story. ``skip`` is the number of results to
-        leave out at the beginning, and ``limit`` the maximum number of results.
+        The newest 5,000 matches are sorted by BM25 score, or by time with ``by_time``. A blank query matches
+        every article, and the newest article comes first. A query that has other characters but no word
+        matches nothing. Only one article of each story is returned, unless the query or the filter names a
+        story. ``skip`` is the number of results to leave out at the beginning, and ``limit`` is the maximum
+        number of results.
 
         The index is first updated for at most ``patience`` seconds. If that is not enough, the newest
         articles are not found yet.
@@ -182,9 +186,9 @@ class ArticleSearch:
         return Attention(days, [known.get(day, 0) for day in days], followed)
 
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
-        """Return at most ``limit`` rising words, the strongest first; see :mod:`newsbot.search.rising`.
+        """Return at most ``limit`` rising words, strongest first. :mod:`newsbot.search.rising` finds them.
 
-        A word is left out if none of the articles read for it has it anymore.
+        A word is left out if none of the articles that are read for it contains it anymore.
         """
         found = []
         for one in rising(self._index, now, limit):
@@ -220,9 +224,9 @@ class ArticleSearch:
         ]
 
     def events_of(self, articles: Iterable[Article]) -> dict[str, str]:
-        """Return the ids of the events of articles by canonical URL. Articles of one story share the event.
+        """Return the ids of the events of articles, by canonical URL. See :mod:`newsbot.search.events`.
 
-        Articles that are not indexed yet are left out. See :mod:`newsbot.search.events`.
+        All articles of a story have the same event. Articles that are not indexed yet are left out.
         """
         # Stories can be joined after their articles were indexed, so the first article of the story decides.
         keys = {one.canonical_url: (event_key(one.story or ""), _key(one)) for one in articles}
@@ -238,7 +242,7 @@ class ArticleSearch:
         keys = self._index.members(event, limit)
         found = self._library.with_keys(keys)
         articles = [found[key] for key in keys if key in found]
-        events = self.events_of(articles)  # the event of a story that was joined later can be another one
+        events = self.events_of(articles)  # a story that was joined later can have another event
         return [one for one in articles if events.get(one.canonical_url) == event]
 
     def told(self, since: datetime, until: datetime) -> list[Told]:
@@ -261,7 +265,7 @@ class ArticleSearch:
         """Return the approximate number of articles that are not in the index yet."""
         if self._follower.is_current():
             return 0
-        # Changed articles are counted in both, so the difference can be 0 although something waits.
+        # Both numbers include changed articles. So the difference can be 0 although changes wait.
         return max(1, self._library.count() - self._index.count())
 
     def interrupt(self) -> None:
@@ -294,7 +298,7 @@ class ArticleSearch:
     def _of_story(self, story: str) -> set[bytes]:
         """Return the keys of a story's articles from the storage.
 
-        The index cannot return them: it does not know which stories were joined.
+        The index cannot return them, because it does not record which stories were joined.
         """
         return {_key(one) for one in self._library.iter(ArticleFilter(story=story))}
 

@@ -1,20 +1,22 @@
 """Groups articles that report the same event in different words, in one language, within 48 hours.
 
-A story (:mod:`newsbot.dedup`) consists of copies of one text. An event consists of stories. Events are
-computed from the articles in the order of the storage's changes. A crawl writes nothing for them.
+A story (:mod:`newsbot.dedup`) consists of copies of one text. An event consists of stories. Articles get
+their events when they are indexed, in the order of the storage's changes. The crawl itself stores no events.
 
-The headline and the beginning of an article become a vector of length 1: its heaviest stems by TF-IDF
-(G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing &
-Management 24(5), 1988). Names and numbers are rare, so they weigh most. An event is the sum of the vectors of
-its articles, cut to its heaviest stems. An article joins the event with the highest cosine, which decays with
-time. If no event is close enough, the article begins a new one. Because an article is compared with the sum,
-a chain of articles that each resemble only the next one does not become one event. Further rules:
+The headline and the beginning of an article become a vector of length 1. It has the stems with the highest
+weights by TF-IDF (G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval",
+Information Processing & Management 24(5), 1988). Names and numbers are rare, so they have high weights. The
+vector of an event is the sum of the vectors of its articles, limited to the stems with the highest weights.
+An article joins the event with the highest cosine. The cosine is lower the longer ago the event began. If no
+event is close enough, the article begins a new one. An article is compared with the sum of all articles of an
+event. So a chain of articles that each resemble only the next one does not become one event. Further rules:
 
-* An article joins the event of the article that began its story. A new version stays in its event.
+* An article joins the event of the article that began its story. A new version of an article stays in the
+  article's event.
 * The names in the article must contribute a part of the cosine. Otherwise the weather forecasts of two places
-  would be one event: they share many common words.
-* If the headline names days and the event has other days, the article does not join: it is another issue of a
-  series.
+  would be one event, because they share many common words.
+* If the headline names days and the event has other days, the article does not join the event, because it is
+  another issue of a series.
 """
 
 from __future__ import annotations
@@ -37,19 +39,20 @@ from newsbot.text.stems import stem, stemming, stems
 from newsbot.text.words import tokens
 
 BEGINNING = 1200
-"""Number of characters of the text that are used."""
+"""Number of characters at the beginning of the text that are used."""
 IN_TITLE = 3
-"""How many times a word of the headline is counted."""
+"""Number of times that each word of the headline is counted. Words of the text are counted once."""
 STEMS = 40
 """Maximum number of stems in the vector of an article."""
 EVENT_STEMS = 80
 """Maximum number of stems in the vector of an event."""
 POSTED = 16
-"""Number of the heaviest stems of an event by which it can be found."""
+"""Number of stems of an event that are in the inverted index. They are those with the highest weights."""
 ASKED = 10
-"""Number of the heaviest stems of an article by which events are looked up."""
+"""Number of stems of an article that are looked up in the inverted index. They are those with the highest
+weights."""
 MOST_POSTED = 300
-"""Maximum number of events that are read for one stem."""
+"""Maximum number of events that are read from the inverted index for one stem."""
 COMPARED = 8
 """Maximum number of events whose vectors are read and compared with an article."""
 NEAR = 0.28
@@ -59,11 +62,12 @@ NAMES = 0.05
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and any other article of it."""
 HALF = 96 * 3600
-"""Time in seconds after which the cosine counts half."""
+"""The cosine is halved for each such time, in seconds, between the article and the beginning of the event."""
 ASSUMED = 10
-"""Number that is added to the number of articles. Without it, the first articles would have no rare stems."""
+"""Number that is added to the number of articles when weights are computed. Without it, the first articles
+would have no rare stems."""
 _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
-"""A word that does not begin a sentence."""
+"""Matches a word that does not begin a sentence."""
 
 TABLES = (
     # The events. ``key`` is that of the first article, and ``began`` its time in seconds since 1970.
@@ -81,8 +85,8 @@ TABLES = (
 TABLE_NAMES = ("event", "event_stem", "known")
 
 Vector = Mapping[int, float]
-"""Weights by stem, the heaviest first. A stem is a hash of language and text, so that the same letters in two
-languages are two stems."""
+"""Weights by stem, the highest weight first. Here a stem is a hash of language and text, so that the same
+letters in two languages are two stems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +99,14 @@ class Beginning:
     moment: int
     """Time of publication, or of the fetch if that is unknown, in seconds since 1970."""
     language: int
-    """The language as a stem that all articles in this language have. Its count is their number."""
+    """A hash of the language. It is counted like a stem of each article, so that its count is the number of
+    articles in the language."""
     counts: Mapping[int, int]
-    """How often each stem is in headline and beginning."""
+    """How often each stem is in the headline and the beginning of the text."""
     names: frozenset[int]
     """The stems of names: capitalized words that do not begin a sentence."""
     days: frozenset[str]
-    """The days that the headline names."""
+    """The days that the headline names, see :func:`days_in`."""
 
     @classmethod
     def of(cls, key: bytes, article: Article, moment: int) -> Beginning:
@@ -122,7 +127,10 @@ class Beginning:
 
 
 def event_key(event: str) -> bytes:
-    """Return the key of the article that began the event or story with this id; empty for any other text."""
+    """Return the key of the article that began the event or story with this id.
+
+    Return empty bytes if ``event`` is not such an id.
+    """
     try:
         return bytes.fromhex(event)
     except ValueError:
@@ -130,7 +138,10 @@ def event_key(event: str) -> bytes:
 
 
 def days_in(headline: str) -> frozenset[str]:
-    """Return the days that a headline names, as month and day: a number beside the name of a month."""
+    """Return the days that a headline names, each as month and day.
+
+    A day is a number that stands directly before or after the name of a month.
+    """
     found = set()
     for one, other in pairwise(tokens(headline)):
         for number, name in ((one, other), (other, one)):
@@ -140,7 +151,7 @@ def days_in(headline: str) -> frozenset[str]:
 
 
 class Events:
-    """The events of one generation of the index, for use within a transaction."""
+    """The events of one generation of the index (:mod:`newsbot.search.index`). For use in a transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
@@ -150,10 +161,11 @@ class Events:
     def place(
         self, found: Mapping[bytes, Beginning | None], former: Mapping[bytes, int]
     ) -> Mapping[bytes, int]:
-        """Choose the events of changed articles, and return the events by key.
+        """Choose the events of changed articles. Return the row numbers of the events by key of the article.
 
-        ``found`` has the articles in the order of the changes (None: removed). ``former`` has the events of
-        the articles that were in the index before; their rows are deleted already.
+        ``found`` has the articles in the order of the changes, or None for a removed one. ``former`` has the
+        events of those articles that were in the index before. The old rows of these articles are deleted
+        already.
         """
         fresh = [one for key, one in found.items() if one is not None and key not in former]
         self._placed = dict(former)  # a new version stays in its event and is not counted again
@@ -175,7 +187,7 @@ class Events:
         self._known = dict.fromkeys(sorted(asked), 0) | dict(rows)
 
     def _place(self, one: Beginning) -> int:
-        vector = self._vector(one)  # before the article is counted: it must not make its own stems less rare
+        vector = self._vector(one)  # first, so that the article does not make its stems less rare
         for counted in (one.language, *one.counts):
             self._known[counted] += 1
         event = self._of_story(one) or self._nearest(one, vector)
@@ -185,7 +197,8 @@ class Events:
         return event
 
     def _vector(self, one: Beginning) -> Vector:
-        # (1 + ln tf) * ln(N / df). 0.5 is added to df, which is 0 for a new stem.
+        # The weight of a stem is (1 + ln tf) * ln(N / df). 0.5 is added to df, because it is 0 for a new
+        # stem.
         articles = self._known[one.language] + ASSUMED + 1
         weights = {
             found: (1 + log(number)) * log(articles / (self._known[found] + 0.5))
@@ -196,19 +209,19 @@ class Events:
         return {found: weight / length for found, weight in vector.items()}
 
     def _of_story(self, one: Beginning) -> int | None:
-        if one.story in self._placed:  # an article of this batch: it is not in the tables yet
+        if one.story in self._placed:  # articles of this batch are not in the tables yet
             return self._placed[one.story]
         number = self._number
         found = self._one(
-            f"SELECT event FROM article_{number} WHERE key = ?1"  # if the first article was removed:
+            f"SELECT event FROM article_{number} WHERE key = ?1"  # if that article was removed:
             f" UNION ALL SELECT id FROM event_{number} WHERE key IN (?1, ?2)",
             *(one.story, one.key),
         )
         return None if found is None else int(found[0])
 
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
-        # The inverted index has no weights, so events are first ranked by the article's own weights of the
-        # shared stems. The vectors of the best of them are read for the exact cosine.
+        # The inverted index has no weights. So events are first ranked by the weights that the shared stems
+        # have in the article. For the best events, vectors are read and the exact cosine is computed.
         number, shared = self._number, defaultdict[int, float](float)
         for found in _heaviest(vector, ASKED):
             events = self._database.execute(
@@ -251,7 +264,7 @@ class Events:
     def _forget(self, event: int) -> None:
         """Remove an article from an event. The event is removed with its last article.
 
-        The vector of the event stays as it is: the vector of a single article is not stored.
+        The vector of the event is not changed, because the vector of the removed article is not stored.
         """
         number = self._number
         self._database.execute(f"UPDATE event_{number} SET articles = articles - 1 WHERE id = ?", (event,))
@@ -261,7 +274,10 @@ class Events:
             self._database.execute(f"DELETE FROM event_{number} WHERE id = ?", (event,))
 
     def _post(self, event: int, began: int, before: Iterable[int], after: Iterable[int]) -> None:
-        """Update the inverted index. ``before`` and ``after`` are the event's stems, the heaviest first."""
+        """Update the inverted index after a change of an event.
+
+        ``before`` and ``after`` are the stems of the event, the one with the highest weight first.
+        """
         old, new = (set(list(stems)[:POSTED]) for stems in (before, after))
         name = f"event_stem_{self._number}"
         self._write(
@@ -296,9 +312,9 @@ def _length(vector: Vector) -> float:
 
 
 def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
-    """Return the cosine of an article and an event; 0 if too little of it comes from names.
+    """Return the cosine of an article and an event. Return 0 if too little of it comes from names.
 
-    The article's vector has length 1, so the product is divided by the length of the event only.
+    The article's vector has length 1, so the product is divided only by the length of the event's vector.
     """
     parts = {found: weight * event.get(found, 0.0) for found, weight in vector.items()}
     total = sum(parts.values())

@@ -1,7 +1,7 @@
 """Converts a query to an expression of SQLite's FTS5 (https://www.sqlite.org/fts5.html, section 3).
 
-The index has four columns: the stems of the title, of the text and of the authors, and ``marks``. The marks
-of an article are words that we add: one that all articles have, one for the site, and one for the language.
+The index has four columns: the stems of the title, of the text and of the authors, and ``marks``. Marks are
+words that are added to an article: one that all articles have, one for the site, and one for the language.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def language_mark(code: str) -> str:
 def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> str:
     """Return the FTS5 expression of a query and a filter, without their dates, story and event.
 
-    ``languages``: the languages used for stemming the articles (:func:`newsbot.text.stems.stemming`). A word
-    is searched as its stem in each of them.
+    ``languages`` are the languages in which articles were stemmed (:func:`newsbot.text.stems.stemming`). A
+    word is searched as its stem in each of these languages.
     """
     nodes = list(query.parts())
     nodes += [Mark("site", where.source)] if where.source is not None else []
@@ -65,14 +65,17 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
 
 
 def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:
-    """Return the stems that a snippet marks: those of all terms except authors, who are not in the text."""
+    """Return the stems that a snippet marks: those of all terms, except names of authors.
+
+    Authors are not part of the text.
+    """
     shown = (term for term in query.terms() if term.field != "author")
     return frozenset(stem for term in shown for run in asked_stems(term.text, languages) for stem in run)
 
 
 def _of_term(term: Term, languages: Sequence[str]) -> str:
     runs = [f'"{" ".join(run)}"' for run in asked_stems(term.text, languages)]
-    if term.beginning:  # the beginning of a word cannot be stemmed; it is compared with the stored stems
+    if term.beginning:  # a prefix cannot be stemmed, so it is compared with the stored stems
         *before, last = term.text.split()
         begun = asked_stems(" ".join(before), languages) or [()]
         runs += [f'"{" ".join((*run, letters(last)))}" *' for run in begun]

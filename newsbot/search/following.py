@@ -1,8 +1,8 @@
 """Keeps the search index up to date: reads the changes of the storage and writes them to the index.
 
-Each search first updates the index for a short time; ``scrapy serve`` updates it continuously. Only one
-process writes at a time. It holds a lock on a file beside the index. The operating system releases the lock
-when the process ends, even if it is killed.
+Each search first updates the index for a short time. ``scrapy serve`` updates it all the time. Only one
+process writes at a time. This process holds a lock on a file beside the index. The operating system releases
+the lock when the process ends, even if it is killed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from newsbot.items import Article
 from newsbot.search.index import SearchIndex
 
 AT_ONCE = 500
-"""Changes that are read and written in one batch."""
+"""Maximum number of changes that are read and written in one batch."""
 _LOOK = 0.02
-"""Seconds between two checks while another process updates the index."""
+"""Seconds between two checks whether another process still updates the index."""
 Tell = Callable[[int], None]
 """A function that is called with the number of articles written so far."""
 
@@ -50,14 +50,14 @@ class Changes(Protocol):
 
     @property
     def restarted(self) -> bool:
-        """True if the given cursor is from another storage; ``found`` then starts at the first change."""
+        """True if the given cursor was of another storage. Then ``found`` begins with the first change."""
 
 
 class Source(Protocol):
     """The storage's articles (:class:`newsbot.storage.articles.Articles`)."""
 
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
-        """Return at most ``limit`` changes since a cursor. With an empty cursor: from the first change."""
+        """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
 
 
 class Follower:
@@ -70,9 +70,9 @@ class Follower:
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Write changes to the index for at most ``seconds`` (None: until all are written).
 
-        Return whether the index is complete. ``tell`` is called after each batch. If another process updates
-        the index, wait for it. With a time limit, do not wait for a process that rebuilds the index, which
-        can take many minutes.
+        Return True if the index is complete. ``tell`` is called after each batch. If another process updates
+        the index, wait for that process. With a time limit, do not wait for a process that rebuilds the
+        index, because this can take many minutes.
         """
         give_up = None if seconds is None else time.monotonic() + seconds
         written = 0
@@ -92,9 +92,9 @@ class Follower:
             time.sleep(_LOOK)
 
     def remake(self, tell: Tell = lambda _number: None) -> bool:
-        """Rebuild the index. Searches use the old one until the new one is complete.
+        """Rebuild the index. Searches use the old index until the new one is complete.
 
-        Return False if another process updates the index; then nothing was done.
+        Return False if nothing was done, because another process updates the index.
         """
         with _locked(self._lock) as mine:
             if mine:
@@ -107,9 +107,9 @@ class Follower:
         return mine
 
     def is_current(self) -> bool:
-        """Return whether the active index has all stored articles."""
+        """Return True if the active index has all changes of the storage."""
         known = self._index.generations()
-        if len(known) != 1:  # the index is being rebuilt, for example because it is of another storage
+        if len(known) != 1:  # the index is being rebuilt
             return False
         changes = self._source.changes_since(known[0].cursor, 1)
         return not changes.found and not (changes.restarted and known[0].cursor)
@@ -118,11 +118,11 @@ class Follower:
         return len(self._index.generations()) > 1
 
     def _steps(self) -> Iterator[int]:
-        """Write batches until the index is complete; yield the size of each."""
+        """Write batches until the index is complete. Yield the number of changes in each batch."""
         while True:
             target = self._index.generations()[-1]  # the generation being built, or the only one
             changes = self._source.changes_since(target.cursor, AT_ONCE)
-            if changes.restarted and target.cursor:  # an index of another storage; a new one has no cursor
+            if changes.restarted and target.cursor:  # the index is of another storage
                 self._index.keep_active()
                 self._index.begin()
                 continue
@@ -137,7 +137,7 @@ class Follower:
                 continue
             if target.active:
                 return
-            self._index.activate(target.number)  # then look once more: articles can be stored meanwhile
+            self._index.activate(target.number)  # then look again for changes that came in the meantime
 
 
 def _over(moment: float | None) -> bool:
@@ -146,7 +146,7 @@ def _over(moment: float | None) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Try to take the lock; yield whether this process holds it within the block."""
+    """Try to take the lock. Yield True if this process holds it within the block."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

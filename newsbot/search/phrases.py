@@ -1,11 +1,11 @@
-"""Finds several texts and expressions in one page's visible text, in bounded time.
+"""Finds several texts and regular expressions in the visible text of a page, within a time limit.
 
-All texts are combined into one expression: a prefix tree in a look-ahead. One pass finds the longest text
-at each position, and with it the shorter texts that are its prefixes. So overlapping texts are all found.
-Case is ignored.
+All texts are combined into one regular expression: a prefix tree in a look-ahead. One pass finds at each
+position the longest text that begins there. Shorter texts that are prefixes of it begin there too. So all
+texts are found, even if they overlap. Upper and lower case are not distinguished.
 
-Regular expressions are searched line by line in windows. The package ``regex`` is used because it knows the
-letters of all languages and can stop any expression at a time limit.
+Regular expressions of users are searched line by line, in windows (parts of a line). The package ``regex`` is
+used for them, because it knows the letters of all languages and can stop any expression at a time limit.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ import regex
 from newsbot.extraction.page.visible import smooth
 
 MAX_POSITIONS = 1000
-"""Maximum number of positions that are kept for one text on a page: the first ones. All are counted."""
+"""Maximum number of positions of one text on a page that are kept. The first ones are kept, but all are
+counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """One place of a text in the visible text of a page."""
+    """One hit: a place in the visible text of a page where a text was found."""
 
     start: int
-    """The first character of the hit, counted from 0."""
+    """The position of the first character of the hit, counted from 0."""
     end: int
-    """The first character after it."""
+    """The position of the first character after the hit."""
     line: int
     """The line number, counted from 1."""
     before: str = ""
@@ -47,15 +48,16 @@ MAX_TEXTS = 500
 MAX_LENGTH = 200
 """Maximum length of a text in characters."""
 MAX_HIT = 200
-"""Overlap of two windows in characters. In a long line, a longer hit of an expression can be missed."""
+"""Number of characters by which two windows of a line overlap. In a line longer than a window, a hit that is
+longer than the overlap can be missed."""
 MAX_REGEX = 1000
 """Maximum length of an expression in characters."""
 WINDOW = 2000
-"""Characters of a line that are searched at once."""
+"""Maximum number of characters of a line that are searched at once."""
 PATIENCE = 1.0
 """Maximum time in seconds for all expressions on one page. The rest of the page is not searched."""
 CONTEXT = 80
-"""Characters returned on each side of a hit."""
+"""Maximum number of characters that are returned on each side of a hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Places:
 
 
 class Finder:
-    """Finds the texts and expressions of ``wanted`` in pages. Can be used for any number of pages.
+    """Finds the texts and expressions of ``wanted`` in pages. An object can be used for many pages.
 
     Raises ``ValueError`` for a text or expression that cannot be searched, or for more than MAX_TEXTS.
     """
@@ -101,7 +103,7 @@ class Finder:
     def find(self, text: str) -> tuple[dict[Wanted, Places], bool]:
         """Return the positions of each text or expression, and whether the whole page was searched.
 
-        ``text``: the visible text of a page. The second value is False if the time limit was reached.
+        ``text`` is the visible text of a page. The second value is False if the time limit was reached.
         """
         found = {one: Places() for one in self.wanted}
         lines = _Lines(text)
@@ -141,7 +143,7 @@ def _key(text: str) -> str:
 def _fold(text: str) -> str:
     """Return ``text`` in lower case without changing its length, so that positions stay the same.
 
-    A character whose lower case has two characters (İ) is left as it is.
+    A character whose lower case has two characters (İ) is not changed.
     """
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
@@ -161,7 +163,7 @@ def _compile(text: str) -> regex.Pattern[str]:
 
 
 def _combined(keys: list[str]) -> re.Pattern[str]:
-    """Return one expression that finds, at each place, the longest of the texts that begins there."""
+    """Return one regular expression that finds at each place the longest text that begins there."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a recursive type
     for key in keys:
         node = tree
@@ -175,14 +177,14 @@ def _combined(keys: list[str]) -> re.Pattern[str]:
 
 
 def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
-    """Return the expression of a node of the prefix tree."""
+    """Return the regular expression for the part of the prefix tree below a node."""
     ends = "" in node
     parts: list[str] = []
     for first, below in node.items():
         if not first:
             continue
         chain, at = first, below
-        # Nodes with a single child become one literal, so the recursion is as deep as the branches only.
+        # A row of nodes with one child each becomes one literal. So only branches make the recursion deeper.
         while len(at) == 1 and "" not in at:
             ((char, at),) = at.items()
             chain += char
@@ -190,7 +192,7 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
     if not parts:
         return ""
     whole = "|".join(parts)
-    if ends:  # greedy: the longer texts are tried first
+    if ends:  # greedy, so that longer texts are tried first
         return f"(?:{whole})?"
     return f"(?:{whole})" if len(parts) > 1 else whole
 
@@ -205,7 +207,7 @@ def _in_windows(
     at = 0
     while at < len(line):
         end = min(at + WINDOW, len(line))
-        safe = end if end == len(line) else end - MAX_HIT  # hits from here on belong to the next window
+        safe = end if end == len(line) else end - MAX_HIT  # later hits belong to the next window
         last = safe
         seconds = left()
         if seconds <= 0:
@@ -216,7 +218,7 @@ def _in_windows(
             if match.end() > match.start():
                 yield match.start(), match.end()
                 last = max(last, match.end())
-        at = last  # at ``safe``, or after the last hit if it ends later: hits do not overlap
+        at = last  # at ``safe``, or at the end of the last hit if that is later
 
 
 class _Lines:

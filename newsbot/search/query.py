@@ -1,7 +1,7 @@
 """Parses search queries into a tree of conditions. docs/search.md has the grammar.
 
-Every text is a valid query. The parser corrects errors (an unknown field, an invalid date, an open quote or
-bracket) as far as possible, and describes each correction in :attr:`Query.notes`.
+Every text is a valid query. The parser corrects errors as far as possible, for example an unknown field, an
+invalid date, or a quote or bracket that is not closed. It describes each correction in :attr:`Query.notes`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from newsbot.urls import ascii_host
 MAX_QUERY = 1000
 """Maximum length of a query in characters. The rest is ignored."""
 MAX_TERMS = 32
-"""Maximum number of words, phrases and marks in a query. The rest is ignored."""
+"""Maximum number of words, phrases and marks (:class:`Mark`) in a query. The rest is ignored."""
 MAX_DEPTH = 8
-"""Maximum nesting of brackets."""
+"""Maximum number of levels of brackets."""
 MIN_BEGINNING = 2
 """Minimum number of letters before a ``*``."""
 FIELDS = ("title", "author", "site", "tag", "lang", "since", "until", "story", "event")
@@ -44,7 +44,7 @@ class Term:
     field: str = ""
     """The searched field: ``title``, ``author``, or empty for title and text."""
     beginning: bool = False
-    """Whether the last word is a prefix."""
+    """True if the last word is only the beginning of the searched words (``build*``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """All of several conditions."""
+    """A condition that holds if all of several conditions hold."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """At least one of several conditions."""
+    """A condition that holds if at least one of several conditions holds."""
 
     nodes: tuple[Node, ...]
 
@@ -102,7 +102,7 @@ class Query:
         return not (self.node or self.since or self.until or self.story or self.event)
 
     def terms(self) -> Iterator[Term]:
-        """Yield the terms that a matching article can have. Terms within :class:`Not` are left out."""
+        """Yield the terms of the query, except those that are within :class:`Not`."""
         yield from _terms(self.node)
 
     def parts(self) -> tuple[Node, ...]:
@@ -117,9 +117,9 @@ Tagged = Callable[[str], Sequence[str]]
 
 
 def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
-    """Parse a query. ``tagged`` finds the sites of a tag.
+    """Parse a query. ``tagged`` returns the sites that have a tag.
 
-    Raises nothing except what ``tagged`` raises.
+    Raises no exceptions except those of ``tagged``.
     """
     return _Parser(query.translate(_QUOTES), tagged).query()
 
@@ -155,7 +155,7 @@ class _Parser:
         self._at = 0
         self._terms = 0
         self._ignored = 0
-        """Open brackets that are nested too deep."""
+        """Number of brackets that are open at present, but were ignored because they are nested too deep."""
 
     def query(self) -> Query:
         parts = []
@@ -172,7 +172,7 @@ class _Parser:
     def _either(self, depth: int) -> Node | None:
         """Read conditions with OR between them, up to a closing bracket or the end.
 
-        The closing bracket is not consumed. Return None if there is no condition.
+        The closing bracket itself is left for the caller. Return None if there is no condition.
         """
         groups: list[list[Node]] = [[]]
         operator = ""
@@ -238,7 +238,7 @@ class _Parser:
                 self._note(f"-{name}: cannot be excluded and was ignored")
                 return None
             if self._whole(name, value):
-                return None  # otherwise the invalid date is searched as a word, below
+                return None  # an invalid date is searched as a word, below
         elif name in ("site", "lang"):
             self._terms += 1
             return Mark(name, _domain(value) if name == "site" else value.lower())
@@ -251,7 +251,7 @@ class _Parser:
         elif name and name not in FIELDS:
             named = ", ".join(f"{one}:" for one in FIELDS)
             self._note(f"{name}: is not a field and was searched as a word; fields are {named}")
-        # The name and value of an unknown field become a phrase: "note:x" can be a text with a colon.
+        # The name and value of an unknown field become a phrase, because "note:x" can be a text with a colon.
         text = f"{name} {value}" if name and name not in FIELDS else value
         if value[-1:] == ":" and value[:-1].lower() in FIELDS:
             self._note(f"{value} was searched as a word; write the value directly after the colon")
@@ -269,7 +269,7 @@ class _Parser:
         return Term(" ".join(words), name, beginning)
 
     def _whole(self, name: str, value: str) -> bool:
-        """Set a field of the whole query. Return False if it needs a date and the value is not one."""
+        """Set a field of the whole query. Return False if the field needs a date and the value is no date."""
         if name in ("story", "event"):
             setattr(self._query, name, value)
             return True
@@ -286,12 +286,12 @@ class _Parser:
 
 
 def _domain(value: str) -> str:
-    """Return the domain in its stored form. ``value`` may also be the address of a page of the site."""
+    """Return the domain of a site in its stored form. ``value`` is a domain or the URL of a page."""
     return ascii_host(value.rpartition("//")[2].partition("/")[0]).removeprefix("www.")
 
 
 def _all(nodes: list[Node]) -> Node | None:
-    """Join conditions with AND, but several sites or languages with OR.
+    """Return one condition for all ``nodes``: they are joined with AND, but sites or languages with OR.
 
     An article has one site and one language, so AND between two of them would match nothing.
     """

@@ -1,15 +1,15 @@
-"""Finds rising terms: words that a significantly larger share of articles has now than before.
+"""Finds rising words: words that occur in a significantly larger share of articles now than before.
 
-"Today" is the last 24 hours. Candidates are the words of today's titles. The share of articles with a word is
-compared with its share in the 30 days before, by the log-likelihood ratio of two proportions (T. Dunning,
-"Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19(1), 1993).
-Both periods are random samples of articles. Each article counts once, with its title and text. Three kinds of
-words are excluded without a word list:
+"Today" means the last 24 hours. Candidates are the words of today's titles. The share of today's articles
+with a word is compared with the share in the 30 days before, by the log-likelihood ratio of two proportions
+(T. Dunning, "Accurate methods for the statistics of surprise and coincidence", Computational Linguistics
+19(1), 1993). For both periods, a random sample of articles is read. An article has a word if its title or its
+text contains the word's stem. Three kinds of words are excluded without a word list:
 
-* words of a single site: the site that has a word most often today is not counted
-* words that return each week, such as names of days: a word must also have risen compared with the same days
-  of the weeks before
-* dates and amounts: words with a character that is not a letter
+* Words of a single site: for each word, the site that has it most often today is not counted.
+* Words that return each week, such as names of days: a word must also have risen compared with the same day
+  of the weeks before.
+* Dates and amounts: words with a character that is not a letter are not counted.
 
 An article counts only for its strongest word. Otherwise ten words of one event would fill the list.
 """
@@ -26,15 +26,16 @@ from statistics import NormalDist
 from newsbot.search.index import Sampled, SearchIndex
 
 Strength = Callable[[str, int], float]
-"""A function that returns the log-likelihood ratio of a stem which a number of today's articles have."""
+"""A function that returns the log-likelihood ratio of a stem. The second argument is the number of today's
+articles that have the stem."""
 DAY = timedelta(days=1)
 DAYS = 30
-"""Number of days before today that today is compared with."""
+"""Number of days before today with which today is compared."""
 SAMPLED = 2_000
 """Maximum number of today's articles in the sample. The sample of the days before is three times as large."""
 CHANCE = 0.01
-"""Probability that the list contains a word that rose by chance. It is divided by the number of words
-(Bonferroni correction)."""
+"""Maximum probability that the list contains a word that rose by chance. It is divided by the number of words
+for the test of each word (Bonferroni correction)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class Rise:
     likelihood: float
     """The log-likelihood ratio, -2 ln λ."""
     keys: tuple[bytes, ...]
-    """Keys of today's articles that have this stem and none of the stronger ones, newest first."""
+    """Keys of today's articles that have this stem and no stronger rising stem, newest first."""
 
 
 def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
-    """Return the at most ``limit`` stems that rose most within the 24 hours before ``now``, strongest first.
+    """Return at most ``limit`` stems that rose most within the 24 hours before ``now``, strongest first.
 
-    Reads at most 8,000 articles from the index. To choose them, it reads the keys of all articles.
+    This reads at most 8,000 articles from the index. To choose them, it reads the keys of all articles.
     """
     today = index.sample(now - DAY, now, SAMPLED)
     before = index.sample(now - (DAYS + 1) * DAY, now - DAY, 3 * SAMPLED)
@@ -66,16 +67,17 @@ def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
 def risen(
     today: Sequence[Sampled], before: Sequence[Sampled], week: Sequence[Sampled], limit: int
 ) -> list[Rise]:
-    """Return the at most ``limit`` stems that rose most, the strongest first. Empty without articles.
+    """Return at most ``limit`` stems that rose most, the strongest first. The list is empty without articles.
 
-    ``today`` and ``before`` are the samples that are compared; ``week`` are the articles of ``before`` from
-    the same days of the weeks before.
+    ``today`` and ``before`` are the samples that are compared. ``week`` has the articles of ``before`` that
+    were published on the same day of a week as today.
     """
     if not today or not before:
         return []
     counts = Counter(stem for one in today for stem in one.stems if stem.isalpha())
     past, same_days = (Counter(stem for one in some for stem in one.stems) for some in (before, week))
-    # -2 ln λ has a chi-squared distribution with one degree of freedom: that of a squared normal variable.
+    # -2 ln λ has a chi-squared distribution with one degree of freedom, which is the distribution of the
+    # square of a normal variable.
     needed = NormalDist().inv_cdf(1 - CHANCE / max(1, len(counts)) / 2) ** 2
 
     def strength(stem: str, number: int) -> float:
@@ -85,7 +87,7 @@ def risen(
         )
 
     titles = Counter(stem for one in today for stem in one.title)
-    # Leaving out sites and articles only lowers a stem's strength, so weak stems need no second look.
+    # If sites or articles are left out, the strength of a stem can only fall. So weak stems are dropped here.
     strong = {stem: n for stem, n in titles.items() if strength(stem, counts[stem]) > needed}
     rest, found = list(today), list[Rise]()
     while len(found) < limit and (best := _strongest(rest, strong, strength, needed)) is not None:
@@ -99,7 +101,7 @@ def risen(
 
 
 def likelihood(number: int, of: int, past: int, of_past: int) -> float:
-    """Return the log-likelihood ratio -2 ln λ of two shares: ``number`` / ``of``, ``past`` / ``of_past``.
+    """Return the log-likelihood ratio -2 ln λ of two shares: ``number`` / ``of`` and ``past`` / ``of_past``.
 
     Return 0 if the first share is not higher than the second. This is Dunning's formula in the form of the
     G-test: twice the sum of observed * ln(observed / expected).
@@ -119,7 +121,7 @@ def likelihood(number: int, of: int, past: int, of_past: int) -> float:
 def _strongest(
     articles: Sequence[Sampled], titles: Mapping[str, int], strength: Strength, needed: float
 ) -> tuple[str, float] | None:
-    """Return the strongest stem of these articles and its strength; None if none exceeds ``needed``.
+    """Return the strongest stem of these articles and its strength. Return None if none exceeds ``needed``.
 
     For each stem, the site that has it most often is not counted. ``titles`` has the number of titles with
     each candidate stem. If two stems are equally strong, the one in more titles is returned.
@@ -128,7 +130,7 @@ def _strongest(
     for one in articles:
         for stem in one.stems & titles.keys():
             sites.setdefault(stem, Counter())[one.site] += 1
-    # of.total() - max(): without the site that has the stem most often
+    # max(of.values()) is subtracted to leave out the site that has the stem most often
     values = {stem: strength(stem, of.total() - max(of.values())) for stem, of in sites.items()}
     best = max(values, key=lambda stem: (values[stem], titles[stem], stem), default=None)
     return None if best is None or values[best] <= needed else (best, values[best])

@@ -1,4 +1,7 @@
-"""Cuts a snippet around the matches out of an article's text. Matches are put between ``[`` and ``]``."""
+"""Cuts a snippet (a short part around the matches) out of an article's text.
+
+Matches are put between ``[`` and ``]``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from newsbot.text.stems import placed_stems
 
 WIDTH = 200
 """Approximate length of a snippet in characters. Words are not cut."""
-_MAX_MATCHES = 1000  # checked in one text to find the best position
+_MAX_MATCHES = 1000  # matches of a text that are checked to find the best position
 _BEFORE = 40  # characters shown before the first match
 _WORD_END = 30  # characters by which a cut may move to keep a word whole
 
@@ -16,10 +19,10 @@ _Match = tuple[str, int, int]
 
 
 def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -> str:
-    """Return the part of ``text`` with the most wanted stems.
+    """Return the part of ``text`` with the most different stems of ``wanted``.
 
-    If the text has none of them, the title is used; if that has none either, the beginning of the text.
-    ``language``: the language for stemming, see :func:`newsbot.text.stems.stemming`.
+    If the text has none of these stems, the title is used. If the title has none either, the beginning of the
+    text is used. ``language`` is the language for stemming, see :func:`newsbot.text.stems.stemming`.
     """
     for shown in (text, title):
         matches = list(
@@ -33,12 +36,12 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
 def _best(matches: list[_Match]) -> list[_Match]:
     """Return the matches within the width of a snippet that have the most different stems.
 
-    If several places have the same number, the first one is returned.
+    If several places have the same number of different stems, the matches of the first place are returned.
     """
     best: list[_Match] = []
     most = 0
     last = 0
-    # A sliding window: ``last`` never moves back, so the work grows linearly with the matches.
+    # This is a sliding window. ``last`` never moves back, so each match is visited a few times only.
     for first, match in enumerate(matches):
         last = max(last, first)
         while last < len(matches) and matches[last][2] - match[1] <= WIDTH - _BEFORE:
