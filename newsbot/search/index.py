@@ -1,14 +1,16 @@
 """The search index: FTS5 tables in their own file (``search.db``), built from the stored articles.
 
-The number of a row (``rowid``) is the publication time of its article. SQLite reads rows by number, so the
-newest matches come first without sorting. Numbers are seconds since 1970 times :data:`_PER_SECOND`. If a
-number is taken, the article gets one a little later.
+The number of a row (``rowid``) is made from the publication time of its article: seconds since 1970 times
+:data:`_PER_SECOND`. SQLite reads rows in the order of their numbers, so the newest matches come first without
+sorting. If a number is used by another article, the article gets a number that is a little later.
 
-The FTS5 table is "contentless" (https://www.sqlite.org/fts5.html, section 4.4.1): it does not store the text.
-To delete an article, FTS5 needs the words that were inserted. So a table stores them compressed, each once.
+The FTS5 table is "contentless" (https://www.sqlite.org/fts5.html, section 4.4.1), which means that it does
+not store the text. To delete an article, FTS5 needs the words that were inserted. So another table stores the
+different words of each article in compressed form.
 
-The file holds one *generation* of tables, and a second one while the index is rebuilt. Searches use the
-first one until the second is complete. A generation's tables have its number at the end of their names.
+The file has one *generation* of tables, and a second generation while the index is rebuilt. Searches use the
+first generation until the second one is complete. The number of a generation is at the end of the names of
+its tables.
 """
 
 from __future__ import annotations
@@ -35,34 +37,38 @@ from newsbot.text.stems import stemming, stems
 from newsbot.text.words import clean
 
 LAYOUT = 4
-"""Version of the layout, increased when rows or stems change. An index of another layout is dropped."""
+"""Version of the layout. It is increased when the form of rows or stems changes. A generation with another
+layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000
-"""Maximum number of matches (the newest) whose sites and languages are counted."""
+"""Maximum number of matches whose sites and languages are counted. They are the newest ones."""
 MAX_DATED = 100_000
-"""Maximum number of matches (the newest) that are counted by day."""
+"""Maximum number of matches that are counted by day. They are the newest ones."""
 MAX_RANKED = 5_000
-"""Maximum number of matches (the newest) that are ranked."""
+"""Maximum number of matches that are ranked by score. They are the newest ones."""
 MAX_TOLD = 50_000
-"""Maximum number of articles of a period (the newest) in which events are looked for."""
+"""Maximum number of articles of a period that :meth:`SearchIndex.told` reads. They are the newest ones."""
 _PER_SECOND = 16
-"""Row numbers per second, so that several articles of one second get numbers near their time."""
+"""Number of row numbers for each second. So several articles of the same second get numbers near their
+time."""
 _UNDATED = -(1 << 45)
-"""The first row number of articles without a date. They sort after all others."""
+"""The earliest row number of articles without a date. It is so low that they are sorted after all others."""
 _LAST = (1 << 63) - 1
 """The largest row number of SQLite."""
 _A_DAY = 86_400 * _PER_SECOND
 _DAY = f"(row - (CASE WHEN row < 0 THEN {_A_DAY - 1} ELSE 0 END)) / {_A_DAY}"
-"""The day of a row as SQL, counted from 1970. SQLite's division rounds towards zero, so days before 1970 are
-corrected."""
+"""SQL for the day of a row number, in days since 1970. SQLite's division rounds towards zero, so numbers
+before 1970 are corrected."""
 _EPOCH = date(1970, 1, 1)
 _FIRST_DAY = (date.min - _EPOCH).days
 _WEIGHTS = "5.0, 1.0, 1.0, 0.0"
-"""BM25 weights of the columns: a match in the title counts as much as five in the text."""
+"""BM25 weights of the columns. A match in the title counts as much as five matches in the text."""
 _MERGED = 250
-"""Pages that one step of merging writes. Other writers wait for one step at most."""
+"""Approximate number of pages of the file that one step of merging writes. Other writers wait for one step at
+most."""
 _HELD = 64
-"""Number of segments of one level at which FTS5 merges all of them within one insertion, which takes long.
-Our own steps merge them before."""
+"""FTS5 stores words in segments, and merges segments of one level. If there are this many, it merges all of
+them within one insertion, which takes long. :meth:`SearchIndex.merge` merges them in small steps before
+that."""
 
 _MIGRATIONS = (
     """
@@ -118,22 +124,24 @@ class Row:
     version: int
     """The version of the article when it was indexed."""
     score: float = 0.0
-    """BM25 with the sign changed: a higher score is better. 0 if the matches are ordered by time."""
+    """The BM25 score with the opposite sign, so that a higher score is better. 0 if matches are sorted by
+    time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many articles match."""
+    """The number of matching articles, in total and by day, site and language."""
 
     total: int
     days: dict[str, int]
-    """By day of publication (UTC, YYYY-MM-DD), oldest first. Only ``total`` counts undated articles."""
+    """Number of matches by day of publication (UTC, YYYY-MM-DD), oldest first. Articles without a date are
+    only in ``total``."""
     sites: dict[str, int]
-    """By site, among the newest MAX_COUNTED matches, largest number first."""
+    """Number of matches by site, among the newest MAX_COUNTED matches. The largest number comes first."""
     languages: dict[str, int]
-    """By language, counted like ``sites``."""
+    """Number of matches by language, counted like ``sites``."""
     complete: bool = True
-    """False if there are more matches. Then ``total`` and ``days`` cover only the newest MAX_DATED."""
+    """False if ``total`` and ``days`` count only the newest MAX_DATED matches, because there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +170,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The conditions of a search. All must hold; None does not restrict."""
+    """The conditions of a search. All must hold. A condition that is None is not checked."""
 
     expression: str
     """The FTS5 expression, see :mod:`newsbot.search.expression`."""
     since: datetime | None = None
     until: datetime | None = None
     keys: Sequence[bytes] | None = None
-    """The keys of the only articles to search."""
+    """If this is given, only the articles with these keys are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,7 @@ class _Entry:
     key: bytes
     version: int
     first: int
-    """The earliest row number that it may get."""
+    """The earliest row number that the article may get."""
     language: str
     """The language used for stemming."""
     counted: tuple[str, str]
@@ -187,7 +195,7 @@ class _Entry:
     columns: tuple[str, str, str, str]
     """The columns of the FTS5 table: stems of title, text and authors, and the marks."""
     body: bytes
-    """``columns``, compressed for the deletion; see :func:`_packed`."""
+    """``columns`` in the compressed form that is needed to delete the article; see :func:`_packed`."""
     beginning: Beginning
 
     @classmethod
@@ -204,7 +212,10 @@ class _Entry:
 
 
 def _packed(columns: tuple[str, str, str, str]) -> bytes:
-    """Return the data for deleting an article: each word of the text once, and the number of words."""
+    """Return the data that are needed to delete an article, compressed.
+
+    Of the text, they have each different word once, and the number of all words.
+    """
     title, text, authors, marks = columns
     words = text.split()
     lines = (title, " ".join(sorted(set(words))), str(len(words)), authors, marks)
@@ -212,7 +223,10 @@ def _packed(columns: tuple[str, str, str, str]) -> bytes:
 
 
 def _unpacked(body: bytes) -> tuple[str, str, str, str]:
-    """Return columns that delete what was inserted. FTS5 uses only the set of words and their number."""
+    """Return columns with which FTS5 deletes an article.
+
+    The text has not its original order. FTS5 needs only the different words and the number of all words.
+    """
     title, text, number, authors, marks = zlib.decompress(body).decode().split("\n")
     words = text.split()
     again = words[:1] * (int(number) - len(words))  # repeat any word until the number is right
@@ -224,12 +238,15 @@ def _day_of(row: int) -> int:
 
 
 def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
-    """Convert numbers of days to dates. Articles without a date have a day before year 1 and are left out."""
+    """Return the numbers of articles by date. Each row has a day (since 1970) and a number.
+
+    Articles without a date have a day before the year 1 and are left out.
+    """
     return {str(_EPOCH + timedelta(days=day)): number for day, number in rows if number and day >= _FIRST_DAY}
 
 
 def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Add up the numbers of each name. The largest sum comes first."""
+    """Return the sum of the numbers of each name. The largest sum comes first."""
     sums: Counter[str] = Counter()
     for name, number in rows:
         sums[name] += number
@@ -237,7 +254,7 @@ def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _stems(body: bytes) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems of the title, and the stems of title and text."""
+    """Return the stems of the title, and those of title and text, from the data of :func:`_packed`."""
     title, text, *_ = zlib.decompress(body).decode().split("\n")
     return frozenset(title.split()), frozenset((*title.split(), *text.split()))
 
@@ -255,7 +272,9 @@ def first_row(moment: datetime | None) -> int:
 
 
 class SearchIndex:
-    """The open index file, created if missing. For one thread; several processes can share the file.
+    """The open index file, which is created if it is missing. Several processes can share the file.
+
+    Only one thread may use an object.
 
     Methods raise subclasses of :class:`newsbot.errors.DataError` if the file cannot be used.
     """
@@ -284,7 +303,7 @@ class SearchIndex:
             return _generations(self._database)
 
     def begin(self) -> Generation:
-        """Create an empty generation. It is active if there is no other."""
+        """Create an empty generation. It is active if there is no other generation."""
         with _readable(self.path), transaction(self._database) as database:
             return _begun(database)
 
@@ -317,19 +336,21 @@ class SearchIndex:
     def take(
         self, generation: Generation, found: Iterable[tuple[bytes, Article | None]], cursor: str
     ) -> bool:
-        """Write changed articles (None: removed) and the new cursor to a generation, in one transaction.
+        """Write changed articles and the new cursor to a generation, in one transaction.
 
-        Return False without writing anything if another process has changed the generation since it was read.
+        ``found`` has keys and articles, with None for a removed article. Return False without writing
+        anything if another process has changed the generation since it was read.
         """
-        # dict() keeps the last change of each article. Stemming takes long and needs no lock, so it is first.
+        # dict() keeps the last change of each article. Stemming takes long and needs no lock, so it is done
+        # before the transaction.
         latest = {
             key: None if article is None else _Entry.of(key, article) for key, article in dict(found).items()
         }
         with _readable(self.path), transaction(self._database) as database:
-            if generation not in _generations(database):  # compares all fields, with the cursor
+            if generation not in _generations(database):  # compares all fields, also the cursor
                 return False
             tables = _Tables(database, generation.number)
-            former = tables.events_of(latest)  # before the rows that know them are deleted
+            former = tables.events_of(latest)  # read before the rows with the events are deleted
             tables.forget(tables.rows_of(latest))
             beginnings = {key: entry.beginning if entry else None for key, entry in latest.items()}
             placed = Events(database, generation.number).place(beginnings, former)
@@ -341,19 +362,19 @@ class SearchIndex:
         return True
 
     def merge(self, number: int) -> bool:
-        """Do one step of merging FTS5's segments. Return whether there was anything to merge."""
+        """Do one step of merging FTS5's segments. Return False if there was nothing to merge."""
         with _readable(self.path), transaction(self._database) as database:
             before = database.total_changes
             database.execute(
                 f"INSERT INTO words_{number} (words_{number}, rank) VALUES ('merge', ?)", (_MERGED,)
             )
-            return database.total_changes - before > 1  # FTS5's documentation of 'merge': 1 is no work
+            return database.total_changes - before > 1  # a difference of 1 means no work (FTS5, 'merge')
 
     # --- reading
 
     def newest(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
         """Yield matches in batches of ``at_once``, newest first."""
-        high = _LAST  # each batch is its own transaction and begins below the last row of the one before
+        high = _LAST  # each batch is a separate transaction and continues below the previous one
         while True:
             with self._reading(asked, high) as (number, condition, values):
                 chosen = f"SELECT rowid AS row, 0.0 AS score FROM words_{number} {condition}"
@@ -381,12 +402,13 @@ class SearchIndex:
     def sample(self, since: datetime, until: datetime, limit: int) -> list[Sampled]:
         """Return a random sample of at most ``limit`` articles of a period, oldest first.
 
-        Keys are hashes, so the articles with the smallest keys are a random sample, and repeated calls return
-        the same one. At most the keys of all articles are read.
+        Keys are hashes, so the articles with the smallest keys are a random sample. Repeated calls return the
+        same sample. In the worst case, the keys of all articles are read.
         """
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
-            # +row keeps SQLite from reading by row number and sorting; it reads the index on key in order.
+            # Because of the plus in "+row", SQLite does not read by row number and sort. It reads the index
+            # on keys in order.
             rows = database.execute(
                 "SELECT key, site, row, body FROM (SELECT key, site, row"
                 f" FROM article_{number} WHERE +row BETWEEN ? AND ? ORDER BY key LIMIT ?)"
@@ -404,7 +426,10 @@ class SearchIndex:
             return {key: database.execute(name, (event,)).fetchone()[0].hex() for key, event in found.items()}
 
     def members(self, event: str, limit: int = _LAST) -> list[bytes]:
-        """Return at most ``limit`` keys of the articles of an event, oldest first; empty if it is unknown."""
+        """Return the keys of at most ``limit`` articles of an event, oldest first.
+
+        The list is empty if the event is unknown.
+        """
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
             rows = database.execute(
@@ -441,9 +466,9 @@ class SearchIndex:
             )
 
     def languages(self) -> list[str]:
-        """Return the languages by which indexed articles were stemmed, and always the empty one.
+        """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
 
-        See :func:`newsbot.text.stems.stemming`.
+        The empty text, which means no known language, is always included.
         """
         with _readable(self.path), snapshot(self._database) as database:
             known = _generations(database)[:1]
@@ -451,18 +476,18 @@ class SearchIndex:
             return sorted({"", *(row[0] for some in rows for row in some)})
 
     def total(self, asked: Asked) -> int:
-        """Return how many articles match."""
+        """Return the number of matching articles."""
         with self._reading(asked, _LAST) as (number, condition, values):
             found = self._database.execute(f"SELECT count(*) FROM words_{number} {condition}", values)
             return int(found.fetchone()[0])
 
     def counts(self, asked: Asked) -> Counts:
-        """Return how many articles match, by day, site and language."""
+        """Return the number of matching articles by day, site and language."""
         with self._reading(asked, _LAST) as (number, condition, values):
             newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
             days = self._database.execute(
                 f"SELECT {_DAY} AS day, count(*) FROM ({newest}) GROUP BY day ORDER BY day",
-                [*values, MAX_DATED + 1],  # one more shows that there are more
+                [*values, MAX_DATED + 1],  # one more, to know whether there are more
             ).fetchall()
             counted = self._database.execute(
                 f"SELECT site, language, count(*) FROM ({newest}) JOIN article_{number} USING (row)"
@@ -475,7 +500,7 @@ class SearchIndex:
         return Counts(total if complete else MAX_DATED, _by_day(days), sites, languages, complete)
 
     def days(self) -> dict[str, int]:
-        """Return the number of articles by day, oldest first."""
+        """Return the number of all articles by day, oldest first."""
         with _readable(self.path), snapshot(self._database) as database:
             number = _generations(database)[0].number
             rows = database.execute(f"SELECT day, articles FROM day_{number} ORDER BY day").fetchall()
@@ -491,10 +516,11 @@ class SearchIndex:
 
     @contextmanager
     def _reading(self, asked: Asked, high: int) -> Iterator[tuple[int, str, list[object]]]:
-        """Begin a read transaction; yield the number of the active generation, the condition and its values.
+        """Begin a read transaction. Yield the number of the active generation, a condition, and its values.
 
-        The condition selects rows up to the number ``high``. It can select articles that were published after
-        ``asked.until``, but it leaves out no matching one. The caller filters by the exact time.
+        The condition selects matching rows up to the number ``high``. Because row numbers are not exact
+        times, it can also select articles that were published after ``asked.until``. The caller has to leave
+        them out.
         """
         with _readable(self.path), snapshot(self._database) as database:
             active = _generations(database)[0]
@@ -503,7 +529,7 @@ class SearchIndex:
                 high = min(high, first_row(asked.until) + active.latest)  # numbers can be later than the time
             condition = f"WHERE words_{active.number} MATCH ? AND rowid BETWEEN ? AND ?"
             values: list[object] = [asked.expression, low, high]
-            if asked.keys is not None:  # as one JSON value: SQLite limits the number of parameters
+            if asked.keys is not None:  # one JSON value, because SQLite limits the number of parameters
                 condition += " AND rowid IN (SELECT value FROM json_each(?))"
                 tables = _Tables(database, active.number)
                 values.append(json.dumps(sorted(tables.rows_of(asked.keys))))
@@ -511,25 +537,28 @@ class SearchIndex:
 
 
 class _Tables:
-    """The tables of one generation, for use within a transaction."""
+    """The tables of one generation. Use it within a transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
 
     def rows_of(self, keys: Iterable[bytes]) -> list[int]:
-        """Return the row numbers of the given articles. Articles that are not indexed are left out."""
+        """Return the row numbers of the articles with these keys. Unknown keys are left out."""
         asked = f"SELECT row FROM article_{self._number} WHERE key = ?"
         found = (self._database.execute(asked, (key,)).fetchone() for key in keys)
         return [row[0] for row in found if row is not None]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the events of the given articles by key. Articles that are not indexed are left out."""
+        """Return the row numbers of the events of articles, by key of the article.
+
+        Articles that are not indexed are left out.
+        """
         asked = f"SELECT key, event FROM article_{self._number} WHERE key = ?"
         found = (self._database.execute(asked, (key,)).fetchone() for key in keys)
         return dict(row for row in found if row is not None)
 
     def forget(self, rows: Sequence[int]) -> None:
-        """Delete articles."""
+        """Delete the articles with these row numbers."""
         number = self._number
         for row in sorted(rows):
             (body,) = self._database.execute(
@@ -547,9 +576,9 @@ class _Tables:
                 self._database.execute(f"DELETE FROM {name}_{number} WHERE row = ?", (row,))
 
     def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> int:
-        """Insert articles; return the largest difference between a row number and the time of its article.
+        """Insert articles. Return the largest difference between a row number and the earliest possible one.
 
-        ``placed``: the events of the articles by key.
+        ``placed`` has the row numbers of the events of the articles, by key of the article.
         """
         late, number = 0, self._number
         rows = []
@@ -577,10 +606,11 @@ class _Tables:
         return late
 
     def _free_row(self, entry: _Entry) -> int:
-        """Return a free row number at or a little after the time of an article.
+        """Return a free row number at the time of an article or a little later.
 
-        Many articles have a date without a time and so the same first number. The range of random numbers
-        doubles after each taken number, so that a free one is found in a few attempts.
+        Many articles have a date without a time, and so the same earliest number. Numbers are chosen at
+        random. The range of the choice doubles after each number that is used already, so that a free number
+        is found in a few attempts.
         """
         chance = random.Random(entry.key)  # noqa: S311
         taken = f"SELECT 1 FROM article_{self._number} WHERE row = ?"

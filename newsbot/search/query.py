@@ -269,7 +269,7 @@ class _Parser:
         return Term(" ".join(words), name, beginning)
 
     def _whole(self, name: str, value: str) -> bool:
-        """Set a field of the whole query. Return False if the field needs a date and the value is no date."""
+        """Set a field of the whole query. Return False if a date is needed and the value is not a date."""
         if name in ("story", "event"):
             setattr(self._query, name, value)
             return True
