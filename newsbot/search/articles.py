@@ -308,7 +308,7 @@ class ArticleSearch:
         return {_key(one) for one in members}.union(*map(self._of_story, stories))
 
     def _present(self, parts: Iterator[list[Row]]) -> Iterator[tuple[Row, Article]]:
-        """Yield rows with their articles; leave out articles that have changed since they were indexed."""
+        """Yield rows with their articles. Articles that have changed since they were indexed are left out."""
         for rows in parts:
             articles = self._library.with_keys([row.key for row in rows])
             for row in rows:
@@ -324,7 +324,10 @@ def _key(article: Article) -> bytes:
 def _between(
     found: Iterator[tuple[Row, Article]], since: datetime | None, until: datetime | None
 ) -> Iterator[tuple[Row, Article]]:
-    """Filter by the times of the articles: the index selects by row numbers, which can be a little later."""
+    """Yield the articles with ``since <= time < until``.
+
+    The index selects by row numbers, which can be a little later than the times. So the times are checked here.
+    """
     for row, article in found:
         moment = article.published_at or article.fetched_at
         early = since is not None and (moment is None or moment < since)

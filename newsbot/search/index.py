@@ -468,7 +468,7 @@ class SearchIndex:
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
 
-        The empty text, which means no known language, is always included.
+        The empty code is always included. It stands for Russian, English, and languages without an algorithm.
         """
         with _readable(self.path), snapshot(self._database) as database:
             known = _generations(database)[:1]

@@ -127,7 +127,7 @@ async def site_sheet(board: Dashboard, given: Given) -> sites.SiteSheet:
 
 
 async def found_articles(board: Dashboard, given: Given) -> articles.Found:
-    """Return one page of a search."""
+    """Return one page of search results."""
     where, by_time = filter_of(given), given["sort"] == "time"
     return await board.readers.call(
         lambda data: articles.find(data, given["q"] or "", where, given["page"], by_time=by_time)
@@ -135,13 +135,13 @@ async def found_articles(board: Dashboard, given: Given) -> articles.Found:
 
 
 async def _counts(board: Dashboard, given: Given) -> Counts:
-    """Return how many articles a search finds, by day, site and language."""
+    """Return the number of articles that match a query, by day, site and language."""
     where = filter_of(given)
     return await board.readers.call(lambda data: data.search.counts(given["q"] or "", where))
 
 
 async def attention(board: Dashboard, given: Given) -> Attention:
-    """Return how many articles match each of up to four queries, by day."""
+    """Return the number of articles that match each of up to four queries, by day."""
     where, queries = filter_of(given), given["q"] or [""]
     now = utc(board.clock())
     return await board.readers.call(lambda data: data.search.attention(queries, where, now))
