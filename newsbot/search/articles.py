@@ -326,7 +326,8 @@ def _between(
 ) -> Iterator[tuple[Row, Article]]:
     """Yield the articles with ``since <= time < until``.
 
-    The index selects by row numbers, which can be a little later than the times. So the times are checked here.
+    The index selects by row numbers, which can be a little later than the times. So the times are checked
+    here too.
     """
     for row, article in found:
         moment = article.published_at or article.fetched_at
