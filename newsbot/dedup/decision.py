@@ -4,8 +4,8 @@ Three terms have a fixed meaning in this package:
 
 * A *near text* is a text that the index found for the article (:class:`newsbot.dedup.index.Near`). The index
   knows only signatures, so the similarity of a near text is an estimate.
-* A *neighbour* is a near text together with the data from the storage that are needed to judge it
-  (:class:`Neighbour`). Nothing is decided about it yet.
+* A *neighbour* is a near text together with what is known about it from the storage (:class:`Neighbour`).
+  Nothing is decided about it yet.
 * A *peer* is a neighbour that was judged to belong to the same story as the article.
 
 J is the Jaccard similarity of two texts' three-word shingles. It is estimated from signatures, or exact if
@@ -23,10 +23,11 @@ has too. The *nearest* neighbour is the one with the highest J. Each neighbour i
   resembles all its parts, and their stories must stay separate.
 * **C ≥ .62, same source, same headline**: the longer text *continues* the shorter one. Examples are a live
   blog, and a report that grows under new URLs. The neighbour is a peer.
-* **Number guard** (:mod:`newsbot.dedup.numbers`): two texts whose numbers differ are different news from one
-  template (weather, markets, results), even if all their words are equal. A neighbour that is different news
-  than the article is not a peer. If it is the nearest neighbour of its story, no other text of that story is
-  a peer. If two possible peers are different news than each other, only the nearer one is a peer.
+* **Number guard** (:mod:`newsbot.dedup.numbers`): two texts are *different news* if they have different
+  numbers in the same template (weather, markets, results), even if all their words are equal. If the article
+  and a neighbour are different news, the neighbour is not a peer. If this neighbour is the nearest of its
+  story, no other text of that story is a peer. If two possible peers are different news, only the nearer one
+  is a peer.
 
 Lines that both texts have do not count if they may be an agency's standard wording
 (:func:`without_formulas`).
@@ -37,8 +38,8 @@ standard wording (:func:`is_formula`).
 
 This module drops no article. The storage drops an article if its source already has an identical text. The
 result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
-the order in which articles arrive. There is one exception: a copy that lost its numbers can arrive before the
-issues of the template that it was copied from.
+the order in which articles arrive. There is one exception: the result can be different if a copy without its
+numbers arrives before the texts of the template that it resembles.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
 def _peers(likely: list[Neighbour]) -> list[Neighbour]:
     """Return the peers among the neighbours ``likely`` (nearest first), nearest first.
 
-    If two possible peers are different news than each other, only the nearer one is returned.
+    If two possible peers are different news, only the nearer one is returned.
     """
     found: list[Neighbour] = []
     for one in filter(_is_of_one_story, likely):
@@ -198,7 +199,7 @@ def _peers(likely: list[Neighbour]) -> list[Neighbour]:
 
 
 def _are_different(one: Neighbour, other: Neighbour) -> bool:
-    """Return True if two neighbours are different news than each other. Neighbours of one story never are."""
+    """Return True if two neighbours are different news. Neighbours of the same story never are."""
     if one.numbers is None or other.numbers is None or (one.story and one.story == other.story):
         return False
     alike = min(_jaccard(one), _jaccard(other))

@@ -153,7 +153,7 @@ class ListTrials:
         return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold a list back until the list under trial has a result. :meth:`released` returns ``item`` then."""
+        """Hold a list back until the list under trial has a result. ``item`` can be queued then."""
         held = self._trial(domain, url).held
         if len(held) < MAX_HELD:
             held[url] = item
