@@ -10,6 +10,7 @@ import pytest
 
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import extract, parse_html, read_page
+from newsbot.extraction.page.jsonld import MAX_LENGTH
 from newsbot.extraction.page.page import Page
 from newsbot.items import Where
 from tests.extraction_pages import NOW, PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
@@ -43,6 +44,12 @@ def test_a_page_with_json_ld_gives_every_field_and_says_from_where() -> None:
 def test_the_own_article_of_a_page_is_known_whatever_is_read_first() -> None:
     assert Page.read(parse_html(saved("news_jsonld.html")), FENLAND).has_own_article
     assert not Page.read(parse_html(page()), URL).has_own_article
+
+
+def test_an_endless_script_does_not_hide_the_next_one() -> None:
+    head = json_ld(f'{{"@type":"WebSite","name":"{"x" * MAX_LENGTH}"}}')
+    head += json_ld('{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T10:00:01Z"}')
+    assert read(page(head)).published_source == "json-ld"
 
 
 def test_the_text_has_paragraphs_and_subheadings_and_nothing_else() -> None:

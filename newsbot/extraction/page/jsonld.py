@@ -20,7 +20,7 @@ MAX_DEPTH = 24
 MAX_SCRIPTS = 60
 """Maximum number of scripts of a page that are read."""
 MAX_LENGTH = 1_000_000
-"""Maximum length of a script. A longer script and those after it are not read."""
+"""Maximum length of a script. A longer script is not read."""
 MAX_NAMES_DEPTH = 4
 """Maximum number of nested nodes and lists that are followed to find a text."""
 
@@ -71,10 +71,8 @@ class Nodes:
         """The article that has the URL or the headline of this page. It is set by :meth:`article`."""
         self._asides: set[int] = set()
         self._by_id: dict[str, Node] = {}
-        for number, script in enumerate(scripts):
-            if number >= MAX_SCRIPTS or len(script) > MAX_LENGTH:
-                break
-            for document in load(script):
+        for script in islice(scripts, MAX_SCRIPTS):
+            for document in load(script) if len(script) <= MAX_LENGTH else ():
                 self._walk(document)
 
     def _walk(self, document: Any) -> None:
