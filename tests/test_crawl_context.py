@@ -155,7 +155,7 @@ def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, capl
     with caplog.at_level(logging.WARNING):
         desk.crawl.open()
         (record,) = [one for one in caplog.records if one.name == "newsbot.crawl.consistency"]
-        assert "texts=1 articles=5; near copies of these articles of the last 30 days" in record.getMessage()
+        assert "texts=1 articles=5; near-duplicates of articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
         desk.context.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
