@@ -59,8 +59,9 @@ def parse_duration(text: str | float) -> float:
 def parse_moment(text: str, now: datetime) -> datetime:
     """Return the time that a person has written as a date or an age, in UTC.
 
-    Allowed are ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months and days
-    (their beginning), and times in ISO 8601. A time without a time zone is in UTC. Raises ``ValueError``.
+    It accepts ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months, days, and
+    times in ISO 8601. A year, month or day stands for its first moment. A time without a time zone is in UTC.
+    Raises ``ValueError``.
     """
     word = text.strip().lower()
     try:

@@ -52,7 +52,7 @@ def export(call: Call) -> int:
     if call.options.new is not None:
         return _export_new(call, path)
     format_ = _export_format(call, path)
-    make_writer = _writer_of(call, format_)  # before the file is opened, as a package may be missing
+    make_writer = _writer_of(call, format_)  # raises before the file is opened if a package is missing
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
         count = _write(call, writer, storage.articles.iter(chosen(call)))

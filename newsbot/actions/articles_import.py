@@ -66,7 +66,7 @@ def import_files(call: Call) -> int:
 def _sites(call: Call) -> frozenset[str] | None:
     """Return the domains of the sites whose pages are imported; None means all sites.
 
-    These are the sites that the options name. If the options name no sites, it depends on the files. For
+    These are the sites that the options name. If the options name no sites, the kind of files decides. For
     CC-NEWS, which has pages of most news sites of the world, they are the sites with a rule. For other files
     they are all sites.
     """

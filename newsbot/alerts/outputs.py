@@ -76,7 +76,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 class Webhook:
     """Sends messages as one JSON object by POST.
 
-    Chats (Slack, Mattermost, Rocket.Chat) read its member ``text``, programs its member ``alerts``.
+    Chats (Slack, Mattermost, Rocket.Chat) read its member ``text``. Programs read its member ``alerts``.
     """
 
     url: str

@@ -24,7 +24,7 @@ Shorter secrets are part of many words.
 """
 MAX_LINE = 64 * 1024
 """Maximum number of characters of a message, and of a traceback, in JSON."""
-# A pair in a message that is not yet formatted, such as "seconds=%.1f", and any placeholder.
+# _PAIR matches a name with its placeholder in a message template ("seconds=%.1f"), _PLACE any placeholder.
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 # Matches user and password before the "@" of a URL.
@@ -44,8 +44,8 @@ _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
-# The first pattern matches names of settings whose value is a secret. The next names match too, but are not
-# secret: settings of scrapy-redis. The last ones are settings whose value is a URL.
+# _SECRET_NAME matches names of settings whose value is a secret. It also matches _NO_SECRETS, settings of
+# scrapy-redis that are not secret. The pattern after them matches names of settings whose value is a URL.
 _SECRET_NAME = re.compile(r"(?:^|_)(?:SECRET|PASSWORD|PASSWD|PASS|TOKEN|KEY)(?:$|_)")
 _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "REDIS_START_URLS_KEY"))
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")

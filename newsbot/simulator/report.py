@@ -1,4 +1,4 @@
-"""Writes reports of the experiment, of merged runs and of policies: HTML files with charts and tables."""
+"""Writes HTML reports with charts and tables: of the published experiment, of merged runs, of policies."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from newsbot.spiders.reading import Reader
 from newsbot.urls import host_key
 
 _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KNOWN_PAGE)
-"""Reasons for not fetching a page that are not errors of the site."""
+"""Reasons for which a page was not fetched although the site is not at fault."""
 
 
 class NewsSpider(Spider):
@@ -76,7 +76,8 @@ class NewsSpider(Spider):
             make_due(context.storage, context.frontier, context.rules, domains, context.clock())
         for found in seeds(context, scope):
             yield found
-        # Before all seeds are queued, failures do not mean that there is no other site to try.
+        # While seeds are still being queued, other sites may follow: failures do not prove that no host can
+        # be reached.
         self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:

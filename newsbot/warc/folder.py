@@ -27,7 +27,7 @@ OPEN = ".open"
 _MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """The first bytes of each gzip member that newsbot writes. They mean: method deflate, no flags, no time."""
 _BACK = 1 << 20
-"""Number of bytes that are read at a time when the last complete record of a file is searched."""
+"""Number of bytes that each step of the search for the last complete record of a file reads."""
 _FARTHEST = 1 << 28
 """Maximum number of bytes at the end of a file that are searched. Records of newsbot are shorter."""
 
@@ -36,8 +36,8 @@ class WarcFolder:
     """Writes records into files of a folder.
 
     A new file begins as soon as the current file has at least ``max_size`` bytes, so files are a little
-    larger than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It has lines that
-    end with CRLF.
+    larger than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It consists of lines
+    that end with CRLF.
     ``now`` returns the time that is part of file names.
     """
 

@@ -94,7 +94,7 @@ class MongoSites(Sites):
             first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
         if record.last_article is not None:
             first["$max"] = {"last_article": record.last_article}
-        # The last error needs a second operation, because it has a condition. The document must exist then.
+        # The last error needs a second operation, because it has a condition. The first one creates it.
         operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
         at = record.last_error_at
         given = {"last_error": harmless(record.last_error), "last_error_at": at}
