@@ -33,7 +33,7 @@ __all__ = ["Article", "crawl", "extract", "open_storage"]
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder that contains the package ``newsbot``."""
 STOP_SECONDS = 60.0
-"""Maximum number of seconds that a crawl has to end after it was told to stop. Then it is killed."""
+"""Seconds after the stop signal in which a crawl must end. Otherwise it is killed."""
 
 
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:

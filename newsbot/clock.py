@@ -71,7 +71,7 @@ def parse_moment(text: str, now: datetime) -> datetime:
         if _DURATION.fullmatch(word) and not word[-1].isdecimal():
             return now - timedelta(seconds=parse_duration(word))
         if _YEAR_OR_MONTH.fullmatch(word):
-            word = f"{word}-01-01"[:10]
+            word = f"{word}-01-01"[:10]  # 2024-01-01 for 2024, 2024-05-01 for 2024-05
         value = datetime.fromisoformat(word.upper())
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -24,7 +24,7 @@ MAX_FILE = 50 * 2**20
 """Maximum size of a file with URLs in bytes."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
-TAKEN = "a running crawl fetches what is due; otherwise start one: scrapy crawl news"
+TAKEN = "a running crawl fetches due URLs; if none is running: scrapy crawl news"
 
 SAID = {
     Added.NEW: "added",

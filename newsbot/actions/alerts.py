@@ -76,8 +76,10 @@ def _tell(call: Call, deliveries: list[Delivery]) -> None:
     """Send the messages and print the result. Raises :class:`UserError` if an output failed."""
     faults = tell(deliveries)
     if call.json:
-        rows = [(one.output.name, len(one.messages), one.done) for one in deliveries]
-        call.document([dict(zip(("output", "messages", "told"), row, strict=True)) for row in rows])
+        rows = [
+            {"output": one.output.name, "messages": len(one.messages), "told": one.done} for one in deliveries
+        ]
+        call.document(rows)
     for one in deliveries:
         if one.done and not call.json:
             call.note(f"{one.output.name}: {len(one.messages)} sent")

@@ -53,7 +53,7 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
     if "raw" in moments:
         folder = call.settings.get("NEWSBOT_WARC_DIR")
         if not folder:
-            raise ArgumentError("raw: there is no folder; set NEWSBOT_WARC_DIR")
+            raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
         counts["raw"] = prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
     if counts.keys() & {"versions", "pages"}:
         with stored(call.settings) as opened:

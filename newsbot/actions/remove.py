@@ -19,7 +19,7 @@ from newsbot.urls import host_key
 def take_out(call: Call) -> int:
     """Show how many data a URL or domain has, or delete them (``--yes``).
 
-    With ``--list`` or ``--allow``, show or unblock what was removed before.
+    With ``--list`` or ``--allow``, show or unblock the removed URLs and domains.
     """
     options = call.options
     if options.list:

@@ -14,7 +14,7 @@ from newsbot.urls import meant
 
 
 def why(call: Call) -> int:
-    """Print what is known about a URL, even if it was never seen."""
+    """Print all data about a URL, even if no crawl has seen it yet."""
     now = time.time()
     with ExitStack() as stack:
         storage = frontier = None  # without data, only the rules are used, and no data file is created

@@ -3,7 +3,7 @@
 Files in reading order:
 
 * ``rules``: the alert rules and their thresholds; pure functions
-* ``measurements``: reads from the data what the rules need
+* ``measurements``: reads the measurements that the rules need from the data
 * ``state``: stores which alerts are open and which were sent
 * ``saved``: saved searches, and notices about their new articles
 * ``outputs``: send to the log, a webhook, by e-mail, or to a command

@@ -1,4 +1,4 @@
-"""Reads from the data what the alert rules need."""
+"""Reads the measurements that the alert rules need from the data."""
 
 from __future__ import annotations
 

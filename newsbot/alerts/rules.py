@@ -387,7 +387,7 @@ RULES: dict[str, Rule] = {
 _CAUSES = {
     "dns": "the host name does not resolve: the site has moved, or the DNS server is unreachable",
     "tls": "the certificate of the site is not valid (to crawl it anyway, set tls: in its rule)",
-    "robots": "robots.txt now forbids what it allowed before",
+    "robots": "robots.txt now forbids pages that it allowed before",
     "http_404": "the URLs of its feeds have changed",
     "http_410": "the URLs of its feeds have changed",
     "too_large": "the feed is larger than NEWSBOT_SOURCE_MAXSIZE",

@@ -167,10 +167,11 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
         raise ArgumentError(f"{tell}: is not a rhythm of notices; use {', '.join(RHYTHMS)}")
-    if len(query) > MAX_QUERY or parse(query).empty:
+    parsed = parse(query, lambda tag: (tag,))  # allows any tag: its first site may come later
+    if len(query) > MAX_QUERY or parsed.empty:
         raise ArgumentError(f"{name}: the query needs a word or a field, and at most {MAX_QUERY} characters")
-    if wrong := parse(query, lambda tag: (tag,)).notes:  # allows any tag: its first site may come later
-        raise ArgumentError(f"{name}: {wrong[0]}")
+    if parsed.notes:
+        raise ArgumentError(f"{name}: correct the query: {parsed.notes[0]}")
     for _ in range(TRIES):
         kept = storage.notes.all(KIND)
         before = _search_from(kept[name]) if name in kept else None

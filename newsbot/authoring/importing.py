@@ -267,7 +267,7 @@ def _exactness(file: Path) -> tuple[str, int]:
 def _write(
     call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]], taken: Counter[str]
 ) -> int:
-    """Write the rules and print what was imported. Existing rule files are not changed.
+    """Write the rules and print a summary. Existing rule files are not changed.
 
     ``made`` has pairs of a domain and the content of its rule file. ``told`` has the items that were left
     out, each with file, line and reason. ``taken`` counts the imported items of each file.

@@ -80,7 +80,7 @@ _MAX_SOURCE = 2**16 - 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A decoded record: what the index stores of a text."""
+    """A decoded record: the data of one text in the index."""
 
     doc_id: str
     source: str

@@ -83,7 +83,6 @@ class PresentRules:
         """
         with self._lock:
             changed = self._watch.changed() if self._rules is not None else load_rules(self._folder)
-            if changed is not None:
-                self._rules = changed
+            self._rules = self._rules if changed is None else changed
             assert self._rules is not None
             return self._rules

@@ -243,8 +243,7 @@ def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
     # All characters of a run are replaced in one call, because the codec searches the end of the run for each
     # call. In a text of another script, the first character already ends the fast path.
     for character in error.object[error.start : error.end]:
-        alone = _alone(character)
-        if alone is None:
+        if (alone := _alone(character)) is None:
             raise error
         folded.append(alone)
     return "".join(folded), error.end

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
@@ -21,19 +21,19 @@ FIRST_AFTER = 60.0
 begin."""
 
 
-def alert_rounds(
+@asynccontextmanager
+async def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
-) -> tuple[float, Callable[[], Awaitable[None]], Callable[[], Awaitable[None]]] | None:
-    """Return the interval of checks in seconds, a coroutine function that checks, and one that ends checking.
+) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
+    """Yield the interval of checks in seconds and a coroutine function that checks; None if alerts are off.
 
-    The result is None if alerts are off. After the end of checking, another process can send the alerts.
-
-    ``data`` is the thread in which the storage of ``desk`` is used. Raises
-    :class:`newsbot.errors.ArgumentError` for invalid settings.
+    At the end the lock is released, so that another process can send the alerts. ``data`` is the thread in
+    which the storage of ``desk`` is used. Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
     """
     options = options_from(settings)
     if not options.every:
-        return None
+        yield None
+        return
     watch = Watch(desk.storage, desk.frontier, options, owner=owner_name(system_clock()), clock=system_clock)
     first = [min(FIRST_AFTER, options.every)]
 
@@ -48,8 +48,8 @@ def alert_rounds(
                 logger.error("alert not sent fault=%s", fault)
             await data.call(watch.note, deliveries)
 
-    async def leave() -> None:
+    try:
+        yield options.every, look
+    finally:
         with suppress(DataError):  # then another process can send alerts when the lock expires
             await data.call(watch.leave)
-
-    return options.every, look, leave

@@ -129,10 +129,10 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
                 subscriptions, outgoing, desk, data, public_url=options.public_url, clock=system_clock
             )
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
-        if (watching := alert_rounds(settings, desk, data)) is not None:
-            every, look, leave = watching
-            rounds.append(_repeat(every, look))
-            stack.push_async_callback(leave)  # runs after the rounds have ended
+        # Entered before the rounds are started, so that it ends after them.
+        watching = await stack.enter_async_context(alert_rounds(settings, desk, data))
+        if watching is not None:
+            rounds.append(_repeat(*watching))
         for one in rounds:
             stack.push_async_callback(_cancel, asyncio.ensure_future(one))
         yield address

@@ -137,3 +137,12 @@ def test_a_tag_stands_for_the_sites_that_have_it_now(storage: Storage, tmp_path:
         )
         tags["regional"].remove("south.example")
         assert found("bridge tag:regional") == {"north.example"}
+
+
+@pytest.mark.parametrize("query", ["lang:pt-BR", "lang:pt-br", "ponte lang:PT-BR"])
+def test_a_language_with_a_region_is_found_in_any_case(storage: Storage, tmp_path: Path, query: str) -> None:
+    storage.articles.store(make_article("ponte", "A ponte abriu.", title="Ponte", language="pt-BR", hours=1))
+    with closing(ArticleSearch(tmp_path / "search.db", storage.articles)) as search:
+        assert [hit.article.language for hit in search.find(query, patience=60.0)] == ["pt-BR"]
+        found = search.find("ponte", ArticleFilter(language="pt-BR"), patience=60.0)
+        assert len(found) == 1

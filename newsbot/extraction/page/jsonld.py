@@ -72,8 +72,9 @@ class Nodes:
         self._asides: set[int] = set()
         self._by_id: dict[str, Node] = {}
         for script in islice(scripts, MAX_SCRIPTS):
-            for document in load(script) if len(script) <= MAX_LENGTH else ():
-                self._walk(document)
+            if len(script) <= MAX_LENGTH:
+                for document in load(script):
+                    self._walk(document)
 
     def _walk(self, document: Any) -> None:
         # The values are visited with a stack and not by recursion, because they may be nested deeply. They

@@ -66,7 +66,7 @@ class News:
     rising: list[RisingTerm]
     newest: list[ArticleRow]
     unindexed: int = 0
-    """Articles that are not in the search index yet and so are missing in ``top`` and ``rising``."""
+    """If ``top`` is empty: the number of articles that are not in the search index yet. Otherwise 0."""
 
 
 def top_events(data: Data) -> list[TopEvent]:
