@@ -167,7 +167,7 @@ def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
     [
         ({}, "say what to find"),
         ({"text": "a||b"}, "an empty text"),
-        ({"regex": "a*"}, "matches the empty text"),
+        ({"regex": "a*"}, "matches an empty text"),
         ({"regex": "("}, "bad pattern"),
         ({"text": "a", "sites": "nowhere.test"}, "no rule for it"),
         ({"txt": "a"}, "did you mean 'text'?"),

@@ -169,7 +169,7 @@ def test_a_server_that_would_spread_known_urls_out_is_said_in_one_line(
         with caplog.at_level(logging.WARNING):
             RedisFrontier(durable_redis.url).close()
         (record,) = caplog.records
-        told = f" place={durable_redis.url} fault=hash-max-listpack-entries is below 512; "
+        told = f" place={durable_redis.url} fault=hash-max-listpack-entries is below 512: "
         assert told in record.getMessage()
         assert sorted(client.keys("*")) == before
 

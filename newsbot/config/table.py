@@ -210,7 +210,7 @@ _BOUNDS = (
         "NEWSBOT_EXPLORE",
         number(0, 1),
         0.03,
-        "share of rejected links that are fetched nevertheless, to notice a redesign of the site. They are "
+        "share of rejected links that are fetched as a check, to notice a redesign of the site. Checks are "
         "at most half this share of a site's page downloads",
     ),
     Setting(
@@ -267,7 +267,7 @@ _QUEUE = (
         "NEWSBOT_PAGE_VISITS",
         number(0, 10**9),
         0.14,
-        "average number of visits of a page per day, for sites whose rule plans pages by `optimum`",
+        "average number of visits to a page per day, for sites whose rule says `optimum` under `recrawl`",
     ),
     _env(
         "NEWSBOT_POLL_BUDGET",
@@ -345,8 +345,8 @@ _ALERTS = (
         "NEWSBOT_ALERT_COMMAND",
         WORDS,
         "",
-        "a program that reads alerts as JSON on stdin, with its arguments: a list, or one text that is split "
-        "as in a shell (not at commas). It is started without a shell",
+        "a program, with its arguments, that reads alerts as JSON on stdin: a list, or one text. A text is "
+        "split into words as a shell does it, not at commas. No shell is started",
     ),
     Setting("NEWSBOT_ALERT_EVERY", number(0, DAY), 300.0, "seconds between two checks; `0`: never"),
     Setting("NEWSBOT_ALERT_LAG", number(60), 6 * HOUR, "seconds that polls may be late without an alert"),

@@ -168,8 +168,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrati
         version = _version(connection, component)  # another process may have migrated in the meantime
         if version > len(migrations):
             raise SchemaError(
-                f"{path}: {component} was written by a newer newsbot (version {version}, this one knows "
-                f"{len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
+                f"{path}: {component} was written by a newer newsbot (its format is {version}; the newest "
+                f"known here is {len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
             )
         for script in migrations[version:]:
             for statement in _statements(script):

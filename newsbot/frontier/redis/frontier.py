@@ -99,8 +99,8 @@ class RedisFrontier:
             refuse_eviction(self._client, self._place, "queued URLs")
         if not self._scripts.is_compact(LISTPACK):
             logger.warning(
-                "known URLs not compact place=%s fault=hash-max-listpack-entries is below %d; they take"
-                " several times their memory: set it in redis.conf",
+                "known URLs need several times the usual memory place=%s fault=hash-max-listpack-entries is"
+                " below %d: raise it in redis.conf",
                 self._place,
                 LISTPACK,
             )

@@ -275,8 +275,8 @@ def prepare(place: Place) -> None:
         _refuse_foreign(place)
     elif version > len(MIGRATIONS):
         raise SchemaError(
-            f"{place.name}: {COMPONENT} was written by a newer newsbot (version {version}, this one knows "
-            f"{len(MIGRATIONS)}); upgrade newsbot or name another database in MONGO_URI"
+            f"{place.name}: {COMPONENT} was written by a newer newsbot (its format is {version}; the newest "
+            f"known here is {len(MIGRATIONS)}); upgrade newsbot or name another database in MONGO_URI"
         )
     elif version == len(MIGRATIONS):
         return
