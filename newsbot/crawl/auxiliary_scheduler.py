@@ -13,6 +13,7 @@ import logging
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from scrapy import Request
@@ -23,6 +24,7 @@ from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later
 
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import Context
 from newsbot.crawl.scheduler import is_about_us
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
@@ -62,6 +64,15 @@ class SideSpider(Spider):
 
     side: SideScheduler
     """The scheduler. It is set when the crawl opens."""
+    custom_settings = SETTINGS
+
+    @cached_property
+    def _crawl(self) -> Crawl:
+        return Crawl.of(self.crawler)
+
+    @property
+    def _context(self) -> Context:
+        return self._crawl.context
 
     def going(self, request: Request) -> Request:
         """Return the request to send now. It may replace ``request`` by another one to the same host."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -54,6 +55,12 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
 """Maximum number of seconds between two calls of Scrapy while nothing can be leased."""
+LOOK_SHARE = 0.05
+"""Maximum share of the time that is spent on finding out when the next entry can be leased.
+
+This time can change with each finished page, up to a hundred times a second, and each look at the queue costs
+a server some milliseconds.
+"""
 REFILL_EVERY = 0.1
 """Seconds between two steps of the refill."""
 EXPLAIN_EVERY = 2.0
@@ -129,6 +136,10 @@ class FrontierScheduler(BaseScheduler):
         self._waiting = Waiting(crawl.context, crawl.scope)
         self._leased_before = 0
         self._wake: Any = None
+        self._look_at = 0.0
+        """When :meth:`_look` may be called again (seconds of :func:`time.monotonic`)."""
+        self._next_at = 0.0
+        """When the next entry can probably be leased, according to the last look at the queue."""
         self._wake_is_old = False
         """True if a lease was given or ended after the wake-up was planned.
 
@@ -478,18 +489,26 @@ class FrontierScheduler(BaseScheduler):
         if not wait and self.completed and not self._reachability.in_doubt:
             wait = GO_ON
         if not wait:
-            next_at = None
-            with suppress(DataError):
-                next_at = self._outlook().next_at
-            turns = [at for at, _ in self._hops]
-            if next_at is not None:
-                # A time in the past means that an entry is due but could not be leased: wait before the next
-                # try.
-                turns.append(next_at if next_at > now else now + self._taken())
-            wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
+            look_in = self._look_at - time.monotonic()
+            if look_in <= 0:
+                self._look(now)
+                look_in = LOOK_AGAIN
+            waits = (look_in, self._next_at - now, *(at - now for at, _ in self._hops))
+            wait = max(min(one for one in waits if one > 0), 0.002)
         if self._wake is not None:
             self._wake.cancel()
         self._wake = call_later(wait, self._woken)
+
+    def _look(self, now: float) -> None:
+        """Ask the frontier when the next entry can be leased."""
+        began, next_at = time.monotonic(), None
+        with suppress(DataError):
+            next_at = self._outlook().next_at
+        self._next_at = now + LOOK_AGAIN if next_at is None else next_at
+        if self._next_at <= now:
+            self._next_at = now + self._taken()  # it is due but could not be leased: wait before the next try
+        ended = time.monotonic()
+        self._look_at = ended + (ended - began) / LOOK_SHARE
 
     def _explain(self) -> None:
         """Set the stat :data:`WAITS_FOR`. The text is empty if an entry was leased since the last call."""

@@ -9,9 +9,7 @@ was fetched.
 from __future__ import annotations
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.links.canonical import (
-    came_from_elsewhere,
-)
+from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article

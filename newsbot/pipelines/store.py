@@ -159,5 +159,6 @@ class StorePipeline:
             if stored.verdict is Verdict.SAME_TEXT:
                 settle(self._context.storage, url, peers, stored.canonical_url)
             else:
-                article.story = settle(self._context.storage, url, peers)
+                new = article.story if stored.verdict is Verdict.NEW else None
+                article.story = settle(self._context.storage, url, peers, stored=new)
         self._peers.pop(url, None)

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -25,8 +24,6 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.crawl import address_guard
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
 from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
@@ -62,7 +59,6 @@ class MonitorSpider(auxiliary.SideSpider):
     """
 
     name = "monitor"
-    custom_settings = auxiliary.SETTINGS
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
@@ -85,14 +81,6 @@ class MonitorSpider(auxiliary.SideSpider):
     def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
         """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
         return parse_monitoring(given).scope
-
-    @cached_property
-    def _crawl(self) -> Crawl:
-        return Crawl.of(self.crawler)
-
-    @property
-    def _context(self) -> Context:
-        return self._crawl.context
 
     @property
     def storage(self) -> Storage:

@@ -6,19 +6,16 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from lxml.html import HtmlElement
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
@@ -42,14 +39,13 @@ DEPTH = "depth_from_start"
 """Request meta key: number of clicks from a seed or known page to this page."""
 
 
-class SearchSpider(Spider):
+class SearchSpider(auxiliary.SideSpider):
     """Searches pages. Its arguments are in :mod:`newsbot.spiders.search_arguments`.
 
     Wrong arguments raise ``ArgumentError``.
     """
 
     name = "search"
-    custom_settings = auxiliary.SETTINGS
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
@@ -62,14 +58,6 @@ class SearchSpider(Spider):
     def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
         """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
         return parse_searching(given).scope
-
-    @cached_property
-    def _crawl(self) -> Crawl:
-        return Crawl.of(self.crawler)
-
-    @property
-    def _context(self) -> Context:
-        return self._crawl.context
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield requests for the seeds, then for all known pages of the sites."""

@@ -73,12 +73,15 @@ class Joined:
 class Stories(Protocol):
     """Assigns articles to stories."""
 
-    def join(self, canonical_urls: Sequence[str]) -> Joined:
+    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
         """Merge the stories of these articles, with all their members, into one.
 
         The story whose first article was fetched earliest keeps its id. The ids of the others are stored as
         redirects to it. For an article that is not stored yet, the story that it would begin
         (:func:`story_id`) is merged. The article gets the merged story when it is stored and then joined.
+
+        ``stored`` is the story with which the caller has just stored the only article as a new one. That
+        article is then not read again.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:

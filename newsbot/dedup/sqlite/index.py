@@ -22,15 +22,7 @@ from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_ha
 from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.record import PIECES_ID, Record, pack, seconds, shorten, unpack
 from newsbot.dedup.sqlite.buckets import fold, newest_living
-from newsbot.dedup.sqlite.postings import (
-    HASH_BITS,
-    TAG_BITS,
-    Recent,
-    packed,
-    tag_of,
-    unpacked,
-    with_tag,
-)
+from newsbot.dedup.sqlite.postings import HASH_BITS, TAG_BITS, Recent, packed, tag_of, unpacked, with_tag
 from newsbot.errors import SchemaError
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"

@@ -1,4 +1,4 @@
--- outlook(now, horizon, batch, by_host) -> now, overdue, leases out, pending, next moment,
+-- outlook(now, horizon, batch, by_host) -> identity, now, overdue, leases out, pending, next moment,
 --                                         [host, leases out, pending, next moment, ...]
 --   Settles up to batch entries of each state first (see lib.lua). overdue: how many are left to settle.
 --   pending, and the next moment at which an entry can be leased (empty: never), do not include them.
@@ -90,7 +90,8 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[12], 0, -1)) do
   end
 end
 
-local reply = {number(now), overdue, leased_total, total, soonest and number(soonest) or ''}
+local identity = redis.call('HGET', KEYS[1], 'identity') or ''
+local reply = {identity, number(now), overdue, leased_total, total, soonest and number(soonest) or ''}
 for name, urls in pairs(pending) do
   local last = #reply
   reply[last + 1], reply[last + 2] = name, leased[name] or 0

@@ -164,9 +164,9 @@ class Scripts:
         ``by_host``, four values of each host follow: name, leases, pending entries and next time. Raises
         :class:`DataUnavailable` if the server lost its data: an empty queue looks like a finished crawl.
         """
-        self._check_identity()
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
-        return answer
+        self._compare_identity(answer[0])
+        return answer[1:]
 
     def stats(self) -> list[int]:
         """Return the numbers of pending, leased, done and aside entries, of hosts and of known URLs."""
@@ -258,7 +258,10 @@ class Scripts:
     def _check_identity(self) -> None:
         """Raise :class:`DataUnavailable` if the data are gone, after a restart or FLUSHALL."""
         with readable_errors(self._place):
-            found = self._client.hget(self._keys.meta, "identity")
+            found: Any = self._client.hget(self._keys.meta, "identity")
+        self._compare_identity(found)
+
+    def _compare_identity(self, found: bytes | None) -> None:
         if self.identity and found != self.identity.encode():
             raise DataUnavailable(f"{self._place}: the server has lost its data")
 

@@ -25,9 +25,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from newsbot.frontier.base import (
-    Entry,
-)
+from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 
 PUBLIC_STATES = {

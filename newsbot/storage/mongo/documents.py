@@ -34,11 +34,6 @@ def micros(moment: datetime | None) -> int | None:
     return None if normal is None else (normal - _EPOCH) // _MICROSECOND
 
 
-def from_micros(value: int) -> datetime:
-    """Return the time that is ``value`` microseconds after the beginning of 1970 (UTC)."""
-    return _EPOCH + value * _MICROSECOND
-
-
 def harmless(value: Any) -> Any:
     """Return ``value`` in a form that BSON accepts.
 

@@ -16,14 +16,7 @@ from itertools import islice
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import from_document, micros
-from newsbot.storage.stories import (
-    Joined,
-    Stories,
-    Story,
-    is_settled,
-    roots_of,
-    story_id,
-)
+from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -39,9 +32,9 @@ class MongoStories(Stories):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def join(self, canonical_urls: Sequence[str]) -> Joined:
+    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
         with self._server.readable() as database:
-            if len(canonical_urls) == 1 and (settled := _settled(database, canonical_urls[0])):
+            if len(canonical_urls) == 1 and (settled := _settled(database, canonical_urls[0], stored)):
                 return settled
             return self._server.transact(partial(_join, database, canonical_urls))
 
@@ -103,12 +96,14 @@ def _large(
         yield from (story for story in some if story in large)
 
 
-def _settled(database: Collections, url: str) -> Joined | None:
+def _settled(database: Collections, url: str, stored: str | None) -> Joined | None:
     """Return the story of an article if joining this article alone would change nothing; otherwise None.
 
-    This usually takes two queries, which is faster than a transaction.
+    This usually takes two queries, or one if the caller knows the story with which the article was
+    ``stored``. That is faster than a transaction. If another worker has merged that story since, ``joined``
+    says so.
     """
-    kept, own = _kept(database, None, url), story_id(clean(url))
+    kept, own = {"story": clean(stored)} if stored else _kept(database, None, url), story_id(clean(url))
     story = kept and kept["story"]
     if not story or not is_settled(story, own, _noted(database, None, {own, story})):
         return None

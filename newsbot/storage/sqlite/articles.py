@@ -11,15 +11,7 @@ from typing import Any
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.article_decision import KEPT, Decision, Stored, Verdict, decide, names_another_page
-from newsbot.storage.articles import (
-    MAX_VERSIONS,
-    Articles,
-    Change,
-    Changes,
-    Numbering,
-    RepeatedText,
-    Texts,
-)
+from newsbot.storage.articles import MAX_VERSIONS, Articles, Change, Changes, Numbering, RepeatedText, Texts
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all

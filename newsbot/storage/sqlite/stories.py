@@ -10,14 +10,7 @@ from datetime import datetime
 from newsbot.clock import stamp
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import READ, THESE, from_row
-from newsbot.storage.stories import (
-    Joined,
-    Stories,
-    Story,
-    is_settled,
-    roots_of,
-    story_id,
-)
+from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
@@ -41,10 +34,10 @@ class SqliteStories(Stories):
     def __init__(self, file: DataFile) -> None:
         self._file = file
 
-    def join(self, canonical_urls: Sequence[str]) -> Joined:
+    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
         if len(canonical_urls) == 1:  # if nothing would change, do not wait for the write lock
             with self._file.reading() as database:
-                if settled := _settled(database, canonical_urls[0]):
+                if settled := _settled(database, canonical_urls[0], stored):
                     return settled
         with self._file.writing() as database:
             return _join(database, canonical_urls)
@@ -85,9 +78,9 @@ class SqliteStories(Stories):
         return list(found.values())
 
 
-def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
+def _settled(database: sqlite3.Connection, url: str, stored: str | None) -> Joined | None:
     """Return the story of an article if joining this article alone would change nothing; otherwise None."""
-    _, story = _kept(database, url)
+    story = stored or _kept(database, url)[1]
     own = story_id(url)
     if story is None or not is_settled(story, own, _noted(database, (own, story))):
         return None

@@ -98,11 +98,6 @@ class Overview:
         """Sums of the last 24 hours."""
         return together(self.hours[-24:])
 
-    @property
-    def last_month(self) -> Period:
-        """Sums of the last 30 days."""
-        return together(self.days)
-
 
 def overview(data: Data) -> Overview:
     """Return the overview. This reads some thousand small rows, however many articles are stored."""
