@@ -311,17 +311,17 @@ def _shared(name: str, about: str, share: Share, *, random: bool = False) -> Str
 _ALL: Final = (
     Strategy(
         "newsbot",
-        "those of newsbot: threshold index with window and hours; pages by the optimum for estimated rates",
+        "newsbot's own: threshold index with window and hours; pages by the optimum for estimated rates",
         lambda task: Newsbot(task, OptimalPages(task)),
     ),
     Strategy(
         "newsbot_ages",
-        "the same, but pages at fixed ages (the default of newsbot)",
+        "as newsbot, but pages at fixed ages (the default of the crawler)",
         lambda task: Newsbot(task, PageRecords(task)),
     ),
-    Strategy("threshold", "square-root threshold index with learned hours only", _index),
+    Strategy("threshold", "square-root threshold index with learned hours, without the window", _index),
     Strategy(
-        "threshold_told", "the same with the true rate of each hour", lambda task: _index(task, told=True)
+        "threshold_told", "as threshold, with true rates of hours", lambda task: _index(task, told=True)
     ),
     Strategy(
         "nutch",
