@@ -43,8 +43,8 @@ from typing import Any
 class _CallablePackage(ModuleType):
     """Makes this package callable, so that ``newsbot.crawl(sites)`` always calls :func:`newsbot.api.crawl`.
 
-    An import of any module of this package makes Python set the attribute ``crawl`` of ``newsbot`` to this
-    package, which hides the function of the same name.
+    If any module of this package is imported, Python sets the attribute ``crawl`` of ``newsbot`` to this
+    package. The package then hides the function of the same name.
     """
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

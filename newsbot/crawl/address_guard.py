@@ -43,7 +43,7 @@ _HOLD_IPV4 = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Return True for an IP address that is globally reachable by the IANA special-purpose registries.
+    """Return True for an IP address that is globally reachable (by IANA's special-purpose registries).
 
     If an IPv6 address contains an IPv4 address, the IPv4 address decides. Raises ``ValueError`` if
     ``address`` is not an IP address.

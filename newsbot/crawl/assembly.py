@@ -128,8 +128,8 @@ class Crawl:
         self.peers: dict[str, Decision] = {}
         """By canonical URL of an article that is being stored, the decision on its story.
 
-        It is here only if other articles belong to the same story. All their stories are merged after the
-        article is stored.
+        An article is listed only if it resembles articles of other stories. These stories are merged after
+        the article is stored.
         """
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""

@@ -55,7 +55,7 @@ class _Host:
     not_before: float = 0.0
     """The earliest time for taking the next turn (POSIX seconds).
 
-    The turn before is left to the news crawl.
+    The turn before this time is left to the news crawl.
     """
 
 

@@ -130,7 +130,7 @@ class Renderer:
         self._running: _Running | None = None
 
     async def render(self, url: str, content_type: str, body: bytes, ask: Ask) -> tuple[str, bool]:
-        """Return the markup of a page after its scripts have run, and whether they ended in time.
+        """Return the markup of a page after its scripts have run, and True if the scripts ended in time.
 
         ``body`` is the page as it was downloaded. ``ask`` downloads what the scripts request. After a crash
         the page is tried once more in a new browser. Raises :class:`BrowserError`.
@@ -188,6 +188,7 @@ class Renderer:
 
     async def _open(self, running: _Running, traffic: _Traffic) -> tuple[str, bool]:
         try:
+            # Service workers are blocked, because Playwright cannot intercept their requests.
             context = await running.browser.new_context(
                 user_agent=self._user_agent, service_workers="block", accept_downloads=False
             )

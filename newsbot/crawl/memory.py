@@ -4,8 +4,8 @@ Parsers, compressors and sockets allocate buffers of all sizes in several thread
 not return free memory that lies between used buffers. In a process that runs for weeks, this amounts to tens
 of megabytes.
 
-Python also caches source lines. pymongo records where a client was created, and for this Python loads the
-source of each module in the call stack, 1.5 MB in all.
+Python also caches source lines. pymongo records where a client was created. For this record Python loads the
+source of each module in the call stack, 1.5 MB in total.
 """
 
 from __future__ import annotations

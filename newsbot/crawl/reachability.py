@@ -1,6 +1,6 @@
-"""Detects that this machine has no network, so that the failures are not attributed to the sites.
+"""Detects that this machine has no network, so that the crawl does not blame the sites for the failures.
 
-Failed visits are not completed before a first host has answered. If several sites were tried, none has
+As long as no host has answered, failed visits are not completed. If several sites were tried, none has
 answered and there is no other site to try, the crawl ends within seconds. The leases are returned, and no
 page is postponed.
 """

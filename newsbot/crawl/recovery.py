@@ -1,7 +1,8 @@
 """Restores a worker's state in the frontier after an outage.
 
-The worker's leases may have expired during the outage. It resumes them before it does anything else
-(:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the outage.
+The worker's leases may have expired during the outage. The worker resumes its leases before it does anything
+else (:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the
+outage.
 """
 
 from __future__ import annotations

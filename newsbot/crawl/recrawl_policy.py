@@ -155,7 +155,7 @@ PAGES: Mapping[str, Policy] = {
 class RecrawlPolicies:
     """Selects the policy of each visited page.
 
-    ``budget`` is not used here but by :class:`newsbot.crawl.source_state.SourceState`, for sources.
+    ``budget`` is for sources: :class:`newsbot.crawl.source_state.SourceState` uses it.
     """
 
     def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:

@@ -415,6 +415,7 @@ class FrontierScheduler(BaseScheduler):
     def _request(self, lease: Lease) -> Request:
         """Return the request for a lease, with a new visit. Raises ``ValueError`` if the URL is not valid."""
         entry = lease.entry
+        # The site that queued the entry decides, because a feed may be on the host of another site.
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
@@ -426,6 +427,7 @@ class FrontierScheduler(BaseScheduler):
                 META_KEY: visit,
                 TURN_KEY: Turn(self._asked, leased=lease.deadline - self.lease_seconds),
             },
+            # the frontier has removed known URLs already
             dont_filter=True,
         )
         if entry.kind in (Kind.FEED, Kind.SITEMAP):

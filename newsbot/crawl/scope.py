@@ -82,7 +82,7 @@ class Scope:
         return self._context.now() - timedelta(days=days)
 
     def since_of_lists(self, shown: int) -> datetime | None:
-        """Return the earliest date of articles down to which lists are read, or None if there is no limit.
+        """Return the date of articles at which the reading of lists ends; None if there is no limit.
 
         ``shown`` is the number of articles that the site's lists have shown so far. The date is the same as
         for sitemaps. If nobody has chosen a date, an archive of up to :data:`SMALL_ARCHIVE` articles is read

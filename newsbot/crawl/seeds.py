@@ -109,7 +109,7 @@ def _kind_of(url: str, rule: Rule) -> Kind:
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
-    """Raise :class:`Ignored` if the page is a source that came from a rule and that no rule names any more.
+    """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it any more.
 
     If a rule named the source itself, it is due again only when a rule names it again. A source that was
     found on the site of a deleted rule is checked each day.

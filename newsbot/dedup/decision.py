@@ -14,8 +14,8 @@ has too. The *nearest* neighbour is the one with the highest J. Each neighbour i
 
 * **J ≥ .5**: the neighbour is a peer, and the article is a *member* of its story. If the article has peers in
   two stories, these stories are merged. The threshold for an exact J is .52. On real articles of one day,
-  this value separates copies of an article from other articles best. An estimate of .5 or more is noise if
-  the exact J is below .52.
+  this value separates copies of an article from other articles best. If the exact J is below .52, an estimate
+  of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
   update of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
 * **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is cut from the other or built around
@@ -107,8 +107,8 @@ class Decision:
     """The story of an article and its relations to other articles."""
 
     story: str
-    """Id of the story. It is the story of the nearest peer whose story is known. If there is none, it is the
-    new story that the article begins. It is provisional until the stories of all peers are merged."""
+    """Id of the story. It is the story of the nearest peer whose story is known. Without such a peer, it is
+    the new story that the article begins. The id is provisional until the stories of all peers are merged."""
     relation: Relation
     duplicate_of: str | None = None
     """Canonical URL of the nearest article that this article is a revision of; None if it is no revision."""
@@ -120,7 +120,7 @@ class Decision:
     """Canonical URLs of the neighbours with C ≥ :data:`DERIVED` whose J is too low for a peer, highest C
     first."""
     apart: bool = False
-    """True if the peers are not known to have all the same story. Their stories must then be merged."""
+    """True if the peers may have different stories. These stories must then be merged."""
 
 
 def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbour]) -> Decision:
@@ -241,8 +241,11 @@ LEAST_WORDS = 25
 HEADLINE_WORDS = 4
 """Minimum number of different words of a headline to compare it. "Weather" or "Read more" says too little."""
 SAME_HEADLINE, OTHER_HEADLINE = 0.8, 0.4
-"""Two headlines may be the same if they share at least the first share of the shorter headline's words. They
-are different if they share less than the second one."""
+"""Two shares of the shorter headline's words.
+
+Two headlines may be the same if they have at least the first share in common. They are different if they have
+less than the second share in common.
+"""
 
 
 def is_one_article(one: Article, other: Article) -> bool:
@@ -306,14 +309,15 @@ def is_formula(one: Article, other: Article, text: str) -> bool:
 def without_formulas(one: Article, other: Article) -> tuple[float, float] | None:
     """Return J and C of two texts, computed without the lines that both texts have.
 
-    Return None if the shared lines must count. They do not count if they may be standard wording (an agency's
-    closing paragraph) and the remaining lines have almost nothing in common. This does not change the result
-    of any real pair with J ≥ .52 or C ≥ .62, because copies are also edited within lines, so that their
-    remaining lines are similar too.
+    Return None if the shared lines must count. Shared lines do not count if they may be standard wording (an
+    agency's closing paragraph) and the remaining lines have almost nothing in common. This does not change
+    the result of any real pair with J ≥ .52 or C ≥ .62, because copies are also edited within lines, so that
+    their remaining lines are similar too.
     """
     lines = [
         {b" ".join(token_bytes(line)): line for line in text.split("\n")} for text in (one.text, other.text)
     ]
+    # the keys are the words of lines, so case and punctuation do not count
     both = lines[0].keys() & lines[1].keys()
     rests = [
         shingle_hashes(" ".join(line for key, line in some.items() if key not in both)) for some in lines

@@ -32,7 +32,8 @@ CONTAINED = 0.62
 """A text below :data:`THRESHOLD` is near if its containment may be this high, given the estimate's error.
 :mod:`newsbot.dedup.decision` makes the final decision from the texts."""
 ERRORS = 2.0
-"""Number of standard errors that are added to an estimated containment before it is compared."""
+"""Number of standard errors that are added to an estimated containment before it is compared with
+:data:`CONTAINED`."""
 LEAST = 0.04
 """Minimum estimated Jaccard similarity of any near text."""
 MAX_CANDIDATES = 32

@@ -72,8 +72,8 @@ SHINGLE = 3
 MIN_SHINGLES = 23
 """Minimum number of distinct shingles of a text that is compared by similarity; 25 words give 23 shingles."""
 LEAST_SHINGLES = 4
-"""Minimum number of distinct shingles of a shorter text; only identical texts are found for it. A text with
-still fewer shingles is not indexed."""
+"""Minimum number of distinct shingles of a text that is indexed. Texts between the two limits are compared
+for identity only."""
 
 SCHEME = f"affine32 seed={SEED} permutations={PERMUTATIONS} shingles={SHINGLE}w-crc32 words={words.VERSION}"
 """All parameters of a signature. Signatures of different schemes cannot be compared, so an index stores its
@@ -170,6 +170,7 @@ def _shingle_sums(text: str) -> NDArray[np.uint64]:
         each = np.concatenate((each, np.zeros(SHINGLE - len(each), dtype=np.uint64)))
     count = len(each) - SHINGLE + 1
     sums: NDArray[np.uint64] = each[:count] * _MULTIPLIERS[0]
+    # Adding shifted arrays computes all shingles at once. Sums above 2**64 wrap around.
     for place in range(1, SHINGLE):
         sums += each[place : place + count] * _MULTIPLIERS[place]
     return sums

@@ -1,4 +1,5 @@
-"""The number guard recognizes by their numbers that two similar texts report different news.
+"""The number guard compares the numbers of two similar texts, and recognizes texts that report different
+news.
 
 Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
 correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore only
@@ -53,6 +54,7 @@ def numbers_in(text: str) -> Numbers:
         before = words[-1] if words else ""
         word = _WORD.search(text, end, end + _AROUND)
         behind = word[0].lower() if word else ""
+        # "5 December" or "December 5"
         month = MONTHS.get(behind) or MONTHS.get(before)
         if month:
             number = f"{number}/{month}"

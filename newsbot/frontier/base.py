@@ -14,11 +14,11 @@ delay apart.
 
 A page can kill the worker that fetches it (it takes all memory, or triggers a fault in a C library). The
 worker then loses all its leases, including those of harmless pages. An entry whose lease was lost is
-therefore a *suspect* until a worker processes it without dying. A worker gets only one suspect at a time, so
-a harmless suspect is soon processed and is then no suspect any more. The suspect with the fewest lost leases
-goes first: if workers keep dying, a different suspect was in flight each time. After three more lost leases a
-suspect waits until a worker has nothing else to do. It is then tried once more, alone. If that lease is lost
-as well, the entry is set aside.
+therefore a *suspect* until a worker processes it without dying. A worker gets only one suspect at a time. A
+harmless suspect is therefore soon processed, and then it is an ordinary entry again. The suspect with the
+fewest lost leases goes first: if workers keep dying, a different suspect was in flight each time. After three
+more lost leases a suspect waits until a worker has nothing else to do. It is then tried once more, alone. If
+that lease is lost as well, the entry is set aside.
 
 A backend object is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Backend failures are raised as :class:`newsbot.errors.DataError`.
@@ -36,8 +36,8 @@ from newsbot.items import Kind
 ALONE: Final = 4
 """Number of leases lost in a row after which a suspect is tried alone.
 
-The first lease is lost together with those of other entries. The next three are lost while the entry is the
-only suspect of its worker.
+When the first lease was lost, the worker had other entries too. When the next three were lost, the entry was
+the only suspect of its worker.
 """
 MAX_LOST: Final = ALONE + 1
 """Number of leases lost in a row after which an entry is set aside."""
@@ -265,10 +265,10 @@ class Frontier(Protocol):
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Continue work after the frontier was unreachable for longer than leases last.
 
-        The deadline of those of ``leases`` that the owner still holds becomes ``ttl`` seconds from now. A
-        lease that was reclaimed in the meantime is given to the owner again, unless another worker holds the
-        entry. The lease then does not count as lost, because no worker died. Call this method before any
-        other when the frontier responds again.
+        If the owner still holds a lease of ``leases``, its deadline becomes ``ttl`` seconds from now. A lease
+        that was reclaimed in the meantime is given to the owner again, unless another worker holds the entry.
+        The lease then does not count as lost, because no worker died. Call this method before any other when
+        the frontier responds again.
         """
 
     # --- politeness
@@ -347,16 +347,16 @@ class LeanFrontier(Frontier, Protocol):
 
     @property
     def keep_within(self) -> float:
-        """Number of seconds. Of a done entry that is due later than this, only the URL is remembered.
+        """Number of seconds.
 
-        Sources are always kept in full.
+        If a done entry is due later than this, only its URL is remembered. Sources are always kept in full.
         """
 
     def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
-        By passing ``until``, the holder reports that it queued all stored pages that are due until then, and
-        releases the lock.
+        The holder releases the lock by passing ``until``: it has then queued all stored pages that are due
+        until this time.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:

@@ -34,7 +34,7 @@ class Gate:
 
 
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
-    """Return whether a page may be fetched at ``now`` (POSIX seconds), and with which headers.
+    """Return the decision whether a page may be fetched at ``now`` (POSIX seconds), with the headers to send.
 
     A page is refused until ``interval`` seconds after its last fetch. An interval of 0 or less refuses
     nothing. A page is also not refused if its last visit failed or found that the page is gone, because the

@@ -39,16 +39,17 @@ from newsbot.rules.schema import Rule
 LOOK: Final = int(LONGEST / HOUR) + 1
 """Maximum number of clock hours that an interval overlaps."""
 CAUTION: Final = 2.5
-"""Number of standard deviations. So many items more than expected must still fit into the window at the next
-poll, because items that leave the window between two polls are missed."""
+"""Number of standard deviations by which the number of new items may exceed the expected number, so that all
+of them still fit into the window at the next poll. Items that leave the window between two polls are
+missed."""
 OVERFLOW: Final = 1.5
 """Factor on the number of new items if all shown items are new. Other new items were then probably missed."""
 REFILL: Final = 0.5
-"""Share of the window that unexpected items may fill until the next poll.
+"""Share of the window that unexpected items may fill until the next poll, if they continue to come at the
+rate since the last poll.
 
-The rate of unexpected items since the last poll is assumed to continue. If all items that a source shows are
-new, and at least this share of the window is unexpected, the source is polled again after the shortest
-interval.
+If all items that a source shows are new, and unexpected items fill at least this share of the window, the
+source is polled again after the shortest interval.
 """
 REFILL_AFTER_PAUSE: Final = 0.2
 """Used instead of :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may have
@@ -56,7 +57,7 @@ begun late in this time, so its true rate may be higher than the computed one.""
 PAUSE: Final = 1800.0
 """Seconds between two polls from which :data:`REFILL_AFTER_PAUSE` is used."""
 SURGE_LASTS: Final = 1.0
-"""Time constant in hours with which an unusual rate of items returns to the usual rate."""
+"""Time constant in hours: an unusual rate of items returns exponentially to the usual rate."""
 
 
 class Rates(Protocol):

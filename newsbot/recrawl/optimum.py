@@ -18,7 +18,7 @@ from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
 
 MAX_OLD = 200
-"""Maximum number of visits before those in the record's history that are taken into account."""
+"""Maximum number of visits that are counted in addition to those in the record's history."""
 _HALVINGS = 60
 
 

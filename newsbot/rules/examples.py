@@ -122,6 +122,7 @@ class Examples:
         here too. Raises ``ValueError`` if the value does not have the expected form. Nothing is changed then.
         """
         try:
+            # The whole value is read before anything is changed, so a faulty value changes nothing.
             told = [
                 (str(url), bool(fetched), article)
                 for name, article in (("articles", True), ("others", False))
@@ -130,6 +131,7 @@ class Examples:
             given_up = [re.compile(str(text), re.ASCII) for text in plain.get("given_up", ())[:MAX_GIVEN_UP]]
         except (TypeError, AttributeError, ValueError, re.error) as error:
             raise ValueError("the examples of a site cannot be read") from error
+        # The patterns come first: the examples of a removed pattern must not be added again.
         for pattern in given_up:
             if pattern.pattern not in self.given_up and pattern.pattern not in self._revived:
                 self._forget(pattern.pattern)

@@ -57,6 +57,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
     except YamlFault as fault:
         result.problems.append(Problem(file, fault.line, "", str(fault)))
         return result
+    # YAML has no root for a file of comments, and an empty scalar after a line "---".
     if root is None or (isinstance(root, yaml.ScalarNode) and root.value == ""):
         if not is_defaults:
             text = "the file is empty; the shortest rule is one line: 'domain: example.org'"

@@ -50,7 +50,7 @@ class Followed:
     query: str
     counts: Counts
     notes: list[str]
-    """Says for the user which parts of the query were corrected."""
+    """Notes for the user: which parts of the query were corrected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Information Processing & Management 24(5), 1988). Names and numbers are rare, so
 vector of an event is the sum of the vectors of its articles, limited to the stems with the highest weights.
 An article joins the event with the highest cosine. The cosine is lower the longer ago the event began. If no
 event is close enough, the article begins a new one. An article is compared with the sum of all articles of an
-event. So a chain of articles that each resemble only the next one does not become one event. Further rules:
+event. So articles do not become one event if each of them resembles only the next one. Further rules:
 
 * An article joins the event of the article that began its story. A new version of an article stays in the
   article's event.
@@ -62,7 +62,7 @@ NAMES = 0.05
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and any other article of it."""
 HALF = 96 * 3600
-"""The cosine is halved for each such time, in seconds, between the article and the beginning of the event."""
+"""Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
 """Number that is added to the number of articles when weights are computed. Without it, the first articles
 would have no rare stems."""

@@ -78,6 +78,7 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
     server, most = runner.server, most_connections()
     assert server is not None
 
+    # aiohttp does not limit the number of connections. asyncio calls this function for each new connection.
     def connection() -> asyncio.BaseProtocol:
         _make_room(server, most)
         return server()

@@ -48,13 +48,13 @@ CHECK_PRIORITY = 500.0
 MAX_CHAIN = 10
 """Maximum number of articles that are moved to free one address."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
-"""Errors that mean that there is no page at an address."""
+"""Errors after which an address is treated as an address without a page."""
 APART = timedelta(days=1)
 """Two pages with the same headline are different articles if their publication times are further apart."""
 
 
 class Canonical:
-    """Decides which address a page has, and marks its other addresses as done.
+    """Decides which address identifies a page, and marks its other addresses as done.
 
     ``trust`` holds the trust in the claims of each site.
     """
@@ -304,9 +304,9 @@ class Canonical:
     def other_name(self, visit: Visit) -> bytes | None:
         """Return the fingerprint of a known page if the visited URL is another address of it, else None.
 
-        This happens if the query keys to drop were learned after the URL was queued. If the known page was
-        not fetched yet, the result is None and this visit fetches it. A URL that was fetched before keeps its
-        own record.
+        This happens if the crawl learned, after the URL was queued, that some of its query keys must be
+        dropped. If the known page was not fetched yet, the result is None and this visit fetches it. A URL
+        that was fetched before keeps its own record.
         """
         url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
         if "?" not in url or not visit.rule.drop_query or visit.forced or again:

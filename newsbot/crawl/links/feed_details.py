@@ -19,8 +19,8 @@ from newsbot.items import Article, Kind, Where
 MAX_TOLD = 50_000
 """Half of the maximum number of pages that are remembered.
 
-Pages whose feed data wait for the article, and pages whose articles have got their data, count together. If
-there are more than twice as many, all are forgotten.
+The maximum counts pages whose feed data wait for the article, and pages whose articles have already got the
+data. If it is exceeded, all pages are forgotten.
 """
 FEED = "feed"
 """Value in ``Article.extraction`` for a field that was taken from a feed after the page was read."""

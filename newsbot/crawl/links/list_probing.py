@@ -1,8 +1,8 @@
 """Tries one list of a kind, such as an archive page of one day, before more of that kind are read.
 
-"Of a kind" means: with the same URL shape (:func:`newsbot.discovery.list_probing.shape_of`). The first list
-of a kind is *under trial*. The other lists are held until its visit shows whether such lists lead to
-articles. A kind of list that does so is *fruitful*. The results are kept in
+Lists are of one kind if their URLs have the same shape (:func:`newsbot.discovery.list_probing.shape_of`). The
+first list of a kind is *under trial*. The other lists are held until its visit shows whether such lists lead
+to articles. A kind of list that does so is *fruitful*. The results are kept in
 :mod:`newsbot.discovery.list_probing`. The result of another worker counts too and is read from the history of
 the page.
 
@@ -44,7 +44,7 @@ class ListProbing:
         """Fingerprints of the lists whose results this crawl has recorded."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Remove lists from the batch that no rule names, unless such lists are known to lead to articles.
+        """Remove lists that no rule names from the batch, unless their kind is known to lead to articles.
 
         This keeps the crawl out of endless calendars. Home pages and lists that match a pattern of the rule
         are exempt. The link to the next page of a list is kept if the articles on this page show that the

@@ -157,8 +157,8 @@ class Links:
     def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
         """Return the sources named by a rule whose entries in the frontier must be replaced.
 
-        The frontier knows such a source as another kind, as never due, or under a spelling from another site.
-        The frontier does not change entries that are done, so the caller queues these again with ``force``.
+        Such an entry has another kind, is never due, or has a spelling from another site. The frontier does
+        not change entries that are done, so the caller queues these again with ``force``.
         """
         named = {
             entry.fingerprint: entry

@@ -5,8 +5,8 @@ Some links look like articles, but no rule, feed or sitemap names them. They are
 were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
 
 * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
-  time. On all these shapes together, one fetched page may be wasted (not an article), or the share
-  NEWSBOT_EXPLORE of the fetched pages if that is more.
+  time. Over all these shapes, at most one fetched page may be wasted (not an article), or the share
+  NEWSBOT_EXPLORE of the fetched pages if this is more.
 * On other sites, two fetched pages may be wasted on each shape.
 
 Queued links are checked again when they are leased, because more results are known then.
@@ -193,6 +193,7 @@ class ShapeTrials:
                 for shape, some in held.items()
                 for entry in some.values()
             ),
+            # entries cannot be compared with each other
             key=lambda one: one[:3],
         )
         for _, _, shape, entry in best:

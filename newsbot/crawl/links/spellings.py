@@ -97,6 +97,7 @@ class Spellings:
         news = [(asked[key], page) for key, page in pages.items() if self._is_news(asked[key], page)]
         if news:
             self._take(news)
+        # Last, so that the links are checked again if a write above raises.
         self._settled.update(_spelling(entry) for entry in asked.values())
 
     def _is_news(self, entry: Entry, page: PageRecord) -> bool:

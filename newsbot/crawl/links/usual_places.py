@@ -1,4 +1,4 @@
-"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site does not name any that exist.
+"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site names no working ones.
 
 * If a site names feeds but no sitemap, ``/sitemap.xml`` is requested once, because a feed shows only the
   newest articles.

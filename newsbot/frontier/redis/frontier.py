@@ -88,6 +88,8 @@ class RedisFrontier:
 
     def _check_server(self, keys: Keys) -> None:
         with readable_errors(self._place):
+            # Several workers may start at the same time. HSETNX writes nothing if a value exists, so all of
+            # them then read the values of the first worker.
             self._client.hsetnx(keys.meta, "version", str(VERSION))
             self._client.hsetnx(keys.meta, "identity", secrets.token_hex(8))
             version = int(self._client.hget(keys.meta, "version") or 0)
@@ -180,6 +182,7 @@ class RedisFrontier:
                 owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
             )
         except DataUnavailable:
+            # only the answer may be lost: the server may have given the leases
             self._doubtful.append((owner, call))
             raise
         records = [record_of(fingerprint, raw) for fingerprint, raw in found]

@@ -91,9 +91,12 @@ ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.
         ELSE max(next_turn, coalesce(last_turn + excluded.delay, next_turn)) END
 WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
 """
-"""If the next turn is one delay after the last turn, the host does not rest. The next turn is then moved to
-the last turn plus the new delay. Otherwise the host rests: the rest is kept, and extended if it would end
-before the last turn plus the new delay."""
+"""Changes the next turn to fit a new delay.
+
+If the next turn is one delay after the last turn, the host does not rest, and the next turn becomes the last
+turn plus the new delay. Otherwise the host rests. The rest is kept, and is extended if it would end before
+the last turn plus the new delay.
+"""
 _SLOW_DOWN = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
@@ -109,7 +112,10 @@ ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 _RETURN_TURN = """
 UPDATE frontier_hosts SET next_turn = min(next_turn, ?) WHERE host = ? AND next_turn <= last_turn + delay
 """
-"""If the next turn is more than one delay after the last turn, the host rests. Nothing changes then."""
+"""Makes the last turn available again.
+
+If the next turn is more than one delay after the last turn, the host rests, and nothing changes.
+"""
 
 _TAKE_TURN = """
 INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
@@ -190,8 +196,11 @@ class SqliteFrontier:
             correct(db, now)
             settle(db, now, horizon)
             rows = choose(db, now, horizon, limit, accept=accept, owner=owner, alone=alone)
+            # Each lease has a new token, so a worker that lost its lease cannot end the lease of the next
+            # worker.
             chosen = [(secrets.token_hex(8), row) for row in rows]
             db.executemany(_LEASE, [(now + ttl, owner, token, row["id"]) for token, row in chosen])
+            # A host may give several entries. Its turn is moved only once.
             db.executemany(_TURN, [(now, now, host) for host in {row["host_id"] for _, row in chosen}])
         return [
             Lease(

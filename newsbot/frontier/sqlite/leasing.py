@@ -51,8 +51,8 @@ UPDATE frontier_horizon SET furthest = CASE
     WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
     ELSE max(furthest, :horizon) END
 """
-"""If all ready entries became ready just now, all of them are due within this horizon. The noted horizon may
-then become earlier again."""
+"""The noted horizon becomes earlier only if all ready entries became ready just now, because only then all of
+them are due within the new horizon."""
 
 _HOSTS_BY_TURN = """
 SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
@@ -79,7 +79,7 @@ WHERE state = 'ready' AND host = ? AND due <= ? AND lost = 0 ORDER BY priority D
 
 
 AHEAD = 3600.0
-"""Minimum number of seconds by which the clock was ahead, for :func:`correct` to change anything."""
+""":func:`correct` changes nothing if the clock was ahead by less than this number of seconds."""
 _LATEST = "SELECT latest FROM frontier_clock"
 _NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
 _CORRECT_ENDS = """

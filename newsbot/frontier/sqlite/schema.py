@@ -15,7 +15,7 @@ rows that can match:
 ``aside``   time when it was set aside      stays until ``add`` forces it
 =========== =============================== ========================================
 
-Triggers update the counters of hosts and the totals, so that no code path can forget it.
+Triggers update the counters of hosts and the totals, so that no code path can forget to count.
 """
 
 from __future__ import annotations

@@ -249,6 +249,7 @@ def attention_plots(found: Attention, *, share: bool) -> list[Markup]:
                 for place, (day, number, every) in enumerate(pairs)
             ]
         )
+    # All charts have the same scale, so that people can compare the queries.
     largest = max((bar.value for chart in charts for bar in chart), default=0.0)
     return [
         bars(
