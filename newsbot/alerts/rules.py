@@ -19,8 +19,7 @@ from newsbot.sites.health import ENOUGH
 from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
-"""If at least this many items were expected during the silence of a source, the silence is a problem.
-
+"""Minimum number of items that were expected during the silence of a source, for the silence to be a problem.
 The number is in units of the usual spread of the number of items.
 """
 SHORTEST = 6 * HOUR
@@ -28,7 +27,7 @@ SHORTEST = 6 * HOUR
 LONGEST_LOOK = 30 * 24
 """Maximum number of hours of a silence in which expected items are counted."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""Minimum number of observed hours and of new links. The rhythm of a source with fewer is not used."""
+"""Minimum number of observed hours, and of new links. If a source has fewer, its rhythm is not used."""
 FEWEST_ITEMS = 15.0
 """Minimum number of remembered items. A source with fewer items has no usable rhythm.
 
@@ -72,7 +71,7 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
     """Return the level (items per hour) before a silence of ``silent`` seconds; 0 if too little is known.
 
     The estimate falls during a silence, so it would soon make the silence look normal. Each poll since then
-    has decayed it by the same law, so the decay can be reversed.
+    has lowered the estimate by the same formula, so the level before can be computed.
     """
     # The divisor has a lower bound. After some weeks of silence it is nearly 0, and the result of the
     # division would be meaningless.
@@ -301,6 +300,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
     active = sum(bool(records) for records in measured.sources.values())
+    # Many sites do not begin to refuse at the same time for reasons of their own.
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
         yield Alert(
             rule="refused",

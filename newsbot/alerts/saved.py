@@ -246,6 +246,7 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
     taken = {(one.id, output) for output, one in told}
     for key in _read(notes):
         for _ in range(TRIES):
+            # Read again at each try, because another process may have changed the note.
             search = _read(notes).get(key)
             if search is None:
                 break
@@ -255,6 +256,8 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
                 )
                 for one in search.notices
             ]
+            # A notice stays as long as one output has not received it. Outputs that were removed from the
+            # settings do not count.
             left = [one for one in marked if set(outputs) - set(one.told)]
             for one in left:
                 if now - one.at > GIVE_UP:

@@ -19,7 +19,7 @@ from newsbot.storage.notes import Notes
 KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
 CALM_ROUNDS = 2
-"""Number of rounds in a row that must not find a problem before its alert is over."""
+"""Number of rounds in a row without the problem, after which an alert is over."""
 GIVE_UP = 86400.0
 """Seconds after which the unsent end of an alert is dropped."""
 MAX_ALERTS = 1000

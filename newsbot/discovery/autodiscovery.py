@@ -89,8 +89,8 @@ def find_sources(tree: etree._Element, url: str) -> list[Link]:
 def from_robots(text: str, url: str) -> list[Link]:
     """Return the links in the ``Sitemap:`` lines of a robots.txt, at most :data:`MAX_SITEMAPS`.
 
-    Such a link may also be a feed. It may be on another host (https://www.sitemaps.org/protocol.html),
-    because the robots.txt shows that the site wants this. Never raises.
+    Such a link may also be a feed. The link may be on another host (https://www.sitemaps.org/protocol.html),
+    because the site itself names it in its robots.txt. Never raises.
     """
     found: dict[str, Link] = {}
     lines = text[:MAX_ROBOTS].replace("\r", "\n")  # some servers end lines with CR only

@@ -28,8 +28,8 @@ The inner elements have titles, links or dates that are not those of the item. O
 of which only the start is needed.
 """
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item, the usually shortest first. The first one that an item has is
-its lead."""
+"""The skipped elements that describe an item. Elements that are usually short come first. The first of them
+in an item is its lead."""
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -212,6 +212,7 @@ class FeedHandler:
         if name == "link":
             self._link(text, self._attributes)
         elif self._item is not None:
+            # RSS 2.0: a guid is the URL of the item unless this attribute says "false".
             if name == "guid" and self._attributes.get("ispermalink", "").strip().lower() == "false":
                 self._item.permalink = False
             if text and name in _AUTHORS:

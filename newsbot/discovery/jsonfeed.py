@@ -33,6 +33,7 @@ def read_json(text: str, found: Collector) -> Feed:
     whole = _whole(text)
     if whole is None:
         found.problem("malformed")
+        # The items before the fault can still be read one by one.
         items = _ITEMS.search(text)
         if items is None:
             raise FeedError("not_a_feed")

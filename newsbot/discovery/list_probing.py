@@ -22,10 +22,12 @@ MAX_SHAPES = 50_000
 MAX_HELD = 400
 """Maximum number of lists of a shape that are held back."""
 BARREN_ENOUGH = 2
-"""Number of lists without any article after which a shape is skipped in this crawl, if none was fruitful."""
+"""Number of lists without any article, after which a shape is skipped in this crawl if no list of it was
+fruitful."""
 
 KNOWN_ENOUGH = 3
-"""Number of lists without new articles after which a shape is skipped in this crawl, if none was fruitful."""
+"""Number of lists without new articles, after which a shape is skipped in this crawl if no list of it was
+fruitful."""
 ASK_AGAIN = 1.0
 """Minimum seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
@@ -33,10 +35,11 @@ MAX_WALKS = 2000
 MAX_SHOWN = 50_000
 """Maximum number of articles of a site that are remembered as shown by its lists."""
 OLD_ENOUGH = 5
-"""Number of articles. If the last so many dated articles of a list are all too old, its reading ends."""
+"""Number of dated articles. If the last articles of a list, as many as this, are all too old, its reading
+ends."""
 MAX_STALE = 2
-"""Number of consecutive pages after which the reading of a list ends, if other lists have already shown all
-articles of these pages."""
+"""Maximum number of consecutive pages of a list whose articles other lists have already shown. The reading of
+the list then ends."""
 
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")

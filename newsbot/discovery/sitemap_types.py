@@ -112,6 +112,7 @@ class SitemapCollector:
             self.problem("duplicate_child")
         else:
             self._children[name] = Child(url, self._date(entry.lastmod))
+            # only at twice the limit, so that the children are sorted rarely
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
 

@@ -1,8 +1,8 @@
 """Passes requests and responses to the WARC archive, after the page was read.
 
-Only after the page was read is it known whether the page says ``noarchive``. Such a page is not archived. A
-page whose URL or canonical URL was removed while it was fetched is not archived either. Redirects are
-archived at once. An *exchange* is a request and its response.
+A page may say ``noarchive`` in its markup, which is known only after the page was read. Such a page is not
+archived. If the URL or canonical URL of a page was removed during the fetch, the page is not archived either.
+Redirects are archived at once. An *exchange* is a request and its response.
 """
 
 from __future__ import annotations

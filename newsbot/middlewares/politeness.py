@@ -2,9 +2,9 @@
 
 *Pauses* hold for all workers. After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as
 the host says. Without Retry-After, and after timeouts and refused connections, the pause doubles with each
-further fault up to a limit. To stop the crawl of a host, another site could link URLs of this host that
-always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the
-whole host has problems, the URLs from its own site show it.
+further fault up to a limit. Another site could link URLs of a host that always fail, and so stop the crawl of
+this host. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the whole
+host has problems, URLs from its own site fail too.
 
 *Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
 turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
@@ -44,7 +44,8 @@ LATE = 0.05
 TICK = 0.005
 """Seconds by which any request may be late for its turn, because timers are not more exact."""
 MOST_TURNS = 5
-"""Maximum number of turns that a request takes if the machine is too busy to use a turn in time."""
+"""Maximum number of turns that one request takes. A turn is lost if the machine is too busy to use it in
+time."""
 LONGEST_WAIT = 60.0
 """Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0

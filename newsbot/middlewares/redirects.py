@@ -60,6 +60,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.BAD_URL, f"redirects to an invalid URL: {error}") from error
         if not isinstance(result, Request):
             return result
+        # A name and a password in the target must not appear in data and logs.
         if "@" in result.url:
             result = result.replace(url=without_user(result.url))
         if visit is None:

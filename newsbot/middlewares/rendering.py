@@ -40,11 +40,12 @@ RENDERED = "rendered"
 MAX_PART = 5 * 2**20
 """Maximum size in bytes of a response to a script's request."""
 MAX_PARTS = 20 * 2**20
-"""Total size in bytes of the responses to a page's scripts after which further requests are refused."""
+"""Maximum total size in bytes of the responses to a page's scripts. When it is reached, further requests are
+refused."""
 MAX_KEPT = 48 * 2**20
 """Maximum number of bytes of cached scripts."""
 KEEP_SECONDS = 3600.0
-"""Maximum number of seconds for which a script is cached. Also the time if the response does not say it."""
+"""Maximum number of seconds for which a script is cached, and the default if the response gives no time."""
 CONTENT_TYPE = "text/html; charset=utf-8"
 # These headers describe the page as it was downloaded, so they are removed from the rendered page.
 _VALIDATORS = ("ETag", "Last-Modified")

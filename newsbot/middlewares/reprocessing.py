@@ -173,12 +173,14 @@ class Heads:
         if tells_unchanged(visit.record, response.status, etag, last_modified):
             self._context.count("head/unchanged")
             visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=True)
+            # all other parts treat an unchanged page as after a conditional GET
             return response.replace(status=304, body=b"")
         if response.status in UNWILLING:
             self._context.count("head/refused")
             if len(self._unwilling) >= MAX_HOSTS:
                 self._unwilling.clear()
             self._unwilling.add(host_key(request.url))
+        # otherwise process_request() would turn the GET into HEAD again
         visit.asked_head = True
         visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=False)
         return request.replace(method="GET")

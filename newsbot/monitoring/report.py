@@ -1,7 +1,7 @@
 """Computes the report on one site: responses, broken links and the pages that contain them, structure.
 
-Each page record of the site and its last check are read once, and so is each check of a page without a
-record. Memory grows with the length of the lists and the number of folders, not with the number of pages.
+Each page record of the site is read once, with its last check. Checks of pages without a record are also read
+once. Memory grows with the length of the lists and the number of folders, not with the number of pages.
 """
 
 from __future__ import annotations
@@ -221,6 +221,7 @@ class _Survey:
         referrers = [] if page is None else list(page.referrers)
         if last.found_on and last.found_on not in referrers:
             referrers.append(last.found_on)
+        # The record counts all referrers, but stores only the first ones.
         number = max(len(referrers), 0 if page is None else page.referrer_count)
         plain |= {
             "since": checked.since,

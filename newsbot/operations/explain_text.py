@@ -109,7 +109,7 @@ _ROBOTS = {
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
-"""Events that explain a missing article only until the next successful download."""
+"""Events that explain a missing article. After the next successful download they no longer explain it."""
 
 
 def _robots(page: PageRecord) -> str | None:

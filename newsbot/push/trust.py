@@ -125,6 +125,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     found = []
     for name, note in notes.all(TRUST).items():
         then = Trust.of_note(note)
+        # The weights in a note are those of the time when it was written. Old notices count less now.
         trust = then.faded(now)
         protocol, _, host = name.partition(":")
         notices = trust.hits + trust.misses

@@ -118,10 +118,11 @@ class Headlines:
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
         """Return the entry. If its headline is known, it gets a mark and the lowest priority.
 
-        A headline is known if the site has listed it under another URL before. It is not known if both items
-        have a lead and the leads differ; items of news sitemaps have no lead. Only items of feeds and news
-        sitemaps are checked, and only if no person requested them. ``lead`` is the text below the headline.
-        The mark is ``same_headline`` in the entry's data. :func:`name` replaces it by the other URL.
+        A headline is known if the site has listed it under another URL before. If both items have a lead and
+        the leads differ, the headline counts as new. Items of news sitemaps have no lead. Only items of feeds
+        and news sitemaps are checked, and only if no person requested them. ``lead`` is the text below the
+        headline. The mark is ``same_headline`` in the entry's data. :func:`name` replaces it by the other
+        URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):

@@ -23,8 +23,8 @@ ENOUGH = 2
 LEAST_SHARE = 0.3
 """Minimum share of articles among the fetched pages of a shape that has not failed."""
 ENOUGH_UNLISTED = 5
-"""Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. Only pages that no source lists
-count then."""
+"""Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. For these shapes, only pages that
+no source lists are counted."""
 MANY_SITES = 3
 """Number of sites on which a shape must fail before it is skipped on other sites. A shape that succeeded on
 any site is not skipped."""

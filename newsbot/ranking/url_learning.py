@@ -35,7 +35,8 @@ SHORT_TEXT = 3
 """Maximum number of words in the text of a menu link. A longer text is not the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Factor on the share of links to explore. It gives the maximum share of explored pages among all pages."""
+"""The share of links to explore, times this factor, is the maximum share of explored pages among all
+pages."""
 EXPLORED_PRIORITY = 5.0
 """Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3

@@ -22,7 +22,7 @@ MIN_EXAMPLES = 8
 GROWTH = 1.25
 """Factor by which the number of examples must have grown before the patterns are learned again."""
 WINDOW = 20
-"""Number of fetched pages, the last ones, by which a pattern is judged."""
+"""Number of the last fetched pages by which a pattern is judged."""
 MIN_FETCHED = 8
 """Minimum number of fetched pages that matched a pattern before it can be removed."""
 MAX_GIVEN_UP = 20

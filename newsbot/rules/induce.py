@@ -77,9 +77,9 @@ def induce(
     """Return patterns for the URLs of articles. The pattern that matches most articles comes first.
 
     Each pattern matches at least MIN_EXAMPLES articles that the patterns before it do not match. Its
-    precision is at least MIN_PRECISION, computed as if one more of the pages that it matches were not an
-    article. All URLs are canonical. ``doubtful`` are other pages whose label is probably wrong. They are
-    counted in the result, but never exclude a pattern.
+    precision is at least MIN_PRECISION. For this, one page more than known is counted as wrongly matched. All
+    URLs are canonical. ``doubtful`` are other pages whose label is probably wrong. They are counted in the
+    result, but never exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
     known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])

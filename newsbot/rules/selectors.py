@@ -69,8 +69,8 @@ def read_selector(text: str) -> Selector:
 def _result_of(xpath: str) -> type:
     """Return the type of the result of an XPath. Raises ``etree.XPathError`` if it is not valid.
 
-    The caller removes the texts in quotes, because they have no influence on the type. So selectors that
-    differ only in these texts share the result.
+    Texts in quotes have no influence on the type. The caller removes them, so that selectors that differ only
+    in these texts share the result.
     """
     # The XPath is run on a small page to see the type, for example float for count(//p).
     compiled = etree.XPath(xpath)

@@ -181,6 +181,7 @@ class _Parser:
             if token["bracket"] == ")":
                 self._ignored -= 1
                 continue
+            # -AND and title:AND are searches for the word
             if token["word"] in _OPERATORS and not token["field"] and not token["minus"]:
                 operator = self._operator(token["word"], groups)
                 continue

@@ -69,7 +69,7 @@ def write_tables(folder: Path, tables: dict[str, Table]) -> None:
 
 
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
-    """Return these columns of a Parquet file, or with ``whole`` all columns, as a pyarrow table.
+    """Return these columns of a Parquet file as a pyarrow table; all columns if ``whole`` is True.
 
     ``kind`` is the name of this kind of file in error messages.
     """

@@ -78,8 +78,8 @@ class State(NamedTuple):
 class Measures(NamedTuple):
     """The counters of a run.
 
-    During the run, each row of a series has only the difference to the row before. The rows are summed up at
-    the end.
+    During the run, each row of a series has only the difference from the row before. At the end, the
+    differences are added up.
     """
 
     end: int

@@ -18,7 +18,7 @@ MB = 2**20
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
 """Times of the rows of table 3.10 of the publication, in units.
 
-The printed labels of the rows are shifted.
+In the publication, the labels of the rows stand at the wrong rows.
 """
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
 """Situations of the columns of this table.

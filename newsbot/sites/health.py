@@ -20,7 +20,7 @@ WINDOW = 40
 ENOUGH = 20
 """Minimum number of recent pages for an alarm, and also of earlier pages."""
 CLIFF = 0.5
-"""There is an alarm if the share of articles among recent pages is below this part of the earlier share."""
+"""An alarm is raised if the share of articles among recent pages is below this part of the earlier share."""
 USUAL = 0.4
 """Minimum share of articles among earlier pages for an alarm. Below it the site never gave many articles."""
 MAX_REASON = 40

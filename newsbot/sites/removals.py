@@ -1,8 +1,8 @@
 """Keeps removed URLs and domains from being collected again (``scrapy remove``).
 
 There is a note for each removed URL and domain. A crawl reads the notes every 10 seconds. It rejects links to
-removed pages and does not fetch queued ones. An article is also not stored if it was found under another URL
-or imported, and one of its URLs was removed.
+removed pages and does not fetch queued ones. An article with a removed URL is also not stored if it was found
+under another URL or imported.
 """
 
 from __future__ import annotations

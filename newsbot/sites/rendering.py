@@ -50,7 +50,7 @@ class RenderTrials:
         """Domain -> results since the last write, as pairs (True if rendering helped, POSIX seconds)."""
 
     def helped(self, storage: Notes, domain: str) -> bool:
-        """Return True if rendering has helped on a site, and its last pages were not all without a gain.
+        """Return True if rendering has helped on a site, and at least one of its last pages had a gain.
 
         Raises :class:`newsbot.errors.DataError`.
         """

@@ -106,6 +106,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         updated=areas["articles"]["updated"],
         duplicates=areas["duplicates"]["text"],
         similar=areas["duplicates"]["near"],
+        # a stat without a detail has the empty key
         unchanged=areas["unchanged"][""] + areas["articles"]["unchanged"],
         skipped=areas["gated"][""],
         errors=dict(areas["errors"].most_common()),

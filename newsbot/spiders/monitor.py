@@ -204,6 +204,7 @@ class MonitorSpider(auxiliary.SideSpider):
         if step is not None and step.url and self._is_ours(step.url, target):
             yield self._request(step.url, step.target, str(request.method), tries + 1)
             return
+        # A redirect that is not followed is stored too: it is circular, too long, or leads to another site.
         answer = _answer(response, None if step is None else step.fault)
         yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
@@ -298,6 +299,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 report = site_report(self.storage, domain)
                 keep_report(self.storage.notes, report, run)
             except DataError as error:
+                # The other sites still get their reports.
                 logger.error("monitor cannot make the report site=%s fault=%s", domain, error)
                 continue
             reports.append(report)

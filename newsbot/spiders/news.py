@@ -28,7 +28,7 @@ from newsbot.spiders.reading import Reader
 from newsbot.urls import host_key
 
 _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KNOWN_PAGE)
-"""Reasons for which a page was not fetched although the site is not at fault."""
+"""Reasons why a page was not fetched. They are not faults of the site."""
 
 
 class NewsSpider(Spider):

@@ -44,7 +44,8 @@ from newsbot.spiders.sitemap_index import SitemapIndexes
 logger = logging.getLogger(__name__)
 
 FEEDS_OF_SECTION = 3
-"""Maximum number of feeds taken from a found section: its own and those of the site."""
+"""Maximum number of feeds that are taken from a found section. They may be the section's own feeds or feeds
+of the whole site."""
 
 
 class Reader:

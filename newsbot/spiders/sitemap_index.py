@@ -42,7 +42,7 @@ FRESH = 2 * DAY
 UNDATED = 10
 """Number of files without a date that come before articles, from both ends of the list."""
 CHECKS = 3
-"""Number of visits without a change after which a newer date of a file is doubted."""
+"""Number of visits without a change, after which a newer date of a file is not believed."""
 LONGEST_REST = 30 * DAY
 """The longest interval of a file in seconds."""
 _OLD_BY = 0.1

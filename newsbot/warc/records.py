@@ -65,6 +65,7 @@ def packed_exchange(exchange: Exchange) -> bytes:
         "Content-Type": "application/http; msgtype=response",
     }
     if exchange.status == HTTPStatus.NOT_MODIFIED:
+        # A 304 response has no body: the record refers to the body of an earlier visit (ISO 28500, 6.7).
         headers |= {"WARC-Type": "revisit", "WARC-Profile": NOT_MODIFIED}
     question = {
         "WARC-Type": "request",
@@ -76,6 +77,7 @@ def packed_exchange(exchange: Exchange) -> bytes:
     }
     if exchange.address:
         headers["WARC-IP-Address"] = question["WARC-IP-Address"] = exchange.address
+    # A body that the server has compressed hardly becomes smaller, so the fastest level is enough.
     encoded = any(name.lower() == b"content-encoding" for name, _ in exchange.answered)
     return packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL) + packed(
         to_record(_question_block(exchange), question)

@@ -25,7 +25,7 @@ LOOK = 2.0
 """Maximum time in seconds for which a page waits for a figure if the cache has no value or a very old
 value."""
 OLD = 6.0
-"""A value is very old if its age is this multiple of the age at which it is computed again."""
+"""A value is computed again at a certain age. At this multiple of that age it is very old."""
 
 
 @dataclass(frozen=True, slots=True)

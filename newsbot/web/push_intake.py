@@ -195,8 +195,8 @@ class Desk:
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         told = float(entry.data["discovered_at"])
-        # If the last fetch was over a minute after the notice, it has seen the change. The minute allows for
-        # clocks that differ a little.
+        # If the last fetch was more than a minute after the notice, it has found the change. The minute is
+        # needed because clocks differ a little.
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)

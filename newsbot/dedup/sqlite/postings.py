@@ -158,6 +158,7 @@ class Recent:
         noted = number.to_bytes(NUMBER)
         for hash_ in hashes:
             chunk = self.chunk_of(hash_)
+            # The buckets already have all texts up to this number.
             if number > chunk.upto:
                 here = chunk.postings.get(hash_)
                 chunk.postings[hash_] = noted if here is None else here + noted

@@ -65,6 +65,7 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
     """Return the decoded record. ``raw`` was written by ``pack`` of lib.lua."""
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
+    # a length in two bytes, the note of an entry that was set aside, then JSON
     noted = 2 + int.from_bytes(rest[:2])
     note, body = rest[2:noted], json.loads(rest[noted:])
     if note:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from newsbot.items import Article
 
 BATCH = 1000
-"""Number of articles in one row group (about 5 MB of text). As many articles are kept in memory."""
+"""Number of articles in one row group (about 5 MB of text). A row group is kept in memory until it is
+written."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())

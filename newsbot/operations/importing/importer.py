@@ -296,5 +296,6 @@ class Importer:
         record.history.append(
             {"at": moment, "event": EventKind.IMPORTED.value, "file": file.rpartition("/")[2]}
         )
+        # In this order, so that the frontier never knows a page without a record.
         context.storage.pages.discover([record])
         context.frontier.mark_done([entry], None)

@@ -169,7 +169,7 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
 
     A :class:`LeanFrontier` keeps only entries that are due soon. Its other entries are only in the storage.
     The time is computed at the start of the first run and stored in the journal. So a continued move does not
-    read the entries again that an earlier run left out of the queue.
+    read entries again if an earlier run left them out of the queue.
     """
     if not isinstance(target, LeanFrontier):
         return None

@@ -75,7 +75,7 @@ class Side:
     def totals(self) -> dict[str, int]:
         """Return the approximate number of items by kind.
 
-        The names of the kinds are the names that :mod:`copying` and :mod:`verifying` report.
+        :mod:`copying` and :mod:`verifying` report the same names of kinds.
         """
         found: dict[str, int] = {}
         if self.storage is not None:

@@ -36,7 +36,7 @@ FREE_TRIES = 10
 LONGEST_WAIT = 300.0
 """Maximum time in seconds for which a sender has to wait."""
 FORGOTTEN_AFTER = 3600.0
-"""Seconds after a sender's last wrong token after which its next wrong token is counted as the first."""
+"""Seconds without a wrong token from a sender, after which its next wrong token is counted as the first."""
 MAX_GUESSERS = 10_000
 """Maximum number of senders whose wrong tokens are counted."""
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})

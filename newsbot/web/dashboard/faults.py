@@ -22,7 +22,7 @@ _TITLES: Final = {
     413: ("Invalid request", "The request is too long."),
 }
 MAX_TOLD = 500
-"""Maximum number of characters that are logged of a path, and of an error message."""
+"""Maximum number of logged characters, of a path and of an error message."""
 _FAULT = "This is an error in newsbot; its log has the details. Please report it."
 
 

@@ -47,8 +47,8 @@ class Latency:
     p50: float | None = None
     p95: float | None = None
     articles: int = 0
-    """Number of articles from which it is computed: recently stored, with a publication time known to the
-    minute, and published after their site was first crawled."""
+    """Number of articles from which the quantiles are computed. These articles were stored recently, their
+    publication time is known to the minute, and they were published after their site was first crawled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 
 
 def _quantile(values: Sequence[float], part: float) -> float:
-    """Return the quantile: the smallest value such that at least the share ``part`` of values is not larger.
+    """Return the smallest value for which the share ``part`` of all values is equal or smaller.
 
     ``values`` must be sorted.
     """
