@@ -84,11 +84,13 @@ def read_opml(data: bytes) -> Sites:
     if not root.tag.lower().endswith("opml"):
         raise ValueError(f"is not OPML: the file begins with <{root.tag}>")
     for outline, tags in _outlines(root):
+        # OPML says "xmlUrl", but some programs write small letters.
         feed = outline.get("xmlUrl") or outline.get("xmlurl")
         if feed:
             address = _FEED_SCHEME.sub(_of_feed, feed)
             domain = _add(sites, sites.feeds, address, home_page=outline.get("htmlUrl"))
             if domain is not None and tags:
+                # a domain may have feeds in several folders
                 sites.tags[domain] = list(dict.fromkeys([*sites.tags[domain], *tags]))[:MAX_TAGS]
     if not sites.feeds and not sites.left_out:
         raise ValueError("contains no feed: no outline has an xmlUrl")

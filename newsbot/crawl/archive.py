@@ -105,6 +105,7 @@ def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archiv
         size = 0
     if size < LEAST_SIZE:
         raise ArgumentError(f"NEWSBOT_WARC_SIZE={given}: must be a number of bytes, at least {LEAST_SIZE}")
+    # fields of the record warcinfo (ISO 28500)
     about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
     if not settings.getbool("ROBOTSTXT_OBEY"):
         about = about.replace("robots: obey", "robots: ignore")

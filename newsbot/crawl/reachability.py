@@ -82,6 +82,7 @@ class Reachability:
                 "refuses; the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
             )
         told = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
+        # The host name only: the URL of a proxy may have a password.
         proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
         question = (
             f"is the proxy {proxies} right (http_proxy, https_proxy)?"

@@ -103,6 +103,7 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
         at=now,
         run=target.run,
         method=answer.method,
+        # for example the status of the last redirect of a circle
         status=None if answer.fault else answer.status,
         fault=answer.fault,
         size=_size(answer),

@@ -189,6 +189,7 @@ class _Parser:
             operator = ""
             if node is not None:
                 groups[-1].append(node)
+        # the query, or the part in brackets, ends with an operator
         if operator or (len(groups) > 1 and not groups[-1]):
             self._note("AND, OR and NOT need a word after them; in small letters or quotes they are words")
         found = [one for one in map(_all, groups) if one is not None]

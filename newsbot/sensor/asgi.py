@@ -54,11 +54,13 @@ class _Answer:
         if message["type"] == "http.response.start":
             pairs = message.get("headers", ())
             self._headers = {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in pairs}
+            # A page for one person must not be reported.
             signed_in = any(name.lower() == b"authorization" for name, _ in self._scope.get("headers", ()))
             method, status = self._scope["method"], message["status"]
             if self._watch.wants(method, status, self._headers, signed_in=signed_in):
                 self._pieces = []
         elif message["type"] == "http.response.body" and self._pieces is not None:
+            # The rest of a very long page is not compared.
             if self._size < MAX_PAGE:
                 self._pieces.append(bytes(message.get("body", b"")))
                 self._size += len(self._pieces[-1])

@@ -81,6 +81,7 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
                     f"{path}: column {missing[0]!r} is missing; {kind} has the columns {', '.join(columns)}"
                 )
             rows = file.metadata.num_rows
+            # The file says its number of rows before they are read.
             require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
             return file.read(None if whole else list(columns))
     except OSError as error:
@@ -182,6 +183,7 @@ def read_run(path: Path) -> tuple[str, Run]:
             cycles=tuple(row["cycles"]),
             **{name: row[name] for name in _NUMBERS},
         )
+        # A file that somebody edited would give wrong charts instead of an error.
         sizes = len(run.fresh_times()), len(run.traffic_times())
         if (len(run.stale), run.traffic.shape[1]) != sizes:
             raise ValueError("series of wrong length")

@@ -141,10 +141,12 @@ def _pack(
         for row in range(starts[page], starts[page + 1]):
             time, now = int(times[row]), int(types[row])
             if 0 < time <= end:
+                # types of changes up to BROKEN make the page unavailable
                 flags = OPEN * (now > BROKEN) + NEW * _is_new(before, now)
                 packed[place] = (time << 32) + int(row_sizes[row]) * 4 + flags
                 place += 1
                 before = now
+        # the row that ends the page
         packed[place] = (NEVER << 32) + NEW
         place += 1
         packed_starts[page + 1] = place

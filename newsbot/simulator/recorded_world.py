@@ -74,6 +74,7 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
     ``kinds`` gives the kinds of sources by URL. Sources that it does not contain count as feeds.
     """
     found = []
+    # groupby() joins neighbours only, so the polls must be sorted
     for url, grouped in groupby(polls, key=lambda pair: pair[0]):
         one = [poll for _, poll in grouped]
         if one[-1].at - one[0].at < LEAST_SPAN:

@@ -136,6 +136,7 @@ def _make_run(
         pages=len(history.starts) - 1,
         time=measures.end,
         steps=measures.steps,
+        # the rows of series are differences until now
         stale=measures.stale.cumsum(),
         traffic=measures.traffic.cumsum(axis=1),
         processing=None if max_processing is None else measures.processing.cumsum(),

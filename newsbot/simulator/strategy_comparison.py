@@ -100,6 +100,7 @@ def compare(
     """
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
     for seed in seeds:
+        # All policies see the same world, so that their differences are not differences of worlds.
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
@@ -255,6 +256,7 @@ def smallest_budget(
     if met(tried):
         return low, tried
     while high / low > PRECISION:
+        # The geometric mean, because the result is wanted with a relative precision.
         middle = math.sqrt(low * high)
         tried = run(middle)
         if met(tried):

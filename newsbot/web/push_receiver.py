@@ -86,6 +86,7 @@ class Receiver:
         if subscription is None:
             return _not_found()
         now = self.clock()
+        # A hub may deny at any time, and sends no challenge (WebSub, section 5.2).
         if request.query.get("hub.mode") == "denied":
             self.subscriptions.put(websub.deny(subscription, request.query, now))
             await self.data.call(self.subscriptions.keep, subscription.token)

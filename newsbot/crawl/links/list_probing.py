@@ -183,11 +183,13 @@ class ListProbing:
                 untold = key not in self._heard and not self._trials.is_fruitful(domain, url)
                 if untold and _is_by_subject(entry):
                     asked[key] = (domain, url)
+            # An unknown list waits for the list under trial, which another worker may have visited.
             elif (tried := self._trials.waiting(domain, url, self._context.clock())) is not None:
                 rule = self._context.rules.get(domain) or self._context.rule_for(tried)
                 asked[fingerprint(canonicalize(tried, rule.drop_query))] = (domain, tried)
         for key, page in (self._context.storage.pages.get(list(asked)) if asked else {}).items():
             told = [bool(event["fruitful"]) for event in page.history if event["event"] == EventKind.LIST]
+            # A list that could not be read counts like a list without articles.
             if told or page.state in ("gone", "failed"):
                 self._heard.add(key)
                 self._trials.tell(*asked[key], fruitful=any(told))

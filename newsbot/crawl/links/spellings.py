@@ -137,6 +137,7 @@ class Spellings:
         context = self._context
         context.storage.pages.save([_noted(page, entry, context.clock()) for entry, page in news])
         known = context.frontier.known([entry.fingerprint for entry, _ in news])
+        # Leased entries are in neither list: their visit reads the stored spellings when it ends.
         waiting, failed = [], []
         for entry, _ in news:
             stands = known.get(entry.fingerprint)

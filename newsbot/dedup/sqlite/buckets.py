@@ -96,6 +96,7 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
         shared[hash_] = there, unpacked((there + chunk.postings.get(hash_, b""))[-NUMBER * _LOOKED_AT :])
     living = _living(database, {number for _, looked_at in shared.values() for number in looked_at})
     for hash_, (there, looked_at) in shared.items():
+        # Numbers grow with time, so the newest texts are at the end.
         stay = [number for number in looked_at if number in living][-MAX_CANDIDATES:]
         gone = set(unpacked(there)).difference(stay)
         if gone:

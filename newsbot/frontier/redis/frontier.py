@@ -295,6 +295,7 @@ class RedisFrontier:
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
         """Return what is known about these URLs. Unknown URLs are left out."""
+        # Redis runs one script at a time, so a long call would block all other workers.
         found = {}
         for start in range(0, len(fingerprints), _CHUNK):
             chunk = fingerprints[start : start + _CHUNK]

@@ -124,6 +124,7 @@ class Proposals:
                 raise ArgumentError(f"{one.site} is being looked at; one site at a time")
             if one.state == "looking":
                 return one
+        # An earlier proposal for the site is replaced and becomes the newest.
         found = self._known[site] = Proposal(site, "looking", utc(self._clock()))
         self._known.move_to_end(site)
         if len(self._known) > MAX_KEPT:
