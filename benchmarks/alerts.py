@@ -1,4 +1,4 @@
-"""How often the rule ``silent`` raises a false alert, and how late a true one, on generated feeds.
+"""How often the alert rule ``silent`` is wrong, and how late it is when it is right, on generated feeds.
 
 The feeds are those of :mod:`benchmarks.polling` (lognormal rates, daily and weekly patterns, batches,
 bursts), polled every hour. The first three weeks are for learning. Every alert in the next five weeks is a

@@ -4,7 +4,7 @@ Three comparisons, each with 1 and 2 workers on a site of many hosts:
 
 ``scheduler``  a spider that only follows links. scrapy-redis: its scheduler and dupefilter.
                newsbot: its scheduler on the Redis frontier with a storage that discards everything;
-               it also judges links, plans visits and acknowledges leases; scrapy-redis does not.
+               it also judges links, plans visits and acknowledges leases, which scrapy-redis does not do.
 ``articles``   the same job: read feeds, extract each article, store it in MongoDB (journaled, majority).
                scrapy-redis: a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
                newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions and stories.

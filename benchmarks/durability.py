@@ -1,4 +1,4 @@
-"""Acknowledged writes that are missing after kill -9 of mongod during writes: there must be none.
+"""Counts acknowledged writes that are missing after kill -9 of mongod during writes. The count must be 0.
 
 Three processes store different articles through newsbot's storage and write the number of each acknowledged
 one to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data; the writers wait

@@ -1,4 +1,4 @@
-"""How well events agree with what a reader says, and what an article costs.
+"""How well newsbot's events agree with the judgement of a reader, and what an article costs.
 
 Reads real articles of one day (a folder with ``articles.jsonl.gz``) and ``events.txt`` beside this file:
 groups of articles, and which of them report one event. All articles are indexed, in three random orders.

@@ -2,8 +2,8 @@
 
     python -m benchmarks.follower START_URLS_FILE      (REDIS_URL in the environment)
 
-Compared with ``benchmarks.rival follow``, it shows the cost of the scheduler alone. newsbot still judges
-links, plans visits and acknowledges leases; scrapy-redis does not.
+Compared with ``benchmarks.rival follow``, it shows the cost of the scheduler alone. newsbot also judges
+links, plans visits and acknowledges leases, which scrapy-redis does not do.
 """
 
 from __future__ import annotations

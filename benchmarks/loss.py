@@ -2,8 +2,8 @@
 
 A worker with 64 requests in flight fetches 2,000 pages. When the site has served a random number of pages,
 the worker is killed and a new one is started on the same Redis. This happens twenty times; then the last
-worker finishes. A page is lost if nothing would ever fetch it again: scrapy-redis (SCHEDULER_PERSIST True)
-has not called the callback for it; newsbot has no record that it was read, or has set it aside.
+worker finishes. A page is lost if it will never be fetched again: scrapy-redis (SCHEDULER_PERSIST True) has
+not called the callback for it; newsbot has no record that it was read, or has set it aside.
 
 scrapy-redis has all pages in its queue before the first kill; newsbot finds them in the feeds of the sites.
 

@@ -1,8 +1,8 @@
 """Speed of ``scrapy move``: from a data file to Redis and MongoDB on loopback, and back.
 
-The file has pages with a referrer and an event each, their entries in the queue (every fourth one waits, the
-others are done), and generated articles of 700 words that were fetched recently, so that all of them are also
-in the index of near-duplicates.
+The file has pages, each with a referrer and an event. Every fourth page waits in the queue, the others are
+done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in the
+index of near-duplicates too.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
 """

@@ -1,11 +1,11 @@
 """How long a crawl's event loop is held while it reads heavy pages: ``python -m benchmarks.pauses [NAME …]``.
 
 A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
-that the row names. While something has the event loop, no request is sent, no answer is read and no lease
-is extended. Each call of the loop is timed from the first lease on. Columns: the three longest by the clock,
-in milliseconds; the longest by the CPU time of the loop's thread (by the clock a busy machine and other
-threads count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds
-where in newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
+that the row names. While the event loop is held, no request is sent, no answer is read and no lease is
+extended. Each call of the loop is timed from the first lease on. Columns: the three longest by the clock, in
+milliseconds; the longest by the CPU time of the loop's thread (by the clock a busy machine and other threads
+count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds where in
+newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
 """
 
 from __future__ import annotations

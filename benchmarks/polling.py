@@ -1,4 +1,4 @@
-"""How late items of feeds are found, by polling policy, with the same number of polls on the same feeds.
+"""How late each polling policy finds the items of feeds, with the same number of polls on the same feeds.
 
 The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 feeds with lognormal rates, daily and weekly
 patterns, batches and bursts. They run for 35 days; the first 14 are for learning and are not counted. A

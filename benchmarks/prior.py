@@ -1,8 +1,8 @@
 """The global prior, fitted on some domains and judged on others.
 
-A logistic regression over the features of :mod:`newsbot.rules.shape`. The sign of each feature is given by
-common sense (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit
-is kept near the signs (:data:`FAITH`), and a domain counts with the square root of the number of its links.
+A logistic regression over the features of :mod:`newsbot.rules.shape`. A person has chosen the sign of each
+feature (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit is
+kept near the signs (:data:`FAITH`), and a domain counts with the square root of the number of its links.
 """
 
 from __future__ import annotations

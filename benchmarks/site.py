@@ -1,6 +1,6 @@
 """A web of many hosts in memory, served by a process of its own with a log and a report of its CPU time.
 
-Its overhead is low: answers are made beforehand, and only the request line is read. Clients use it as a
+It needs little CPU time: answers are made beforehand, and only the request line is read. Clients use it as a
 forward proxy, so that each host has its own name.
 """
 

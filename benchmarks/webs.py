@@ -1,4 +1,4 @@
-"""The webs for measuring crawls: many hosts, with all pages made before the start."""
+"""The webs on which crawls are measured: many hosts, whose pages are all made before the start."""
 
 from __future__ import annotations
 
