@@ -510,7 +510,7 @@ class FrontierScheduler(BaseScheduler):
         if self._next_at <= now:
             self._next_at = now + self._taken()  # it is due but could not be leased: wait before the next try
         ended = time.monotonic()
-        self._look_at = ended + (ended - began) / LOOK_SHARE
+        self._look_at = ended + min((ended - began) / LOOK_SHARE, LOOK_AGAIN)
 
     def _explain(self) -> None:
         """Set the stat :data:`WAITS_FOR`. The text is empty if an entry was leased since the last call."""
