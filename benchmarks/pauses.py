@@ -6,6 +6,10 @@ extended. Each call of the loop is timed from the first lease on. Columns: the t
 milliseconds; the longest by the CPU time of the loop's thread (by the clock a busy machine and other threads
 count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds where in
 newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
+
+``--slow MS`` measures instead a crawl of the ordinary site with Redis and MongoDB that answer each command MS
+milliseconds late. Columns: by how many milliseconds a timer of the loop is late (median, 99th percentile,
+maximum), articles that were asked for, seconds of the crawl. The time until the crawl is open is left out.
 """
 
 from __future__ import annotations
@@ -25,16 +29,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from heapq import nlargest
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.neighbours import DEFAULTS, HTML, article, feed
+from benchmarks.servers import own_mongo, own_redis
+from tests.slowproxy import slow_proxy
 
 ARTICLES, HEAVY = 40, 3
 LONGEST = 3
-SECONDS = 12
+SECONDS, SLOW_SECONDS = 12, 60
+TICK = 0.002
 HELD = 0.05
 DEPTH = 4
 XML = {"Content-Type": "application/rss+xml"}
@@ -98,7 +106,7 @@ class Web:
         pages = {"http://heavy.test/": [f"http://heavy.test/page-{n}" for n in range(HEAVY)]}
         pages["http://plain.test/"] = [f"http://plain.test/news/story-{n}" for n in range(ARTICLES)]
         self._feeds = {home: feed(urls) for home, urls in pages.items()}
-        self._heavy = [PAGES[name](n).encode() for n in range(HEAVY)]
+        self._heavy = [PAGES.get(name, article)(n).encode() for n in range(HEAVY)]
         self.asked = 0
 
     def answer(self, request: Request) -> Answer:
@@ -116,8 +124,10 @@ class Web:
         return Answer(status=404)
 
 
-def run(name: str) -> dict[str, Any]:
-    """Crawl with one kind of heavy pages; return the row."""
+def run(
+    name: str, servers: Mapping[str, str] = MappingProxyType({}), seconds: int = SECONDS
+) -> dict[str, Any]:
+    """Crawl with one kind of heavy pages; return the row. ``servers`` has REDIS_URL and MONGO_URI."""
     web = Web(name)
     with tempfile.TemporaryDirectory() as folder, LoopbackServer(web.answer) as server:
         rules = Path(folder) / "rules"
@@ -128,15 +138,31 @@ def run(name: str) -> dict[str, Any]:
         (rules / "heavy.test.yaml").write_text(f"domain: heavy.test\n{source}")
         told = Path(folder) / "pauses.json"
         environment = {
-            **os.environ, **server.environment, "NEWSBOT_DATA": folder, "NEWSBOT_RULES": str(rules),
+            **os.environ, **server.environment, **servers,
+            "NEWSBOT_DATA": folder, "NEWSBOT_RULES": str(rules),
         }  # fmt: skip
         command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(told), "crawl", "news"]
-        limits = ["-s", f"CLOSESPIDER_TIMEOUT={SECONDS}", "--loglevel", "ERROR"]
+        limits = ["-s", f"CLOSESPIDER_TIMEOUT={seconds}", "--loglevel", "ERROR"]
         began = time.monotonic()
         subprocess.run([*command, *limits], env=environment, check=True)
         took = time.monotonic() - began
         calls = json.loads(told.read_text())
     return {"pages": name, **calls, "asked": web.asked, "seconds": round(took, 1)}
+
+
+def run_slow(delay: float) -> dict[str, Any]:
+    """Crawl with servers that answer each command ``delay`` seconds late; return the row."""
+    with (
+        own_redis() as url,
+        own_mongo() as mongo,
+        slow_proxy(urlsplit(url).port or 0, delay) as redis_port,
+        slow_proxy(mongo.port, delay) as mongo_port,
+    ):
+        servers = {
+            "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+            "MONGO_URI": f"mongodb://127.0.0.1:{mongo_port}/slow?directConnection=true",
+        }
+        return run("slow servers", servers, SLOW_SECONDS)
 
 
 def worker(told: Path, words: list[str]) -> None:
@@ -166,11 +192,20 @@ def worker(told: Path, words: list[str]) -> None:
     from newsbot.crawl.scheduler import FrontierScheduler  # noqa: PLC0415
 
     opened = FrontierScheduler.open
+    late: list[float] = []
+    tasks: list[asyncio.Task[None]] = []
+
+    async def tick() -> None:
+        while True:
+            due = time.perf_counter() + TICK
+            await asyncio.sleep(TICK)
+            late.append(max(0.0, time.perf_counter() - due))
 
     def open_and_begin(scheduler: FrontierScheduler, spider: Any) -> None:
         opened(scheduler, spider)
         asyncio.get_running_loop().call_soon(calls.clear)
         asyncio.get_running_loop().call_soon(places.clear)
+        tasks.append(asyncio.ensure_future(tick()))
 
     FrontierScheduler.open = open_and_begin  # type: ignore[assignment,method-assign]
     try:
@@ -180,8 +215,16 @@ def worker(told: Path, words: list[str]) -> None:
             "clock_ms": [round(1000 * took) for took, _ in nlargest(LONGEST, calls)],
             "cpu_ms": round(1000 * max((cpu for _, cpu in calls), default=0.0)),
             "where": places.most_common(10),
+            "late_ms": [round(1000 * one, 1) for one in _spread(sorted(late))],
         }
         told.write_text(json.dumps(report))
+
+
+def _spread(values: list[float]) -> tuple[float, float, float]:
+    """Return median, 99th percentile and maximum of sorted values."""
+    if not values:
+        return (0.0, 0.0, 0.0)
+    return values[len(values) // 2], values[int(len(values) * 0.99)], values[-1]
 
 
 def _place(frame: FrameType | None) -> str:
@@ -203,7 +246,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(PAGES))
     parser.add_argument("--where", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--slow", type=float, metavar="MS")
     options = parser.parse_args()
+    if options.slow is not None:
+        row = run_slow(options.slow / 1000)
+        print(f"late ms {row['late_ms']}, asked {row['asked']}, seconds {row['seconds']}")
+        return
     rows = [run(name) for name in options.names]
     if options.json:
         print(json.dumps(rows))

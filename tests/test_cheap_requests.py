@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 
 import pytest
@@ -54,7 +55,7 @@ def visit_of(desk, *, status, body=b"", **page):
     visit = desk.visit(FEED, Kind.FEED)
     request = make_request(visit)
     gate = ReprocessingMiddleware.from_crawler(desk.crawler)
-    gate.process_request(request)
+    asyncio.run(gate.process_request(request))
     gate.process_response(request, make_response(request, body, status=status, headers={"ETag": '"1"'}))
     visit.page.update(page)
     desk.crawl.completion.settle(visit)

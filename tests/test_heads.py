@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -120,7 +121,7 @@ def visit_of(desk, gate, *, status: int = 200, attempts: int = 0):
     visit = desk.visit(FEED, Kind.FEED)
     visit.lease = replace(visit.lease, attempts=attempts)
     request = make_request(visit)
-    gate.process_request(request)
+    asyncio.run(gate.process_request(request))
     answer = make_response(request, "" if request.method == "HEAD" else "x" * 5000, status, {"ETag": '"1"'})
     return visit, request, gate.process_response(request, answer)
 
@@ -148,7 +149,7 @@ def test_a_host_that_knows_no_head_is_asked_once(heads) -> None:
     desk, gate = heads
     visit, request, followed = visit_of(desk, gate, status=405)
     assert (request.method, followed.method) == ("HEAD", "GET")
-    gate.process_request(followed)
+    asyncio.run(gate.process_request(followed))
     assert followed.method == "GET"
     assert followed.headers["If-None-Match"] == b'"1"'
     gate.process_response(followed, make_response(followed, status=304))

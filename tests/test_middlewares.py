@@ -44,7 +44,7 @@ def gate_of(desk):
 def test_a_page_never_fetched_passes_without_conditions(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
-    gate_of(desk).process_request(request)
+    asyncio.run(gate_of(desk).process_request(request))
     assert not request.headers
     assert visit.record is not None
 
@@ -54,7 +54,7 @@ def test_what_is_younger_than_its_interval_is_stopped(desk):
     desk.clock.now += 1000
     visit = desk.visit(STORY)
     with pytest.raises(Ignored) as caught:
-        gate_of(desk).process_request(make_request(visit))
+        asyncio.run(gate_of(desk).process_request(make_request(visit)))
     assert caught.value.cause == "too_young"
     assert visit.page["next_due"] == START + 86400
     assert desk.stat("gated") == 1
@@ -64,7 +64,7 @@ def test_after_the_interval_it_is_asked_whether_it_changed(desk):
     fetched(desk, STORY, etag='"e1"', last_modified="Wed, 18 Nov 2026 10:00:00 GMT")
     desk.clock.now += 86400 - 0.5  # a full fetch is due in half a second
     request = make_request(desk.visit(STORY))
-    gate_of(desk).process_request(request)
+    asyncio.run(gate_of(desk).process_request(request))
     assert request.headers["If-None-Match"] == b'"e1"'
     assert request.headers["If-Modified-Since"] == b"Wed, 18 Nov 2026 10:00:00 GMT"
 
@@ -72,7 +72,7 @@ def test_after_the_interval_it_is_asked_whether_it_changed(desk):
 def test_who_asks_for_a_page_now_gets_it(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY, force=True)
-    gate_of(desk).process_request(make_request(visit))
+    asyncio.run(gate_of(desk).process_request(make_request(visit)))
     assert "next_due" not in visit.page
 
 
@@ -80,16 +80,16 @@ def test_a_second_attempt_and_a_later_hop_are_let_through(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY)
     visit.hops.append("https://news.test/short")
-    gate_of(desk).process_request(make_request(visit))
+    asyncio.run(gate_of(desk).process_request(make_request(visit)))
     desk.context.frontier.nack(visit.lease, delay=0)
     again = desk.visit(STORY)
     assert again.lease.attempts == 1
-    gate_of(desk).process_request(make_request(again))
+    asyncio.run(gate_of(desk).process_request(make_request(again)))
     assert desk.stat("gated") == 0
 
 
 def test_robots_txt_is_not_gated(desk):
-    gate_of(desk).process_request(Request("https://news.test/robots.txt"))
+    asyncio.run(gate_of(desk).process_request(Request("https://news.test/robots.txt")))
     gate_of(desk).process_response(Request("https://news.test/robots.txt"), Response("https://news.test/"))
     assert desk.stat("bytes") == 0
 
@@ -136,8 +136,8 @@ def test_validators_go_with_an_answer_that_has_none_and_stay_with_304(desk):
 def redirected(desk, visit, to, status=302, request=None):
     middleware = RedirectMiddleware.from_crawler(desk.crawler)
     request = request or make_request(visit, Referer="https://elsewhere.test/")
-    return middleware.process_response(
-        request, make_response(request, status=status, headers={"Location": to})
+    return asyncio.run(
+        middleware.process_response(request, make_response(request, status=status, headers={"Location": to}))
     )
 
 
@@ -162,7 +162,10 @@ def test_answers_that_are_no_redirects_pass(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
     response = make_response(request, "x")
-    assert RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response) is response
+    assert (
+        asyncio.run(RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response))
+        is response
+    )
     assert visit.hops == []
 
 
@@ -227,7 +230,7 @@ def test_a_target_that_cannot_be_named_ends_the_visit(desk):
 def test_a_redirect_of_robots_txt_is_just_followed(desk):
     request = Request("https://news.test/robots.txt")
     response = make_response(request, status=301, headers={"Location": "/robots2.txt"})
-    hop = RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response)
+    hop = asyncio.run(RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response))
     assert hop.url == "https://news.test/robots2.txt"
     assert state_of(desk, hop.url) is None
 
@@ -235,7 +238,9 @@ def test_a_redirect_of_robots_txt_is_just_followed(desk):
 # --- politeness
 def answer(middleware, desk, visit, status, **headers):
     request = make_request(visit)
-    return middleware.process_response(request, make_response(request, status=status, headers=headers))
+    return asyncio.run(
+        middleware.process_response(request, make_response(request, status=status, headers=headers))
+    )
 
 
 def rest_of(desk):
@@ -280,7 +285,7 @@ def test_pauses_end_growing_however_long_a_host_is_down(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(STORY)
     middleware._faults[visit.lease.entry.host] = 5000
-    middleware.process_exception(make_request(visit), DownloadTimeoutError())
+    asyncio.run(middleware.process_exception(make_request(visit), DownloadTimeoutError()))
     assert rests(visit) == [LONGEST_PAUSE]
 
 
@@ -290,7 +295,7 @@ def test_pauses_end_growing_however_long_a_host_is_down(desk):
 )
 def test_only_faults_of_the_host_rest_it(desk, error, number):
     visit = desk.visit(STORY)
-    PolitenessMiddleware.from_crawler(desk.crawler).process_exception(make_request(visit), error)
+    asyncio.run(PolitenessMiddleware.from_crawler(desk.crawler).process_exception(make_request(visit), error))
     assert len(rests(visit)) == number
     assert desk.stat("backed_off") == number
 
@@ -367,8 +372,8 @@ def test_requests_without_a_visit_rest_nobody(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     request = Request("https://news.test/robots.txt")
     response = make_response(request, status=503)
-    assert middleware.process_response(request, response) is response
-    middleware.process_exception(request, DownloadTimeoutError())
+    assert asyncio.run(middleware.process_response(request, response)) is response
+    asyncio.run(middleware.process_exception(request, DownloadTimeoutError()))
     assert desk.stat("backed_off") == 0
 
 
@@ -414,12 +419,12 @@ def test_a_host_that_answers_by_http_does_not_rest_for_its_missing_tls(make_desk
 
     def rests():
         before = len(visit.events)
-        middleware.process_exception(make_request(visit, visit.url), ConnectionRefusedError())
+        asyncio.run(middleware.process_exception(make_request(visit, visit.url), ConnectionRefusedError()))
         return any(event["event"] == EventKind.HOST_RESTS for event in visit.events[before:])
 
     def answer(status):
         url = "http://news.test/0"
-        middleware.process_response(make_request(visit, url), Response(url, status=status))
+        asyncio.run(middleware.process_response(make_request(visit, url), Response(url, status=status)))
 
     assert rests()
     answer(301)

@@ -4,6 +4,7 @@ Files in reading order:
 
 * ``arguments``: reads and checks ``-a name=value``
 * ``context``: backends, rules, clock and counters, which every part may use
+* ``server_calls``: calls slow servers in threads, so that the event loop is free
 * ``availability``: guards the backends while a server or a file is unavailable
 * ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together

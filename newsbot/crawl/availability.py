@@ -3,8 +3,7 @@
 Every call to the frontier, the index and each repository of the storage goes through :class:`Guarded`. A
 *place* is one server or one file. The first fault of a place begins an outage, which is logged once. Until
 the next try is due, every further call to that place fails at once and nothing is sent. Then one call goes
-through. If it fails too, the pause doubles. (This is the pattern "circuit breaker".) Each pause has at most
-one attempt, so a server that does not respond blocks the reactor only for the time-out of that attempt.
+through. If it fails too, the pause doubles. (This is the pattern "circuit breaker".)
 
 An outage ends, and this is logged, when one of these succeeds:
 
@@ -29,9 +28,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from newsbot.clock import Clock
+from newsbot.crawl.server_calls import ServerCalls
 from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 from newsbot.storage.base import REPOSITORIES, Storage
 
@@ -77,6 +78,7 @@ class Outage:
     ) -> None:
         self.clock = clock
         self._spread = spread
+        self.calls = ServerCalls()
         self._faults: dict[str, _Fault] = {}
         self._tries = 0
         self._next_try = 0.0
@@ -143,16 +145,14 @@ class Outage:
     async def patiently(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Call ``work`` until it succeeds, and return its result. ``work`` must be idempotent.
+        """Call ``work`` in a section (:mod:`newsbot.crawl.server_calls`) until it succeeds.
+
+        Returns its result. ``work`` must be idempotent.
 
         Raises the :class:`DataError` of the last call if the crawl ends in the meantime, or if waiting cannot
         help.
         """
-
-        async def at_once() -> _Answer:
-            return work(*given, **more)
-
-        return await self.patiently_await(at_once)
+        return await self.patiently_await(lambda: self.calls.run(work, *given, **more))
 
     async def patiently_await(self, work: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Do the same as :meth:`patiently` for a coroutine function."""
@@ -280,7 +280,9 @@ class Guarded:
 
     def _call(self, name: str, work: Callable[..., Any], *given: Any, **more: Any) -> Any:
         with self._watched(name):
-            return work(*given, **more)
+            if self._local:
+                return work(*given, **more)
+            return self._outage.calls.call(self._place, partial(work, *given, **more))
 
     @contextmanager
     def _watched(self, name: str) -> Iterator[None]:

@@ -49,6 +49,7 @@ class Context:
     def __init__(self, rules: RuleSet, stats: StatsCollector, clock: Clock) -> None:
         self.rules, self.stats, self.clock = rules, stats, clock
         self.outage = Outage()
+        self.calls = self.outage.calls
         self.archive: Archive | None = None
         """Writes WARC files; None if NEWSBOT_WARC_DIR is not set."""
         self.books = SiteCounters()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from scrapy import Request
 
@@ -70,7 +71,9 @@ class Recovery:
         """Resume the leases. The outage calls this before any other call to the frontier."""
         held = list(self._leases())
         # The guarded frontier must not be used here: it would call this method again.
-        resumed = self._context.bare_frontier.resume(self._owner, held, self._ttl)
+        frontier = self._context.bare_frontier
+        resume = partial(frontier.resume, self._owner, held, self._ttl)
+        resumed = resume() if frontier.is_local else self._context.calls.call(frontier.place, resume)
         if resumed.emptied:
             self._emptied = True
             logger.error(

@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from scrapy import Request
@@ -33,6 +34,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
@@ -132,7 +135,7 @@ class FrontierScheduler(BaseScheduler):
         self._slots = Slots(self.concurrency, self._context.clock)
         self._heartbeat: Any = None
         self._refilling: Any = None
-        self._explaining = create_looping_call(self._explain)
+        self._explaining = create_looping_call(partial(self._context.calls.start, self._explain))
         self._waiting = Waiting(crawl.context, crawl.scope)
         self._leased_before = 0
         self._wake: Any = None
@@ -145,6 +148,10 @@ class FrontierScheduler(BaseScheduler):
 
         The next entry may then be ready before the planned wake-up, so a new one is planned.
         """
+        self._left = True
+        """The result of the last :meth:`_check`."""
+        self._has_work: bool | None = None
+        """The prepared answer of :meth:`has_pending_requests`; None if none is prepared."""
         self._in_vain = 0
         """Number of consecutive tries in which an entry was due but could not be leased."""
         self._ending: asyncio.Future[None] | None = None
@@ -178,11 +185,12 @@ class FrontierScheduler(BaseScheduler):
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
         self._context.outage.give_up = lambda: self._end("disk_full")
-        self._heartbeat = create_looping_call(self._beat)
+        start = self._context.calls.start
+        self._heartbeat = create_looping_call(partial(start, self._beat))
         self._heartbeat.start(self.lease_seconds / 4, now=False)
         self._explaining.start(EXPLAIN_EVERY, now=False)
         if self._crawl.refill is not None:
-            self._refilling = create_looping_call(self._refill)
+            self._refilling = create_looping_call(partial(start, self._refill))
             self._refilling.start(REFILL_EVERY, now=True)
 
     def _begin(self) -> None:
@@ -223,12 +231,25 @@ class FrontierScheduler(BaseScheduler):
 
         slot.remove_request = remove_and_settle
 
-    def close(self, reason: str) -> None:
-        """Complete the visits that can be completed, release all leases, and close the backends."""
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Complete the visits that can be completed, release all leases, and close the backends.
+
+        Returns a Deferred if the crawl still waits for the answer of a slow server.
+        """
         self._context.stats.set_value(WAITS_FOR, "")
         for call in (self._heartbeat, self._refilling, self._explaining):
             if call is not None and call.running:
                 call.stop()
+        if self._context.calls.busy:
+            return deferred_from_coro(self._close_when_idle(reason))
+        self._close(reason)
+        return None
+
+    async def _close_when_idle(self, reason: str) -> None:
+        await self._context.calls.wait_until_idle()
+        await self._context.calls.run(self._close, reason)
+
+    def _close(self, reason: str) -> None:
         if self._wake is not None:
             self._wake.cancel()
         if not self._context.is_open:
@@ -260,6 +281,11 @@ class FrontierScheduler(BaseScheduler):
 
         Scrapy closes the spider if this is False and no request is in progress.
         """
+        if self._has_work is not None:
+            return self._has_work
+        return self._context.calls.busy or self._work_is_left()
+
+    def _work_is_left(self) -> bool:
         if self._ready or self._hops or self.completed or self.recovery:
             return True
         if self._scope.arguments.mode == "continuous":
@@ -293,17 +319,49 @@ class FrontierScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
         self._take_hops()
-        if not self._ready and not self._context.outage.wait:
+        if not self._ready and self._has_work is None:
+            self._context.calls.start(self._work, then=self._worked)
+        return self._ready.popleft() if self._ready else None
+
+    def _work(self) -> None:
+        """Complete visits and lease entries. If no request is ready then, plan when to try again."""
+        if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
                 self.completed.settle(SLICE)
                 if not self._reachability.enough_tried:
                     self._lease()
                 self._judge_failures()
-        if self._ready:
-            return self._ready.popleft()
-        self._wake_later()
-        return None
+        if not self._ready:
+            self._wake_later()
+
+    def _settle(self) -> None:
+        if not self._context.outage.wait:
+            with suppress(DataError):
+                self.completed.settle(SLICE)
+
+    def _worked(self) -> None:
+        """Wake Scrapy after work that waited for a slow server.
+
+        Scrapy asks :meth:`has_pending_requests` if it gets no request. So that this call does not block the
+        event loop, the answer is prepared in a section, and no new work is started before Scrapy has it.
+        """
+        if self._ready or (self.completed and not self._reachability.in_doubt):
+            self.slot.nextcall.schedule()
+        elif not self.slot.inprogress and self._context.calls.start(self._check, then=self._checked):
+            self._checked()
+
+    def _check(self) -> None:
+        self._left = self._work_is_left()
+
+    def _checked(self) -> None:
+        if not self.slot.inprogress:
+            self._has_work = self._left
+            self.slot.nextcall.schedule()
+            call_later(0, self._forget)
+
+    def _forget(self) -> None:
+        self._has_work = None
 
     def _judge_failures(self) -> None:
         """Decide whether the network or the sites are at fault, if no host was reached.
@@ -476,9 +534,7 @@ class FrontierScheduler(BaseScheduler):
         self._wake_is_old = True
         self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
-        if not self._context.outage.wait:
-            with suppress(DataError):
-                self.completed.settle(SLICE)
+        self._context.calls.start(self._settle, then=self._worked)
 
     # --- waiting
     def _wake_later(self) -> None:

@@ -87,10 +87,11 @@ class Alerts:
     async def _once(self) -> None:
         assert self._watch is not None
         try:
-            deliveries = self._watch.look()
+            run = Crawl.of(self.crawler).context.calls.run
+            deliveries = await run(self._watch.look)
             if deliveries:
                 for fault in await asyncio.to_thread(tell, deliveries):
                     logger.error("alert not sent fault=%s", fault)
-                self._watch.note(deliveries)
+                await run(self._watch.note, deliveries)
         except DataError:  # the outage is logged already; the next check tries again
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from scrapy import Spider, signals
@@ -42,7 +43,7 @@ class Pauses:
         if self._context.is_open:  # otherwise the backends could not be opened
             for domain in sorted(filter(self._scope.in_scope, self._scope.paused)):
                 logger.warning(_PAUSED, domain)
-            self._task = create_looping_call(self.look)
+            self._task = create_looping_call(partial(self._context.calls.start, self.look))
             self._task.start(EVERY, now=True)
 
     def spider_closed(self, spider: Spider) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from scrapy import Spider, signals
@@ -48,8 +49,9 @@ class RulesReload:
 
     def spider_opened(self, spider: Spider) -> None:
         """Start checking the rule files."""
-        if Crawl.of(self.crawler).context.is_open:  # otherwise the backends could not be opened
-            self._task = create_looping_call(self.look)
+        context = Crawl.of(self.crawler).context
+        if context.is_open:  # otherwise the backends could not be opened
+            self._task = create_looping_call(partial(context.calls.start, self.look))
             self._task.start(self._seconds, now=False)
 
     def spider_closed(self, spider: Spider) -> None:

@@ -96,7 +96,8 @@ class PolitenessMiddleware:
                 break
             # The frontier can reuse the missed turn of a lease if no other request has taken a turn since
             # then.
-            wait = self._politeness.take_turn(host, missed=None if turn is None else turn.leased)
+            missed = None if turn is None else turn.leased
+            wait = await self._context.calls.run(self._politeness.take_turn, host, missed=missed)
             turn = Turn(now + wait)
             if wait > LONGEST_WAIT and META_KEY in request.meta:
                 return request.replace(meta={**request.meta, TURN_KEY: turn})
@@ -104,7 +105,7 @@ class PolitenessMiddleware:
                 await asyncio.sleep(wait)
         return None
 
-    def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(self, request: Request, response: Response) -> Response:
         """Pause the host after the statuses 429 and 503. Any other response resets its count of faults."""
         self._reachability.answered()
         visit: Visit | None = request.meta.get(META_KEY)
@@ -124,7 +125,7 @@ class PolitenessMiddleware:
         asked = None if asked is None else min(asked, MAX_RETRY_AFTER)
         if visit is not None:
             visit.outcome.retry_after = asked
-        self._rest(request.url, visit, asked)
+        await self._rest(request.url, visit, asked)
         return response
 
     def _is_strangers(self, visit: Visit, url: str) -> bool:
@@ -133,7 +134,7 @@ class PolitenessMiddleware:
         sites = {self._context.rule_for(one).domain for one in (url, named_by)}
         return len(sites) > 1 and all(self._context.rules.get(one) is not None for one in sites)
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
+    async def process_exception(self, request: Request, exception: Exception) -> None:
         """Pause the host if it could not be reached."""
         visit: Visit | None = request.meta.get(META_KEY)
         cause = cause_of(exception)
@@ -147,9 +148,9 @@ class PolitenessMiddleware:
             return  # the host has no TLS, but it answers to http, so it needs no pause
         if (visit is not None or _COUNTS.intersection(request.meta)) and cause in HOST_FAULTS:
             asked = None if visit is None else visit.outcome.retry_after
-            self._rest(request.url, visit, asked)
+            await self._rest(request.url, visit, asked)
 
-    def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
+    async def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
         """Pause the host of ``url``. After a redirect this is not the host of the leased entry.
 
         ``asked`` is the pause by Retry-After in seconds, or None.
@@ -163,7 +164,7 @@ class PolitenessMiddleware:
             faults = self._faults[host] = self._faults.get(host, 0) + 1
             longer = min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
             pause = longer if asked is None else asked
-        self._politeness.rest(host, pause)
+        await self._context.calls.run(self._politeness.rest, host, pause)
         self._context.count("backed_off")
         if visit is not None:
             visit.note(self._context.clock(), EventKind.HOST_RESTS, host=host, seconds=round(pause, 1))

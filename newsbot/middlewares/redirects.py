@@ -44,7 +44,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     def _engine_started(self) -> None:
         """Do nothing. Scrapy's method needs RefererMiddleware, which newsbot does not use."""
 
-    def process_response(
+    async def process_response(  # type: ignore[override]  # Scrapy awaits it
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the request for the target of a redirect; other responses are returned unchanged.
@@ -65,7 +65,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             result = result.replace(url=without_user(result.url))
         if visit is None:
             return result
-        self._check_target(visit, request, result)
+        await self._context.calls.run(self._check_target, visit, request, result)
         visit.hops.append(request.url)
         visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
         return result

@@ -99,24 +99,24 @@ class RenderingMiddleware:
 
     async def _try(self, request: Request, response: Response, domain: str, of_list: bool) -> Response:
         """Render a page if this may add text, and record whether it did. Return the better response."""
-        now, notes = self._context.clock(), self._context.notes
+        now, notes, run = self._context.clock(), self._context.notes, self._context.calls.run
         with self._context.timed("render_sign"):
             tree = _tree(response)
         if tree is None or not made_by_scripts(tree, of_list=of_list):
             return response
-        if not self._trials.may_try(notes, domain, now):
+        if not await run(self._trials.may_try, notes, domain, now):
             self._context.count("render/left")
             return response
         try:
             rendered = await self._rendered(request, response, of_list)
         except Ignored as error:
-            if error.cause == Reason.OURS or self._trials.helped(notes, domain):
+            if error.cause == Reason.OURS or await run(self._trials.helped, notes, domain):
                 raise  # rendering has added text on this site, so the page is not complete without it
-            self._trials.saw(notes, domain, now, helped=False)
+            await run(self._trials.saw, notes, domain, now, helped=False)
             return response
         after = _tree(rendered)
         helped = after is not None and not made_by_scripts(after, of_list=of_list)
-        self._trials.saw(notes, domain, now, helped=helped)
+        await run(self._trials.saw, notes, domain, now, helped=helped)
         self._context.count("render/helped" if helped else "render/vain")
         return rendered if helped else response
 

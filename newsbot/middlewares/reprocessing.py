@@ -36,7 +36,7 @@ class ReprocessingMiddleware:
         """Make the middleware as Scrapy does."""
         return cls(crawler)
 
-    def process_request(self, request: Request) -> None:
+    async def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` with the reason.
 
         Reasons: ``limit``, ``removed``, ``unnamed``, ``same_page``, ``too_young``.
@@ -44,8 +44,10 @@ class ReprocessingMiddleware:
         visit: Visit | None = request.meta.get(META_KEY)
         # These requests pass: a request without a visit, such as one for robots.txt, and a later request of a
         # visit whose first request was checked.
-        if visit is None or visit.hops or visit.asked_head:
-            return
+        if visit is not None and not visit.hops and not visit.asked_head:
+            await self._context.calls.run(self._check, request, visit)
+
+    def _check(self, request: Request, visit: Visit) -> None:
         if visit.rule.domain in self._scope.limited:
             # The lease is kept until this crawl closes. The next crawl then fetches the page.
             visit.end(Ending.HELD)

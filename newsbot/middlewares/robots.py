@@ -90,7 +90,7 @@ class RobotsMiddleware:
         if robots.parser is not None and robots.parser.crawl_delay(self.agent) is not None:
             # The delay is set with each request, because another worker may have written the shorter delay of
             # the rule in the meantime.
-            self._set_pace(robots, request)
+            await self._context.calls.run(self._set_pace, robots, request)
         if robots.fault is not None:
             raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
@@ -129,19 +129,20 @@ class RobotsMiddleware:
     async def _learn(self, origin: str, request: Request) -> Robots:
         """Return the robots.txt that a worker has read within the last day, or fetch it now."""
         host = host_key(origin)
-        file = kept_file(self._context.notes, host, NAME, self._context.clock())
+        run, notes, clock = self._context.calls.run, self._context.notes, self._context.clock
+        file = await run(kept_file, notes, host, NAME, clock())
         if file is None:
             told = await self._ask(origin, request.meta.pop(TURN_KEY, None))
             if isinstance(told, Robots):
                 return told
-            file = keep_file(self._context.notes, host, NAME, told, self._context.clock())
+            file = await run(keep_file, notes, host, NAME, told, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
             text = file.body.decode("utf-8-sig", errors="ignore")
             parser = Protego.parse(text)
             robots = Robots(origin, file.expires, parser, text)
             self._rights.heard_robots(origin, read_robots(text), parser.can_fetch)
-        self._set_pace(robots, request)
+        await run(self._set_pace, robots, request)
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and robots.parser is not None:
             own = self._context.rule_for(

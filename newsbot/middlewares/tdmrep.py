@@ -63,7 +63,9 @@ class TdmRepMiddleware:
 
     async def _learn(self, origin: str) -> None:
         host = host_key(origin)
-        file = kept_file(self._context.notes, host, PATH, self._context.clock())
+        file = await self._context.calls.run(
+            kept_file, self._context.notes, host, PATH, self._context.clock()
+        )
         body = await self._ask(origin) if file is None else file.body
         told = read_tdmrep(body or b"")
         if told.rules:
@@ -82,5 +84,7 @@ class TdmRepMiddleware:
             self._context.count("tdmrep/unreachable")
             return None
         body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None
-        keep_file(self._context.notes, host_key(origin), PATH, body, self._context.clock())
+        await self._context.calls.run(
+            keep_file, self._context.notes, host_key(origin), PATH, body, self._context.clock()
+        )
         return body

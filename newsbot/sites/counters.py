@@ -38,21 +38,26 @@ class SiteCounters:
         """
         # Each successful write is recorded immediately, and separately for sites and hours. If a later write
         # fails, the next call therefore does not count the same growth twice.
+        # The stats may grow while the storage is called.
+        stats = dict(stats)
         for domain, counters in site_counters(stats, self._written).items():
             if is_out(domain):
                 continue
-            cause, at = self.last_error.get(domain, (None, None))
+            cause, at = error = self.last_error.get(domain, (None, None))
+            last_article = self.last_article.get(domain)
             storage.sites.add(
                 SiteRecord(
                     source=domain,
                     counters=counters,
-                    last_article=self.last_article.get(domain),
+                    last_article=last_article,
                     last_error=cause,
                     last_error_at=at,
                 )
             )
-            self.last_article.pop(domain, None)
-            self.last_error.pop(domain, None)
+            if self.last_article.get(domain) == last_article:
+                self.last_article.pop(domain, None)
+            if self.last_error.get(domain) == error:
+                self.last_error.pop(domain, None)
             for what in counters:
                 name = f"newsbot/site/{domain}/{what}"
                 self._written[name] = stats[name]

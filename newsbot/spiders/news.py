@@ -73,7 +73,9 @@ class NewsSpider(Spider):
         # the due times of known sources.
         if self.arguments.now:
             domains = scope.limited_to or {rule.domain for rule in context.rules}
-            make_due(context.storage, context.frontier, context.rules, domains, context.clock())
+            await context.calls.run(
+                make_due, context.storage, context.frontier, context.rules, domains, context.clock()
+            )
         for found in seeds(context, scope):
             yield found
         # While seeds are still being queued, other sites may follow: failures do not prove that no host can
@@ -84,7 +86,8 @@ class NewsSpider(Spider):
         """Read one response. Yield its links, and at most one article with the text of all its pages."""
         visit: Visit = response.meta[META_KEY]
         await self._reader.parse_ahead(response, visit)
-        for result in self._reader.read(response, visit):
+        results, run = self._reader.read(response, visit), self._crawl.context.calls.run
+        while (result := await run(next, results, None)) is not None:
             article: Found | Article | None = result
             if isinstance(result, Article) and visit.next_page is not None:
                 article = await self._paging.whole(visit, result)

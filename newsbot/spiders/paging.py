@@ -59,7 +59,8 @@ class Paging:
                 return None
             try:
                 response = await _fetch(self._engine, url, visit.rule)
-                memory, now = self._lines.of(visit.rule.domain), self._context.now()
+                memory = await self._context.calls.run(self._lines.of, visit.rule.domain)
+                now = self._context.now()
                 with self._context.timed("extract"):
                     page, url = await asyncio.to_thread(_read, response, visit, memory, now)
                 if visit.rights.archive:
@@ -73,9 +74,8 @@ class Paging:
                 break  # some sites use rel=next for the next article
             pages.append(page)
             # Links to this page need no visit: its text is part of the article.
-            self._context.frontier.mark_done(
-                [alias_of(visit, page.url, _key(page.url), self._context.clock())], None
-            )
+            alias = alias_of(visit, page.url, _key(page.url), self._context.clock())
+            await self._context.calls.run(self._context.frontier.mark_done, [alias], None)
             self._context.count("pages/joined")
         details: Details = {"pages": len(pages)}
         if fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -77,10 +78,10 @@ class Life:
         url = visit.lease.entry.url
         try:
             request = make_request(visit)
-            self.gate.process_request(request)
+            asyncio.run(self.gate.process_request(request))
             if to := visit.page.pop("goes_to", None):
                 answer = make_response(request, status=301, headers={"Location": to})
-                request = self.redirects.process_response(request, answer)  # type: ignore[assignment]
+                request = asyncio.run(self.redirects.process_response(request, answer))  # type: ignore[assignment]
                 url = request.url
             self.answer(visit, url)
         except Ignored as fault:

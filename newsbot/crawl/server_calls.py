@@ -1,0 +1,189 @@
+"""Calls servers from synchronous code without blocking the event loop.
+
+Most code of a crawl is synchronous, and calls MongoDB and Redis. Such code runs in *sections*. A section is a
+greenlet (https://greenlet.readthedocs.io). If a section calls a slow server, the call runs in a thread, and
+the section is suspended until the answer comes. The event loop is free meanwhile. (SQLAlchemy's asyncio
+extension works in the same way.)
+
+Only one section of a crawl runs at a time, and the others wait while it is suspended. So a section need not
+expect that another section changes the state of the crawl during a call.
+
+A server that answers within a few milliseconds is called directly, because a thread costs more than the wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+from newsbot.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+FAST = 0.01
+"""Maximum mean duration in seconds of the calls of a server that is called directly."""
+PROBE = 0.05
+"""Maximum mean duration in seconds of calls in threads, for a direct call that measures the server again.
+
+A call in a thread seems slower than it is, because the thread waits for Python's global lock.
+"""
+PROBE_EVERY = 1.0
+"""Minimum number of seconds between two such direct calls."""
+FAILED = 5.0
+"""Duration in seconds that a failed call counts as."""
+WEIGHT = 1 / 8
+"""Weight of the last call in the mean duration."""
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class Latency:
+    """Mean durations of the calls of one server, in seconds."""
+
+    def __init__(self) -> None:
+        self._direct = self._threaded = self._probed = 0.0
+        """Mean duration of direct calls, mean duration of calls in threads, time of the last direct call."""
+
+    def allows_direct_call(self) -> bool:
+        """Return True if the next call may block the event loop."""
+        if self._direct <= FAST:
+            return True
+        return self._threaded <= PROBE and time.monotonic() - self._probed >= PROBE_EVERY
+
+    def took(self, seconds: float, *, direct: bool) -> None:
+        """Record the duration of a call."""
+        if not direct:
+            self._threaded += (seconds - self._threaded) * WEIGHT
+            return
+        self._probed = time.monotonic()
+        if self._direct <= FAST:
+            self._direct += (seconds - self._direct) * WEIGHT
+            self._threaded = self._direct
+        else:
+            self._direct = seconds
+
+    def failed(self) -> None:
+        """Record that a call failed. The next calls run in threads."""
+        self._direct = self._threaded = FAILED
+
+
+class _Section(greenlet):
+    """A section that runs ``work``."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(work)
+        self.gr_context = contextvars.copy_context()
+
+
+class ServerCalls:
+    """The sections of one crawl."""
+
+    def __init__(self) -> None:
+        self._suspended: asyncio.Future[None] | None = None
+        """Done when the suspended section has ended; None if no section is suspended."""
+        self._started: dict[Callable[[], None], asyncio.Task[None]] = {}
+        self._latency: defaultdict[str, Latency] = defaultdict(Latency)
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="newsbot-servers")
+
+    def call(self, place: str, work: Callable[[], _Answer]) -> _Answer:
+        """Call the server ``place`` and return the result of ``work``. Its errors are raised.
+
+        The call runs in a thread if it is made in a section and the server is slow. Outside of a section it
+        blocks the event loop.
+        """
+        section, latency = getcurrent(), self._latency[place]
+        aside = isinstance(section, _Section) and not latency.allows_direct_call()
+        began = time.monotonic()
+        try:
+            answer: _Answer = section.parent.switch(work) if aside else work()
+        except DataError:
+            latency.failed()
+            raise
+        latency.took(time.monotonic() - began, direct=not aside)
+        return answer
+
+    @property
+    def busy(self) -> bool:
+        """True while a section is suspended or waits for another one."""
+        return self._suspended is not None or bool(self._started)
+
+    async def run(
+        self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
+    ) -> _Answer:
+        """Run ``work`` in a section and return its result."""
+        while self._suspended is not None:
+            await asyncio.wait([self._suspended])
+        section = _Section(partial(work, *given, **more))
+        asked = _resume(section)
+        answer: _Answer = asked if section.dead else await self._finish(section, asked)
+        return answer
+
+    def start(self, work: Callable[[], None], then: Callable[[], None] = lambda: None) -> bool:
+        """Run ``work`` in a section, at once if possible. Return True if it has ended.
+
+        If it ends later, ``then`` is called at its end, and its errors are logged. Nothing is done if the
+        same work was started before and has not ended.
+        """
+        if work in self._started:
+            return False
+        if self._suspended is not None:
+            task = asyncio.ensure_future(self.run(work))
+        else:
+            section = _Section(work)
+            asked = _resume(section)
+            if section.dead:
+                return True
+            self._suspended = asyncio.get_running_loop().create_future()
+            task = asyncio.ensure_future(self._finish(section, asked))
+        self._started[work] = task
+
+        def ended(task: asyncio.Task[None]) -> None:
+            del self._started[work]
+            if not task.cancelled() and (error := task.exception()) is not None:
+                logger.error("work failed", exc_info=error)
+            then()
+
+        task.add_done_callback(ended)
+        return False
+
+    async def wait_until_idle(self) -> None:
+        """Wait until no section is suspended or waits."""
+        while self.busy:
+            await asyncio.wait([*self._started.values(), *filter(None, [self._suspended])])
+            await asyncio.sleep(0)
+
+    async def _finish(self, section: _Section, asked: Any) -> Any:
+        """Run the calls that a suspended section asks for, until it ends. Return its result."""
+        loop = asyncio.get_running_loop()
+        done = self._suspended = self._suspended or loop.create_future()
+        try:
+            while not section.dead:
+                try:
+                    answer = await loop.run_in_executor(self._threads, asked)
+                except BaseException:  # noqa: BLE001  (raised again inside of the section)
+                    asked = _resume(section, *sys.exc_info())
+                else:
+                    asked = _resume(section, answer)
+        finally:
+            self._suspended = None
+            done.set_result(None)
+        return asked
+
+
+def _resume(section: _Section, *given: Any) -> Any:
+    """Continue a section. Return its result, or the next call that it asks for.
+
+    ``given`` is the answer of the last call, or the three values of ``sys.exc_info()``.
+    """
+    section.parent = getcurrent()
+    return section.throw(*given) if len(given) > 1 else section.switch(*given)

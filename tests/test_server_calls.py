@@ -1,0 +1,220 @@
+"""Slow servers do not block the event loop, and the code that calls them is not interleaved."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from newsbot.crawl import server_calls
+from newsbot.crawl.server_calls import FAST, Latency, ServerCalls
+from newsbot.errors import DataUnavailable
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import MockServer
+from tests.redisserver import RedisServer
+from tests.servers import MongoServer, run_mongo
+from tests.slowproxy import slow_proxy
+
+HOST = "http://news.test"
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All servers count as slow."""
+    monkeypatch.setattr(server_calls, "FAST", -1.0)
+    monkeypatch.setattr(server_calls, "PROBE", -1.0)
+
+
+class Server:
+    """A server that answers when it is told to."""
+
+    def __init__(self, calls: ServerCalls) -> None:
+        self._calls = calls
+        self.asked: list[str] = []
+        self.threads: set[int] = set()
+        self.answer = threading.Event()
+
+    def ask(self, what: str) -> str:
+        def work() -> str:
+            self.asked.append(what)
+            self.threads.add(threading.get_ident())
+            assert self.answer.wait(30)
+            return what.upper()
+
+        return self._calls.call("server", work)
+
+
+async def until(there: Callable[[], object]) -> None:
+    while not there():  # noqa: ASYNC110  (a thread changes it)
+        await asyncio.sleep(0.001)
+
+
+def test_the_loop_goes_on_while_a_slow_server_is_asked(slow: None) -> None:
+    async def main() -> None:
+        calls = ServerCalls()
+        server = Server(calls)
+        asking = asyncio.ensure_future(calls.run(lambda: server.ask("a") + server.ask("b")))
+        await until(lambda: server.asked)  # the loop runs, although there is no answer yet
+        assert calls.busy
+        assert not asking.done()
+        server.answer.set()
+        assert await asking == "AB"
+        assert threading.get_ident() not in server.threads
+
+    asyncio.run(main())
+
+
+def test_sections_run_one_after_the_other(slow: None) -> None:
+    steps: list[str] = []
+
+    async def main() -> None:
+        calls = ServerCalls()
+        server = Server(calls)
+
+        def work(name: str) -> None:
+            steps.append(f"{name} begins")
+            server.ask(name)
+            steps.append(f"{name} ends")
+
+        sections = [asyncio.ensure_future(calls.run(work, name)) for name in "abc"]
+        await until(lambda: server.asked)
+        await asyncio.sleep(0.01)
+        assert steps == ["a begins"]
+        server.answer.set()
+        await asyncio.gather(*sections)
+
+    asyncio.run(main())
+    assert steps == [f"{name} {step}" for name in "abc" for step in ("begins", "ends")]
+
+
+def test_an_error_of_the_server_is_raised_where_it_was_asked(slow: None) -> None:
+    async def main() -> str:
+        calls = ServerCalls()
+
+        def fail() -> str:
+            raise DataUnavailable("away")
+
+        def work() -> str:
+            try:
+                return calls.call("server", fail)
+            except DataUnavailable as error:
+                return f"{error}, handled"
+
+        handled = await calls.run(work)
+        with pytest.raises(DataUnavailable, match="away"):
+            await calls.run(lambda: calls.call("server", fail))
+        assert not calls.busy
+        return handled
+
+    assert asyncio.run(main()) == "away, handled"
+
+
+def test_a_cancelled_section_frees_the_others(slow: None) -> None:
+    async def main() -> str:
+        calls = ServerCalls()
+        server = Server(calls)
+        first = asyncio.ensure_future(calls.run(server.ask, "a"))
+        await until(lambda: server.asked)
+        second = asyncio.ensure_future(calls.run(server.ask, "b"))
+        first.cancel()
+        server.answer.set()
+        return await second
+
+    assert asyncio.run(main()) == "B"
+
+
+def test_started_work_is_not_started_again_before_it_ends(slow: None) -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        calls = ServerCalls()
+        server = Server(calls)
+
+        def work() -> None:
+            server.ask("a")
+
+        for _ in range(3):
+            calls.start(work, then=lambda: ended.append("a"))
+        server.answer.set()
+        await calls.wait_until_idle()
+        assert server.asked == ["a"]
+        calls.start(work)
+        await calls.wait_until_idle()
+        assert server.asked == ["a", "a"]
+
+    asyncio.run(main())
+    assert ended == ["a"]
+
+
+def test_work_that_calls_only_fast_servers_ends_at_once() -> None:
+    async def main() -> None:
+        calls = ServerCalls()
+        server = Server(calls)
+        server.answer.set()
+        asked: list[str] = []
+        assert calls.start(lambda: asked.append(server.ask("a")))
+        assert server.asked == ["a"]
+        assert not calls.busy
+        assert server.threads == {threading.get_ident()}
+
+    asyncio.run(main())
+
+
+def test_a_server_is_called_directly_again_after_it_was_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_calls, "PROBE_EVERY", 0.0)
+    latency = Latency()
+    for _ in range(10):
+        latency.took(FAST / 5, direct=True)
+    assert latency.allows_direct_call()
+    latency.took(20 * FAST, direct=True)
+    for _ in range(20):
+        latency.took(20 * FAST, direct=False)
+    assert not latency.allows_direct_call()
+    for _ in range(50):
+        latency.took(FAST, direct=False)
+    assert latency.allows_direct_call()  # one call measures it again
+    latency.took(FAST / 5, direct=True)
+    assert latency.allows_direct_call()
+
+
+def test_after_a_fault_a_server_is_called_in_threads() -> None:
+    latency = Latency()
+    latency.failed()
+    assert not latency.allows_direct_call()
+
+
+@pytest.fixture
+def mongo_server(tmp_path: Path) -> Iterator[MongoServer]:
+    yield from run_mongo(tmp_path / "mongo")
+
+
+@pytest.fixture
+def servers(mongo_server: MongoServer, redis_server: RedisServer, world: World) -> Iterator[dict[str, str]]:
+    """Redis and MongoDB that answer 25 ms late."""
+    with (
+        slow_proxy(redis_server.port, 0.025) as redis_port,
+        slow_proxy(mongo_server.port, 0.025) as mongo_port,
+    ):
+        yield {
+            "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+            "MONGO_URI": f"mongodb://127.0.0.1:{mongo_port}/{world.folder.name}?directConnection=true",
+        }
+
+
+def test_a_crawl_with_slow_servers_stores_each_article_once(
+    world: World, site: MockServer, servers: dict[str, str]
+) -> None:
+    stories = [f"{HOST}/news/story-{n}" for n in range(5)]
+    site.page(f"{HOST}/feed.xml", feed_xml(stories), headers={"Content-Type": "application/rss+xml"})
+    for n, story in enumerate(stories):
+        site.page(story, article_html(n))
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    world.servers = servers
+    done = world.crawl()
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err
+    assert done.stat("articles/new") == len(stories)
+    assert [site.requests(f"/news/story-{n}")[1:] for n in range(5)] == [[]] * 5
