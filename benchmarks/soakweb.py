@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -66,6 +66,7 @@ class GrowingWeb:
         self.faults: Counter[str] = Counter()
         self.wild = True
         """False if feeds do not fail."""
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._chance = random.Random(seed)
         self._writers = [Writer(load_language(code), self._chance) for code in ("en", "ru")]
         self._pages: dict[tuple[str, str], Published] = {}
@@ -78,7 +79,7 @@ class GrowingWeb:
         number = len(self.published)
         host = f"site{self._chance.randrange(HOSTS)}.example"
         story = self._writers[number % 2].story()
-        at = datetime.now(UTC)
+        at = self.clock()
         path = f"/news/{at:%Y/%m/%d}/{slug(story.title)}-{100_000 + number}.html"
         paths = (path, path.replace("/news/", "/print/")) if number % COPY_EVERY == 0 else (path,)
         fault = self._chance.choice(FAULTS) if self._chance.random() < FAULTY else ""

@@ -1,0 +1,205 @@
+"""Memory and connections of one worker over a day, with a clock that runs many times as fast.
+
+One worker polls 20 feeds and reads the new articles of a growing web (benchmarks/soakweb.py), with Redis,
+and MongoDB on the same machine. Newsbot's clock and timers, and the time that the frontier
+uses, run ``--factor`` times as fast, so that heartbeats, polls and caches do the work of a day.
+
+    python -m benchmarks.soakday [--hours 24] [--factor 96] [--rate 3] [--strange] [--trace] [--log FILE]
+
+Prints for each simulated hour the private memory, the stored articles, and the open files, threads and
+connections of the worker; then the slope after the warm-up (the first third). ``--rate`` is in articles per
+real second. ``--strange`` gives each article new names of attributes and a new, unknown character encoding, as
+careless or hostile sites do. ``--trace`` also prints which lines of code hold more memory than an hour
+before; this makes the worker several times slower. Exits with 1 if memory grew by more than 5 % after the
+warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections import Counter
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import redis
+from pymongo import MongoClient
+
+from benchmarks.crews import ROOT
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.otherclock import Running
+from benchmarks.servers import own_mongo, own_redis
+from benchmarks.soaklives import Life, growth, own_megabytes
+from benchmarks.soakweb import GrowingWeb, write_rules
+from newsbot.storage.mongo import MongoStorage
+
+LIMIT = 1.05
+TOP = 25
+"""Number of lines of code that ``--trace`` prints each hour."""
+
+
+class StrangeWeb(GrowingWeb):
+    """A web whose pages have names of attributes and character encodings that no other page has."""
+
+    def __call__(self, request: Request) -> Answer:
+        """Return the answer to a request."""
+        answer = super().__call__(request)
+        if answer.kind != "article" or answer.status != 200:
+            return answer
+        mark = f"{abs(hash(request.path)):x}"
+        names = " ".join(f'data-v-{mark}-{number}=""' for number in range(50))
+        body = answer.body.replace(b"<article>", f"<article {names}>".encode())
+        return replace(answer, body=body, headers={"Content-Type": f"text/html; charset=x-{mark}"})
+
+
+def main() -> None:
+    """Measure and print; or be the worker."""
+    if sys.argv[1:2] == ["worker"]:
+        worker(float(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "True", sys.argv[5:])
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--factor", type=float, default=96.0)
+    parser.add_argument("--rate", type=float, default=3.0, help="articles published per real second")
+    parser.add_argument("--strange", action="store_true")
+    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--log", type=Path, default=Path(tempfile.gettempdir()) / "newsbot-soakday.log")
+    sys.exit(0 if measure(parser.parse_args()) else 1)
+
+
+def measure(options: argparse.Namespace) -> bool:
+    """Run the worker, print a line for each simulated hour; return False if memory grew too much."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-soakday-")))
+        begin = time.time()
+        clock = Running(begin, options.factor)
+        web = (StrangeWeb if options.strange else GrowingWeb)()
+        web.clock = lambda: datetime.fromtimestamp(clock(), UTC)
+        site = stack.enter_context(LoopbackServer(web))
+        mongo, url = stack.enter_context(own_mongo()), stack.enter_context(own_redis())
+        write_rules(folder / "rules", minutes=5)
+        own = {
+            "REDIS_URL": url,
+            "MONGO_URI": f"{mongo.uri}newsbot",
+            "NEWSBOT_DATA": str(folder / "data"),
+            "NEWSBOT_RULES": str(folder / "rules"),
+            "NEWSBOT_POLL_BUDGET": "120",
+            "NEWSBOT_CONTACT": "soak@newsbot.example",
+        }
+        words = [sys.executable, "-m", "benchmarks.soakday", "worker", str(begin), str(options.factor)]
+        words += [str(options.trace), "crawl", "news", "-a", "mode=continuous", "-L", "INFO"]
+        log = stack.enter_context(options.log.open("wb"))
+        environment = {**os.environ, **site.environment, **own}
+        process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        stack.callback(process.wait)
+        stack.callback(process.terminate)
+        life = Life("worker", 1, process, options.log, time.monotonic())
+        client = stack.enter_context(redis.Redis.from_url(url))
+        admin = stack.enter_context(MongoClient[dict[str, Any]](mongo.uri)).admin
+        storage = stack.enter_context(closing(MongoStorage(f"{mongo.uri}newsbot")))
+        print("hour  MB     articles  files  threads  Redis  MongoDB", flush=True)
+        hour = 3600 / options.factor
+        for number in range(1, round(options.hours) + 1):
+            sizes = _hour(web, life, life.began + number * hour, options.rate)
+            if process.poll() is not None:
+                print(life.end())
+                return False
+            pools = int(client.info("clients")["connected_clients"]), connections(admin)
+            row = [statistics.median(sizes), storage.articles.count(), *held(process.pid), *pools]
+            print(f"{number:4}  {row[0]:<7.1f}{row[1]:<10}{row[2]:<7}{row[3]:<9}{row[4]:<7}{row[5]}", flush=True)
+        told = growth(life, life.began, time.monotonic())
+        if not told:
+            return True
+        print(
+            f"after warm-up {told['MB after warm-up']:.1f} MB, at the end {told['MB at the end']:.1f} MB, "
+            f"{told['MB an hour'] / options.factor:+.2f} MB a simulated hour"
+        )
+        return told["growth"] < LIMIT
+
+
+def _hour(web: GrowingWeb, life: Life, end: float, rate: float) -> list[float]:
+    """Publish articles until ``end``; return the measured sizes of the worker in MB."""
+    sizes, published = [], time.monotonic()
+    while (now := time.monotonic()) < end:
+        while published <= now:
+            web.publish()
+            published += 1 / rate
+        sizes.append(own_megabytes(life.process.pid))
+        life.memory.append((now, sizes[-1]))
+        time.sleep(0.25)
+    return sizes
+
+
+def connections(admin: Any) -> int:
+    """Return the number of connections that workers have to MongoDB, by the name of the application."""
+    found = admin.aggregate([{"$currentOp": {"allUsers": True, "idleConnections": True}}])
+    return sum(one.get("appName") == "newsbot" for one in found)
+
+
+def held(pid: int) -> tuple[int, int]:
+    """Return the numbers of open files and of threads of a process."""
+    return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+
+
+def worker(begin: float, factor: float, trace: bool, words: list[str]) -> None:
+    """Run a command of Scrapy with a fast clock and fast timers, patched before newsbot is imported."""
+    if trace:
+        tracemalloc.start(1)
+    from scrapy.cmdline import execute  # noqa: PLC0415
+    from scrapy.utils import asyncio as timers  # noqa: PLC0415
+
+    from newsbot import backends, clock  # noqa: PLC0415
+
+    fast = Running(begin, factor)
+    fast._real = begin  # noqa: SLF001  (the same moment as the publisher)
+    clock.system_clock = fast
+    backends.system_clock = time.time  # so that the frontier in Redis gets the fast clock
+    call_later, start = timers.call_later, timers.AsyncioLoopingCall.start
+    timers.call_later = lambda delay, *more, **named: call_later(max(0.01, delay / factor), *more, **named)
+    timers.AsyncioLoopingCall.start = lambda self, interval, now=True: start(
+        self, max(0.05, interval / factor), now
+    )
+    if trace:
+        timers.create_looping_call = _with_trace(timers.create_looping_call)
+    execute(["scrapy", *words])
+
+
+def _with_trace(create: Any) -> Any:
+    """Return ``create`` (create_looping_call), which also starts the report of each hour."""
+    state: dict[str, Any] = {}
+
+    def report() -> None:
+        gc.collect()
+        shot = tracemalloc.take_snapshot()
+        if "last" in state:
+            for line in shot.compare_to(state["last"], "lineno")[:TOP]:
+                print("TRACE", line, file=sys.stderr)
+        now = Counter(type(one).__name__ for one in gc.get_objects())
+        grown = (now - state.get("types", Counter())).most_common(12)
+        print("TYPES", grown, file=sys.stderr, flush=True)
+        state.update(last=shot, types=now)
+
+    def created(*given: Any, **named: Any) -> Any:
+        if "call" not in state:
+            state["call"] = create(report)
+            state["call"].start(4 * 3600.0, now=False)
+        return create(*given, **named)
+
+    return created
+
+
+if __name__ == "__main__":
+    main()
