@@ -8,10 +8,10 @@ uses, run ``--factor`` times as fast, so that heartbeats, polls and caches do th
 
 Prints for each simulated hour the private memory, the stored articles, and the open files, threads and
 connections of the worker; then the slope after the warm-up (the first third). ``--rate`` is in articles per
-real second. ``--strange`` gives each article new names of attributes and a new, unknown character encoding, as
-careless or hostile sites do. ``--trace`` also prints which lines of code hold more memory than an hour
-before; this makes the worker several times slower. Exits with 1 if memory grew by more than 5 % after the
-warm-up.
+real second. ``--strange`` gives each article new names of attributes and a new, unknown character encoding,
+as careless or hostile sites do. ``--trace`` also logs every four hours which lines of code hold more memory
+than before; this makes the worker several times slower. Exits with 1 if memory grew by more than 5 % after
+the warm-up.
 """
 
 from __future__ import annotations
@@ -118,16 +118,17 @@ def measure(options: argparse.Namespace) -> bool:
                 print(life.end())
                 return False
             pools = int(client.info("clients")["connected_clients"]), connections(admin)
-            row = [statistics.median(sizes), storage.articles.count(), *held(process.pid), *pools]
-            print(f"{number:4}  {row[0]:<7.1f}{row[1]:<10}{row[2]:<7}{row[3]:<9}{row[4]:<7}{row[5]}", flush=True)
-        told = growth(life, life.began, time.monotonic())
-        if not told:
+            row = [storage.articles.count(), *held(process.pid), *pools]
+            told = "".join(f"{one:<{width}}" for one, width in zip(row, (10, 7, 9, 7, 7), strict=True))
+            print(f"{number:4}  {statistics.median(sizes):<7.1f}{told}", flush=True)
+        grown = growth(life, life.began, time.monotonic())
+        if not grown:
             return True
         print(
-            f"after warm-up {told['MB after warm-up']:.1f} MB, at the end {told['MB at the end']:.1f} MB, "
-            f"{told['MB an hour'] / options.factor:+.2f} MB a simulated hour"
+            f"after warm-up {grown['MB after warm-up']:.1f} MB, at the end {grown['MB at the end']:.1f} MB, "
+            f"{grown['MB an hour'] / options.factor:+.2f} MB a simulated hour"
         )
-        return told["growth"] < LIMIT
+        return grown["growth"] < LIMIT
 
 
 def _hour(web: GrowingWeb, life: Life, end: float, rate: float) -> list[float]:
@@ -151,7 +152,8 @@ def connections(admin: Any) -> int:
 
 def held(pid: int) -> tuple[int, int]:
     """Return the numbers of open files and of threads of a process."""
-    return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+    place = Path(f"/proc/{pid}")
+    return len(list((place / "fd").iterdir())), len(list((place / "task").iterdir()))
 
 
 def worker(begin: float, factor: float, trace: bool, words: list[str]) -> None:
@@ -166,12 +168,18 @@ def worker(begin: float, factor: float, trace: bool, words: list[str]) -> None:
     fast = Running(begin, factor)
     fast._real = begin  # noqa: SLF001  (the same moment as the publisher)
     clock.system_clock = fast
-    backends.system_clock = time.time  # so that the frontier in Redis gets the fast clock
-    call_later, start = timers.call_later, timers.AsyncioLoopingCall.start
-    timers.call_later = lambda delay, *more, **named: call_later(max(0.01, delay / factor), *more, **named)
-    timers.AsyncioLoopingCall.start = lambda self, interval, now=True: start(
-        self, max(0.05, interval / factor), now
-    )
+    vars(backends)["system_clock"] = time.time  # so that the frontier in Redis gets the fast clock
+    call_later, loops = timers.call_later, timers.AsyncioLoopingCall
+    start = loops.start
+
+    def sooner(delay: float, *more: Any) -> Any:
+        return call_later(max(0.01, delay / factor), *more)
+
+    def oftener(self: Any, interval: float, now: bool = True) -> None:
+        start(self, max(0.05, interval / factor), now)
+
+    vars(timers)["call_later"] = sooner
+    setattr(loops, "start", oftener)  # noqa: B010  (mypy refuses an assignment to a method)
     if trace:
         timers.create_looping_call = _with_trace(timers.create_looping_call)
     execute(["scrapy", *words])

@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Generic, Literal, Self, TypedDict, TypeVar
 
 from newsbot.clock import iso
 
 Precision = Literal["second", "minute", "day"]
 Form = Literal["article", "live", "gallery"]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Bounded(OrderedDict[_Key, _Value], Generic[_Key, _Value]):
+    """A mapping with at most ``most`` keys. The key that was set longest ago makes room for a new one.
+
+    The data that a worker keeps for each site, host or URL are in such mappings, because the number of sites,
+    hosts and URLs has no limit. A set is a mapping to None, see :meth:`add`.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
+
+    def add(self: Bounded[_Key, None], *keys: _Key) -> None:
+        """Add keys without a value."""
+        self.update(dict.fromkeys(keys))
+
+    def shrink(self, most: int, weigh: Callable[[_Value], int]) -> None:
+        """Remove the oldest keys until the sum of ``weigh`` over all values is at most ``most``.
+
+        The newest key is kept in any case.
+        """
+        left = sum(map(weigh, self.values()))
+        while left > most and len(self) > 1:
+            left -= weigh(self.popitem(last=False)[1])
 
 
 class Kind(StrEnum):

@@ -41,7 +41,7 @@ REDIRECT_PRIORITY_ADJUST = 0
 # --- parts
 SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"
 TWISTED_DNS_RESOLVER = "newsbot.crawl.address_guard.GuardedResolver"
-DOWNLOAD_HANDLERS = {"https": "newsbot.crawl.certificates.HttpsHandler"}
+DOWNLOAD_HANDLERS = dict.fromkeys(("http", "https"), "newsbot.crawl.certificates.HttpHandler")
 DOWNLOAD_VERIFY_CERTIFICATES = True  # for a site with an invalid certificate: rule key tls
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged before they are queued

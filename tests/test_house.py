@@ -91,7 +91,11 @@ PRIVATE: Mapping[str, Private] = {
     "_actions": Private(
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
     ),
+    "_cache": Private("encodings:_cache", "names of unknown encodings, which Python keeps without a limit"),
     "_compression": Private("scrapy.utils._compression:", "the module of _DecompressionMaxSizeExceeded"),
+    "_connections": Private(
+        "twisted.web.client:HTTPConnectionPool", "keys of hosts, which are never removed"
+    ),
     "_createConnection": Private(
         "twisted.internet._sslverify:ClientTLSOptions._createConnection",
         "makes connections with the authorities of the system, which take 20 ms and more to read for each",
@@ -100,6 +104,7 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.crawler:CrawlerProcess._create_crawler",
         "what Scrapy's own crawl command calls; the public create_crawler() does the same and can replace it",
     ),
+    "_default_executor": Private("", "the threads of asyncio.to_thread, which asyncio can only replace"),
     "_handle_encoding": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._handle_encoding",
         "the decompression itself, without the copy of the response that runs the charset detector (1.7 ms)",
@@ -112,12 +117,19 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.core.downloader.contextfactory:_ScrapyClientContextFactory._verify_certificates",
         "the setting DOWNLOAD_VERIFY_CERTIFICATES, which a rule changes for its hosts",
     ),
+    "_pool": Private(
+        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler",
+        "Scrapy's pool of connections to sites, which has no limit of idle ones",
+    ),
     "_print_unknown_command": Private(
         "scrapy.cmdline:_print_unknown_command", "what Scrapy prints for a mistyped command; no hint there"
     ),
     "_slot": Private(
         "scrapy.core.engine:ExecutionEngine._slot",
         "the one place where the end of a request and of all that it yielded is seen",
+    ),
+    "_timeouts": Private(
+        "twisted.web.client:HTTPConnectionPool", "closes idle connections, the oldest first"
     ),
     "_update_root_log_handler": Private(
         "scrapy.crawler:Crawler._update_root_log_handler",

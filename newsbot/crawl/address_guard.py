@@ -17,6 +17,8 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
+from newsbot.items import Bounded
+
 USUAL_PORTS = (None, 80, 443)
 """The ports of public sites; None is the default port of the scheme."""
 LOCAL_NAMES = (
@@ -75,7 +77,7 @@ def is_local(host: str) -> bool:
 
 MAX_REFUSED = 10_000
 """Maximum number of names in :data:`refused`."""
-refused: set[str] = set()
+refused = Bounded[str, None](MAX_REFUSED)
 """Names that were refused. Twisted reports these names as not existing, so this set tells them apart."""
 
 
@@ -104,8 +106,6 @@ class GuardedResolver(CachingThreadedResolver):
     @staticmethod
     def _guard(address: str, name: str) -> str:
         if not is_public(address):
-            if len(refused) >= MAX_REFUSED:
-                refused.clear()
             refused.add(name)
             raise DNSLookupError(f"{name} leads to the private address {address}")
         return address

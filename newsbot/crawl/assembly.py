@@ -25,7 +25,7 @@ from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.hubs import Hubs
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
@@ -47,6 +47,7 @@ from newsbot.dedup.decision import Decision
 from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
+from newsbot.items import Bounded
 from newsbot.ranking.url_learning import session_keys
 from newsbot.rules import RuleSet
 from newsbot.sites.pauses import paused
@@ -125,7 +126,7 @@ class Crawl:
 
         It is None for other frontiers, and before :meth:`open`.
         """
-        self.peers: dict[str, Decision] = {}
+        self.peers = Bounded[str, Decision](MAX_HOSTS)
         """By canonical URL of an article that is being stored, the decision on its story.
 
         An article is listed only if it resembles articles of other stories. These stories are merged after

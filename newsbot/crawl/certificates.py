@@ -1,4 +1,4 @@
-"""Verifies the TLS certificates of sites, unless the rule of the site says ``tls: ignore``."""
+"""Downloads. Verifies the TLS certificates of sites, unless the rule of the site says ``tls: ignore``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import Any
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
 from twisted.web.client import BrowserLikePolicyForHTTPS
 
 from newsbot.crawl.assembly import Crawl
 
+MAX_IDLE = 256
+"""Maximum number of idle connections to sites that are kept for the next request, and of their hosts."""
 
-class HttpsHandler(HTTP11DownloadHandler):
-    """Scrapy's handler for https downloads.
 
+class HttpHandler(HTTP11DownloadHandler):
+    """Scrapy's handler for downloads, with a limit of idle connections.
+
+    Twisted keeps each connection for four minutes after its last request, and the name of the host forever.
     The rule of each host decides whether certificates are verified.
     """
 
@@ -24,6 +29,16 @@ class HttpsHandler(HTTP11DownloadHandler):
         if crawler.settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"):
             context = Crawl.of(crawler).context
             self._contextFactory: Any = ByRule(self._contextFactory, context.ignores_certificate)
+
+    async def download_request(self, request: Request) -> Response:
+        """Return the response. A status that is not in RFC 9110 (15) counts as 500, as the RFC says."""
+        response = await super().download_request(request)
+        hosts: dict[Any, list[Any]] = self._pool._connections  # noqa: SLF001  (Twisted has no such limit)
+        for timeout in list(self._pool._timeouts.values())[:-MAX_IDLE]:  # noqa: SLF001  (the oldest first)
+            timeout.reset(0)
+        for host in [one for one, idle in hosts.items() if not idle] if len(hosts) > MAX_IDLE else ():
+            del hosts[host]
+        return response if 100 <= response.status < 600 else response.replace(status=500)
 
 
 class ByRule(BrowserLikePolicyForHTTPS):

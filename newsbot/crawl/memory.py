@@ -5,27 +5,46 @@ not return free memory that lies between used buffers. In a process that runs fo
 of megabytes.
 
 Python also caches source lines. pymongo records where a client was created. For this record Python loads the
-source of each module in the call stack, 1.5 MB in total.
+source of each module in the call stack, 1.5 MB in total. It also caches each name of an encoding that it does
+not know, and libxml2 keeps each name of a tag or attribute for the life of the thread that has parsed it. The
+pages of sites may have new names without end.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
+import encodings
 import linecache
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 def trim() -> bool:
-    """Clear Python's cache of source lines, and return free memory to the system (malloc_trim).
+    """Clear Python's caches, and return free memory to the system (malloc_trim).
 
-    Returns False if no memory was free or if the C library is not glibc.
+    The caches are those of source lines and of names of encodings. Returns False if no memory was free or if
+    the C library is not glibc.
     """
     linecache.clearcache()
+    encodings._cache.clear()  # noqa: SLF001  (no public function clears it)
     call = _malloc_trim()
     return call is not None and call(0) == 1
+
+
+def renew_threads() -> None:
+    """Replace the threads of :func:`asyncio.to_thread`, so that libxml2 frees the names that they have met.
+
+    Work that waits in the old threads is finished there. Call it in the event loop.
+    """
+    loop = asyncio.get_running_loop()
+    before = getattr(loop, "_default_executor", None)  # asyncio has no public way to get it
+    loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+    if before is not None:
+        before.shutdown(wait=False)
 
 
 def keep_free(size: int) -> bool:

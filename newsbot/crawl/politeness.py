@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import DataError
+from newsbot.items import Bounded
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 
@@ -16,14 +17,14 @@ class Politeness:
 
     def __init__(self, context: Context, *, obeys_robots: bool) -> None:
         self._context, self._obeys_robots = context, obeys_robots
-        self.crawl_delays: dict[str, float] = {}
+        self.crawl_delays = Bounded[str, float](MAX_HOSTS)
         """By host, the Crawl-delay of its robots.txt in seconds; 0 if it has none.
 
         Hosts whose robots.txt was not read are absent.
         """
-        self._introduced: set[str] = set()
+        self._introduced = Bounded[str, None](MAX_HOSTS)
         """Hosts whose delay and concurrency this crawl has written to the frontier."""
-        self._rests: dict[str, float] = {}
+        self._rests = Bounded[str, float](MAX_HOSTS)
         """By host, the end (POSIX seconds) of a pause that could not be written to the frontier yet."""
 
     def delay_of(self, host: str) -> float:
@@ -39,8 +40,6 @@ class Politeness:
         """
         if host in self._introduced:
             return
-        if len(self._introduced) >= MAX_HOSTS:
-            self._introduced.clear()
         self._context.frontier.set_politeness(
             host, delay=rule.delay, concurrency=rule.concurrency, at_least=self._obeys_robots
         )
@@ -69,7 +68,7 @@ class Politeness:
             if (rule.delay, rule.concurrency) == (before.delay, before.concurrency):
                 continue
             if self._obeys_robots and host not in self.crawl_delays:
-                self._introduced.discard(host)
+                del self._introduced[host]
             else:
                 self.set_pace(host, rule, self.crawl_delays.get(host, 0.0))
 
@@ -80,8 +79,6 @@ class Politeness:
         :class:`newsbot.errors.DataError`.
         """
         delay, concurrency = rule.delay, rule.concurrency
-        if len(self.crawl_delays) >= MAX_HOSTS:
-            self.crawl_delays.clear()
         self.crawl_delays[host] = crawl_delay
         if crawl_delay > rule.delay:
             delay, concurrency = crawl_delay, 1
@@ -95,8 +92,7 @@ class Politeness:
         try:
             self._context.frontier.back_off(host, seconds)
         except DataError:  # the outage is logged already
-            if len(self._rests) < MAX_HOSTS:
-                self._rests[host] = max(self._rests.get(host, 0.0), self._context.clock() + seconds)
+            self._rests[host] = max(self._rests.get(host, 0.0), self._context.clock() + seconds)
 
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Take the host's next turn and return the seconds until it comes.

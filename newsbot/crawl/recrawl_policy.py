@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from newsbot.clock import DAY, Clock
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
-from newsbot.items import Kind
+from newsbot.items import Bounded, Kind
 from newsbot.recrawl import FixedIntervals, Never, Policy
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
 from newsbot.recrawl.index import POLLS_AN_HOUR, begin_with_rates, first_threshold
@@ -128,7 +128,7 @@ class PagePrices:
 
     def __init__(self, visits_a_day: float, clock: Clock) -> None:
         self._visits_each, self._clock = visits_a_day / DAY, clock
-        self._known: dict[tuple[str, Kind], tuple[float, Optimum]] = {}
+        self._known = Bounded[tuple[str, Kind], tuple[float, Optimum]](MAX_HOSTS)
 
     def policy(self, storage: Storage, domain: str, kind: Kind) -> Optimum:
         """Return the policy for the pages of this site and kind. Raises :class:`newsbot.errors.DataError`."""

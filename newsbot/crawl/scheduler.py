@@ -41,7 +41,7 @@ from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.completion import CompletionQueue
-from newsbot.crawl.memory import trim
+from newsbot.crawl.memory import renew_threads, trim
 from newsbot.crawl.reachability import UNREACHABLE
 from newsbot.crawl.recovery import Recovery, queue_request
 from newsbot.crawl.slots import NO_ANSWER, Slots
@@ -501,6 +501,7 @@ class FrontierScheduler(BaseScheduler):
         # Each step has its own ``suppress``: a fault in one must not keep the others from running.
         with suppress(DataError):
             self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
+        renew_threads()
         trim()
         with suppress(DataError):
             self._removals.take_out()

@@ -14,6 +14,7 @@ from newsbot.config.table import SETTINGS
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import ArgumentError
+from newsbot.items import Bounded
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 
@@ -34,7 +35,7 @@ class Scope:
         """Domains that have reached their limit of articles in this crawl."""
         self.paused: frozenset[str] = frozenset()
         """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
-        self.named_hosts: set[str] = set()
+        self.named_hosts = Bounded[str, None](MAX_HOSTS)
         """Hosts that belong to the crawl although its arguments do not name their sites."""
         # Each call of the frontier's ``lease`` checks each host. Without a cache this would be too slow.
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)

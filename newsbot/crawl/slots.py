@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from newsbot.clock import Clock
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.frontier.base import Lease
-from newsbot.items import Reason
+from newsbot.items import Bounded, Reason
 from newsbot.urls import host_key, site_of
 
 SMALLEST = 2
@@ -40,11 +40,11 @@ class Slots:
     def __init__(self, total: int, clock: Clock) -> None:
         self._total, self._clock = total, clock
         self._first = max(SMALLEST, total // 4)
-        self._windows: dict[Group, int] = {}
+        self._windows = Bounded[Group, int](MAX_HOSTS)
         self._in_flight: Counter[Group] = Counter()
         self._flights: dict[bytes, _Flight] = {}
         """By the entry's fingerprint, the requests in flight."""
-        self._full_for: dict[str, Group] = {}
+        self._full_for = Bounded[str, Group](MAX_HOSTS)
         """By host, the group that was full when the host's last lease was returned."""
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
@@ -80,8 +80,6 @@ class Slots:
         groups = _groups(lease)
         full = next((group for group in groups if self._room(group) <= 0), None)
         if full is not None:
-            if len(self._full_for) >= MAX_HOSTS:
-                self._full_for.clear()
             self._full_for[lease.entry.host] = full
             return False
         self._full_for.pop(lease.entry.host, None)
@@ -95,8 +93,6 @@ class Slots:
         if flight is None:
             return
         quick = answered and self._clock() - flight.began < SLOW
-        if len(self._windows) >= MAX_HOSTS:
-            self._windows.clear()
         self._in_flight.subtract(flight.groups)
         for group in flight.groups:
             window = self._window(group)

@@ -6,18 +6,17 @@ that its recrawl policy keeps between two polls.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
 from newsbot.discovery.traps import is_archive, is_pagination
 from newsbot.frontier.base import Frontier
-from newsbot.items import Kind, PageRecord, Reason, Where
+from newsbot.items import Bounded, Kind, PageRecord, Reason, Where
 from newsbot.recrawl.index import SourceIndex
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
@@ -43,7 +42,7 @@ class SourceRegistry:
         """Domains for which a sitemap is known."""
         self.dead: set[str] = set()
         """URLs of feeds and sitemaps that do not exist, although a page or robots.txt names them."""
-        self.sitemap_files: Counter[str] = Counter()
+        self.sitemap_files = Bounded[str, int](MAX_HOSTS)
         """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:

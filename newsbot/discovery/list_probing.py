@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.discovery.traps import is_archive
+from newsbot.items import Bounded
 from newsbot.rules.shape import LISTS
 
 MAX_SHAPES = 50_000
 """Maximum number of shapes of all sites. When it is reached, all trials are forgotten."""
 MAX_HELD = 400
 """Maximum number of lists of a shape that are held back."""
+MAX_OF_ALL = 20_000
+"""Maximum number of lists of all shapes that are held back."""
 BARREN_ENOUGH = 2
 """Number of lists without any article, after which a shape is skipped in this crawl if no list of it was
 fruitful."""
@@ -31,9 +34,14 @@ fruitful."""
 ASK_AGAIN = 1.0
 """Minimum seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
-"""Maximum number of lists whose state is kept until their next page is read."""
+"""Maximum number of lists whose state is kept until their next page is read.
+
+Also the maximum number of sites whose shown articles are remembered.
+"""
 MAX_SHOWN = 50_000
 """Maximum number of articles of a site that are remembered as shown by its lists."""
+MAX_COVERED = 200_000
+"""Maximum number of articles of all sites that are remembered as shown. They take 20 MB."""
 OLD_ENOUGH = 5
 """Number of dated articles. If the last articles of a list, as many as this, are all too old, its reading
 ends."""
@@ -71,16 +79,19 @@ class Walk:
     stale: int = 0
     """Number of consecutive pages up to the last one whose articles other lists had already shown."""
     dates: list[float] = field(default_factory=list)
-    """The known publication times (POSIX seconds) of its articles, in the order in which they were found."""
+    """The known publication times (POSIX seconds) of its articles, in the order in which they were found.
+
+    Only the last ones are kept, after the latest of the others.
+    """
 
 
 class ListWalks:
     """The lists whose pages this crawl reads one after the other."""
 
     def __init__(self) -> None:
-        self._walks: dict[str, Walk] = {}
+        self._walks = Bounded[str, Walk](MAX_WALKS)
         """URL of the page of a list that was read last -> state of this list."""
-        self._covered: dict[str, set[bytes]] = {}
+        self._covered = Bounded[str, set[bytes]](MAX_WALKS)
         """Domain -> fingerprints of the articles that the lists of the site have shown."""
 
     def read(self, domain: str, url: str, before: str | None, articles: Collection[bytes]) -> bool:
@@ -94,15 +105,13 @@ class ListWalks:
         # If another worker read the preceding page, its state is missing. This page then counts as the first.
         walk = self._walks.pop(before, None) if before is not None else None
         walk = walk or Walk()
-        covered = self._covered.setdefault(domain, set())
+        covered = self._covered[domain] = self._covered.get(domain, set())
         unseen = set(articles) - walk.shown
         # computed before the articles of this page are added to ``covered``
         walk.stale = 0 if unseen - covered else walk.stale + 1
-        walk.shown |= unseen
-        if len(covered) < MAX_SHOWN:
-            covered |= unseen
-        if len(self._walks) >= MAX_WALKS:  # forget the list that was read least recently
-            del self._walks[next(iter(self._walks))]
+        for seen in (walk.shown, covered):
+            seen.update(unseen if len(seen) < MAX_SHOWN else ())
+        self._covered.shrink(MAX_COVERED, len)
         self._walks[url] = walk
         return bool(unseen) and walk.stale < MAX_STALE
 
@@ -115,6 +124,8 @@ class ListWalks:
         walk = self._walks.get(page)
         if walk is not None:
             walk.dates.append(published)
+            if len(walk.dates) > OLD_ENOUGH + 1:
+                walk.dates[:2] = [max(walk.dates[:2])]
 
     def is_older(self, page: str, since: float) -> bool:
         """Return True if a list began with articles after ``since`` and has reached earlier articles.
@@ -131,6 +142,8 @@ class ListTrials:
 
     def __init__(self) -> None:
         self._trials: dict[tuple[str, str], _Trial] = {}
+        self._number = 0
+        """Number of lists of all shapes that are held back."""
 
     def may_try(self, domain: str, url: str) -> bool:
         """Return True if a list may be queued.
@@ -158,8 +171,9 @@ class ListTrials:
     def hold(self, domain: str, url: str, item: Any) -> None:
         """Hold a list back until the list under trial has a result. ``item`` can be queued then."""
         held = self._trial(domain, url).held
-        if len(held) < MAX_HELD:
+        if url not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
             held[url] = item
+            self._number += 1
 
     def released(self, domain: str, url: str) -> list[Any]:
         """Return the items of the lists that were held back until the list at ``url`` was found fruitful.
@@ -175,6 +189,7 @@ class ListTrials:
                 if trial is not None and (trial.held or address == url):
                     trial.fruitful = True
                     items += trial.held.values()
+                    self._number -= len(trial.held)
                     trial.held = {}
             path = path.rpartition("/")[0]
         return items
@@ -203,6 +218,7 @@ class ListTrials:
             return []
         waiting = list(trial.held)
         trial.waiting = waiting[-1 if trial.barren + trial.known == 1 else len(waiting) // 2]
+        self._number -= 1
         return [trial.held.pop(trial.waiting)]
 
     def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
@@ -227,6 +243,7 @@ class ListTrials:
         key = (domain, shape_of(url))
         if key not in self._trials and len(self._trials) >= MAX_SHAPES:
             self._trials.clear()
+            self._number = 0
         return self._trials.setdefault(key, _Trial())
 
 

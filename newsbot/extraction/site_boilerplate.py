@@ -15,13 +15,14 @@ The caller keeps one memory for each site. Extraction only reads the memory. The
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
 from newsbot.extraction.strings import key
+from newsbot.items import Bounded
 
 RECENT = 30
 """Maximum number of articles of a site that are remembered."""
@@ -129,8 +130,7 @@ class SiteMemories:
     """Keeps one memory per site of a crawl. The least recently used memory is removed first."""
 
     def __init__(self, most: int = MAX_SITES) -> None:
-        self._most = most
-        self._sites: OrderedDict[str, SiteMemory] = OrderedDict()
+        self._sites = Bounded[str, SiteMemory](most)
 
     def __contains__(self, domain: str) -> bool:
         return domain in self._sites
@@ -141,10 +141,7 @@ class SiteMemories:
 
     def of(self, domain: str) -> SiteMemory:
         """Return the memory of a site. An empty one is created if there is none."""
-        memory = self._sites.setdefault(domain, SiteMemory())
-        self._sites.move_to_end(domain)
-        while len(self._sites) > self._most:
-            self._sites.popitem(last=False)
+        memory = self._sites[domain] = self._sites.get(domain, SiteMemory())
         return memory
 
 

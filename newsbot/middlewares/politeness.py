@@ -24,7 +24,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import NO_TLS, cause_of
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
-from newsbot.items import EventKind, Reason
+from newsbot.items import Bounded, EventKind, Reason
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
 
@@ -67,8 +67,8 @@ class PolitenessMiddleware:
         crawl = Crawl.of(crawler)
         self._context, self._politeness = crawl.context, crawl.politeness
         self._reachability = crawl.reachability
-        self._faults: dict[str, int] = {}
-        self._plain: set[str] = set()
+        self._faults = Bounded[str, int](MAX_HOSTS)
+        self._plain = Bounded[str, None](MAX_HOSTS)
         """Hosts that have answered to http with something other than a redirect."""
 
     @classmethod
@@ -116,8 +116,6 @@ class PolitenessMiddleware:
         if response.status not in SLOW_DOWN:
             self._faults.pop(host, None)
             if request.url.startswith("http:") and not 300 <= response.status < 400:
-                if len(self._plain) >= MAX_HOSTS:
-                    self._plain.clear()
                 self._plain.add(host)
             return response
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
@@ -156,8 +154,6 @@ class PolitenessMiddleware:
         ``asked`` is the pause by Retry-After in seconds, or None.
         """
         host = host_key(url)
-        if len(self._faults) >= MAX_HOSTS:
-            self._faults.clear()
         if visit is not None and self._is_strangers(visit, url):
             pause = FIRST_PAUSE
         else:

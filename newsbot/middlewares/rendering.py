@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from lxml.html import HtmlElement
@@ -27,7 +26,7 @@ from newsbot.crawl.failures import Ignored, cause_of
 from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import made_by_scripts, parse_html
-from newsbot.items import Kind, Reason
+from newsbot.items import Bounded, Kind, Reason
 from newsbot.recrawl import parse_max_age
 from newsbot.rules.schema import Rule
 from newsbot.sites.rights import headers_of
@@ -42,8 +41,9 @@ MAX_PART = 5 * 2**20
 MAX_PARTS = 20 * 2**20
 """Maximum total size in bytes of the responses to a page's scripts. When it is reached, further requests are
 refused."""
+MAX_SCRIPTS = 10_000
 MAX_KEPT = 48 * 2**20
-"""Maximum number of bytes of cached scripts."""
+"""Maximum number of cached scripts (MAX_SCRIPTS), and of their bytes."""
 KEEP_SECONDS = 3600.0
 """Maximum number of seconds for which a script is cached, and the default if the response gives no time."""
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -208,10 +208,9 @@ class _Scripts:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
+        self._kept = Bounded[str, tuple[float, Answer]](MAX_SCRIPTS)
         """By URL, the time until which a script may be used (POSIX seconds), and the script."""
         self._asked: dict[str, asyncio.Future[Answer | None]] = {}
-        self._size = 0
 
     async def get(
         self, url: str, download: Callable[[], Awaitable[Answer | None]], clock: Clock
@@ -232,13 +231,8 @@ class _Scripts:
         return came
 
     def _keep(self, url: str, answer: Answer, until: float) -> None:
-        if (old := self._kept.pop(url, None)) is not None:
-            self._size -= len(old[1].body)
         self._kept[url] = until, answer
-        self._size += len(answer.body)
-        while self._size > MAX_KEPT:
-            _, (_, dropped) = self._kept.popitem(last=False)
-            self._size -= len(dropped.body)
+        self._kept.shrink(MAX_KEPT, lambda one: len(one[1].body))
 
 
 def _tree(response: Response) -> HtmlElement | None:

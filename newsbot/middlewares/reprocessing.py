@@ -15,7 +15,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored, cause_of_status
 from newsbot.crawl.seeds import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Ending, Visit
-from newsbot.items import EventKind, Reason, Where
+from newsbot.items import Bounded, EventKind, Reason, Where
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
@@ -149,7 +149,7 @@ class Heads:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._unwilling: set[str] = set()
+        self._unwilling = Bounded[str, None](MAX_HOSTS)
 
     def begin(self, request: Request, visit: Visit) -> None:
         """Turn a conditional request into a HEAD request if the rule says so.
@@ -179,8 +179,6 @@ class Heads:
             return response.replace(status=304, body=b"")
         if response.status in UNWILLING:
             self._context.count("head/refused")
-            if len(self._unwilling) >= MAX_HOSTS:
-                self._unwilling.clear()
             self._unwilling.add(host_key(request.url))
         # otherwise process_request() would turn the GET into HEAD again
         visit.asked_head = True

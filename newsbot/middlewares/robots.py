@@ -22,11 +22,11 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of, text_of
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
-from newsbot.items import Reason
-from newsbot.rights import read_robots
+from newsbot.items import Bounded, Reason
+from newsbot.rights import RobotsSignals, read_robots
 from newsbot.rules.schema import Rule
 from newsbot.sites.host_files import keep_file, kept_file
-from newsbot.sites.rights import origin_of
+from newsbot.sites.rights import MAX_TEXT, origin_of
 from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
@@ -39,7 +39,7 @@ it.
 KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
 MAX_KNOWN = 20_000
-"""Maximum number of hosts whose robots.txt is remembered. When it is reached, all are forgotten."""
+"""Maximum number of hosts whose robots.txt is remembered."""
 NAME = "robots.txt"
 
 
@@ -49,6 +49,8 @@ class Robots:
 
     origin: str
     expires: float
+    signals: RobotsSignals | None = None
+    """What the file says on AI; None if there is no file."""
     parser: Protego | None = None
     """The parsed file, or None if there is no file.
 
@@ -61,6 +63,10 @@ class Robots:
 
     ``robots_unreachable`` (no response), ``tls`` (no valid certificate) or ``robots_failing`` (server error).
     """
+
+    def holds_for(self, origin: str) -> bool:
+        """Return True unless this is a fault of the host's other scheme."""
+        return self.fault is None or self.origin == origin
 
 
 class RobotsMiddleware:
@@ -76,6 +82,8 @@ class RobotsMiddleware:
         self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self.delay_cap = crawler.settings.getfloat("NEWSBOT_CRAWL_DELAY_CAP")
         self._asked: dict[str, asyncio.Future[Robots]] = {}
+        """By host, the tasks that fetch a file now."""
+        self._known = Bounded[str, Robots](MAX_KNOWN)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
@@ -93,7 +101,11 @@ class RobotsMiddleware:
             await self._context.calls.run(self._set_pace, robots, request)
         if robots.fault is not None:
             raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
-        if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
+        if robots.parser is None or robots.signals is None:
+            return
+        # Told with each request, because both sides forget hosts.
+        self._rights.heard_robots(request.url, robots.signals, robots.parser.can_fetch, len(robots.text))
+        if not robots.parser.can_fetch(request.url, self.agent):
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
@@ -104,27 +116,17 @@ class RobotsMiddleware:
         # schemes, but a fault is not. After a fault of the other scheme, the loop fetches the file with the
         # scheme of this request.
         while True:
-            known = self._asked.get(host)
-            if known is not None and known.done() and self._is_over(known, origin):
-                known = None
-            if known is None:
-                if len(self._asked) >= MAX_KNOWN:
-                    self._asked = {where: told for where, told in self._asked.items() if not told.done()}
-                known = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))
-            # shield: several requests may wait for this task. If one is cancelled, the others get the result.
-            robots = await asyncio.shield(known)
-            if robots.fault is None or robots.origin == origin:
+            robots = self._known.get(host)
+            # A result that is too old, or a fault of the other scheme, cannot be used any more.
+            if robots is None or robots.expires < self._context.clock() or not robots.holds_for(origin):
+                if host not in self._asked:
+                    task = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))
+                    task.add_done_callback(lambda _: self._asked.pop(host))
+                # shield: several requests may wait for this task. If one is cancelled, the others get the
+                # result.
+                robots = await asyncio.shield(self._asked[host])
+            if robots.holds_for(origin):
                 return robots
-
-    def _is_over(self, told: asyncio.Future[Robots], origin: str) -> bool:
-        """Return True for a result that cannot be used any more.
-
-        It is too old, or the task raised an exception, or it is a fault of the other scheme.
-        """
-        if told.cancelled() or told.exception() is not None:
-            return True
-        robots = told.result()
-        return robots.expires < self._context.clock() or bool(robots.fault and robots.origin != origin)
 
     async def _learn(self, origin: str, request: Request) -> Robots:
         """Return the robots.txt that a worker has read within the last day, or fetch it now."""
@@ -134,14 +136,14 @@ class RobotsMiddleware:
         if file is None:
             told = await self._ask(origin, request.meta.pop(TURN_KEY, None))
             if isinstance(told, Robots):
+                self._known[host] = told
                 return told
             file = await run(keep_file, notes, host, NAME, told, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
             text = file.body.decode("utf-8-sig", errors="ignore")
             parser = Protego.parse(text)
-            robots = Robots(origin, file.expires, parser, text)
-            self._rights.heard_robots(origin, read_robots(text), parser.can_fetch)
+            robots = Robots(origin, file.expires, read_robots(text), parser, text)
         await run(self._set_pace, robots, request)
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and robots.parser is not None:
@@ -149,6 +151,8 @@ class RobotsMiddleware:
                 request.url
             )  # another site may have led to the first page of the host
             self._use(robots, visit.rule if self._context.rules.get(own.domain) is None else own, visit)
+        self._known[host] = robots
+        self._known.shrink(MAX_TEXT, lambda one: len(one.text))
         return robots
 
     async def _ask(self, origin: str, turn: Turn | None) -> bytes | Robots | None:

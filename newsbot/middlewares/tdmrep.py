@@ -17,6 +17,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.items import Bounded
 from newsbot.rights import read_tdmrep
 from newsbot.rights.tdmrep import MAX_BYTES, PATH
 from newsbot.sites.host_files import KEEP_SECONDS, keep_file, kept_file
@@ -36,7 +37,7 @@ class TdmRepMiddleware:
         crawl = Crawl.of(crawler)
         self.crawler = crawler
         self._context, self._rights = crawl.context, crawl.sites.rights
-        self._asked: dict[str, tuple[float, asyncio.Future[None]]] = {}
+        self._asked = Bounded[str, tuple[float, asyncio.Future[None]]](MAX_KNOWN)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TdmRepMiddleware:
@@ -54,8 +55,6 @@ class TdmRepMiddleware:
         host, now = host_key(request.url), self._context.clock()
         asked = self._asked.get(host)
         if asked is None or asked[0] < now:
-            if len(self._asked) >= MAX_KNOWN:
-                self._asked = {where: one for where, one in self._asked.items() if not one[1].done()}
             task = asyncio.ensure_future(self._learn(origin_of(request.url)))
             asked = self._asked[host] = (now + KEEP_SECONDS, task)
         # shield: several requests may wait for this task. If one is cancelled, the others get the result.

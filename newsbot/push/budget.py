@@ -8,10 +8,10 @@ the bucket of the host. A new or bad notifier therefore cannot use up the budget
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from newsbot.clock import Clock
+from newsbot.items import Bounded
 
 MAX_BUCKETS = 50_000
 """Maximum number of buckets. Beyond it, the least recently used bucket is dropped. It starts full again."""
@@ -30,7 +30,7 @@ class Budget:
         self._rate = per_hour / 3600
         self._burst = burst
         self._clock = clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets = Bounded[str, _Bucket](MAX_BUCKETS)
 
     def take(self, key: str, share: float = 1.0, *, reserve: float = 0.0) -> bool:
         """Take tokens for one notice from the bucket of ``key``. Return False if the bucket has too few.
@@ -42,13 +42,10 @@ class Budget:
         if share <= 0:
             return False
         now = self._clock()
-        bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
+        bucket = self._buckets[key] = self._buckets.get(key) or _Bucket(self._burst, now)
         passed = max(0.0, now - bucket.at)  # would be negative after a clock was set back
         bucket.tokens = min(self._burst, bucket.tokens + passed * self._rate)
         bucket.at = now
-        self._buckets[key] = bucket
-        if len(self._buckets) > MAX_BUCKETS:
-            self._buckets.popitem(last=False)
         price = min(1 / share, self._burst)  # a full bucket is always enough for one notice
         if bucket.tokens < price + min(reserve * self._burst, self._burst - 1):
             return False

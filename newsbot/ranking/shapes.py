@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from newsbot.items import Bounded
 from newsbot.rules.traits import kind_of, split_path
 
 ENOUGH = 2
@@ -106,11 +107,13 @@ class Shapes:
         Both map a URL to True if it was fetched. An article that was not fetched is known from a feed or
         sitemap, which lists it. Other pages that were not fetched are not evidence.
         """
-        # "|" keeps the larger count, because this crawl may have counted some of the pages already
+        # the larger count is kept, because this crawl may have counted some of the pages already
         good = Counter(shape_of(url) for url, fetched in articles.items() if fetched)
         bad = Counter(shape_of(url) for url, fetched in others.items() if fetched)
-        self.good |= good
-        self.bad |= bad
+        for counter, found in ((self.good, good), (self.bad, bad)):
+            for shape, number in found.items():
+                if shape in counter or len(counter) < MAX_SHAPES:
+                    counter[shape] = max(counter[shape], number)
         for url, fetched in articles.items():
             if not fetched:
                 self.name(url)
@@ -141,9 +144,9 @@ class ShapesOfAll:
     """The shapes that failed or succeeded on each site. A shape that failed on many is skipped on others."""
 
     def __init__(self) -> None:
-        self.failed: dict[str, list[str]] = {}
+        self.failed = Bounded[str, list[str]](MAX_SHAPES)
         """Shape -> the first :data:`_MAX_SITES` domains on which it failed."""
-        self.good: dict[str, list[str]] = {}
+        self.good = Bounded[str, list[str]](MAX_SHAPES)
         """Shape -> the first :data:`_MAX_SITES` domains on which it succeeded."""
 
     def told(self, domain: str, shape: str, *, good: bool) -> None:
@@ -152,8 +155,6 @@ class ShapesOfAll:
         domains = home.setdefault(shape, [])
         if domain not in domains and len(domains) < _MAX_SITES:
             domains.append(domain)
-        if len(home) > MAX_SHAPES:  # the oldest one is removed
-            del home[next(iter(home))]
 
     def is_hopeless(self, shape: str) -> bool:
         """Return True if a shape failed on many sites and succeeded on none."""

@@ -9,15 +9,14 @@ fetched anyway: they are *explored* (NEWSBOT_EXPLORE), so that a redesign is not
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.discovery.list_probing import shape_of
-from newsbot.items import Link, Reason, Where
+from newsbot.items import Bounded, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.ranking.shapes import Shapes, ShapesOfAll
+from newsbot.ranking.shapes import MAX_SHAPES, Shapes, ShapesOfAll
 from newsbot.ranking.shapes import shape_of as address_shape
 from newsbot.rules.examples import Examples
 from newsbot.rules.learn import LearnedRule, learned_from
@@ -64,7 +63,7 @@ class _Site:
     """Number of pages that were fetched as articles in this crawl."""
     explored: int = 0
     """Number of rejected links that were explored."""
-    barren: Counter[str] = field(default_factory=Counter)
+    barren: Bounded[str, int] = field(default_factory=lambda: Bounded(MAX_SHAPES))
     """Shape -> number of explored pages that were not articles."""
     shapes: Shapes = field(default_factory=Shapes)
 
@@ -75,7 +74,7 @@ class UrlLearning:
     def __init__(self, share: float) -> None:
         self._share = share
         self._sites: dict[str, _Site] = {}
-        self._keys: dict[str, SessionKeys] = {}
+        self._keys = Bounded[str, SessionKeys](MAX_SITES)
         self.of_all_sites = ShapesOfAll()
         self.storage: Notes | None = None
 
@@ -133,7 +132,7 @@ class UrlLearning:
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
-            site.barren[shape_of(url)] += 1
+            site.barren[shape_of(url)] = site.barren.get(shape_of(url), 0) + 1
         if not learns(rule):
             return
         retired = site.examples.fetched(url, article=article, rule=site.rule)
@@ -151,9 +150,9 @@ class UrlLearning:
 
         Raises :class:`newsbot.errors.DataError`; the call may then be repeated.
         """
-        if "?" not in url or (domain not in self._keys and len(self._keys) >= MAX_SITES):
+        if "?" not in url:
             return False
-        keys = self._keys.setdefault(domain, SessionKeys())
+        keys = self._keys[domain] = self._keys.get(domain) or SessionKeys()
         found = keys.saw(url, text)
         if found is None:
             return False
@@ -180,7 +179,7 @@ class UrlLearning:
         site.links += 1
         if site.explored + 1 > self._share * min(site.links, site.pages * OF_PAGES):
             return False
-        if site.barren[shape_of(url)] >= MAX_BARREN:
+        if site.barren.get(shape_of(url), 0) >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
             return False  # a hash of the URL selects the links, so that not only the first ones are explored

@@ -62,7 +62,8 @@ class SessionKeys:
 
         ``rest`` is the URL without the key.
         """
-        if key not in self._seen and len(self._seen) >= MAX_KEYS:
+        known = len(self._seen) + len(self._telling) + len(self.idle)
+        if key not in self._seen and known >= MAX_KEYS:
             return False
         seen = self._seen.setdefault(key, {})
         if rest not in seen:
@@ -75,7 +76,11 @@ class SessionKeys:
         if text_before != text:
             self._telling.add(key)
             del self._seen[key]
+            self._same.pop(key, None)
             return False
         same = self._same.setdefault(key, set())
         same.add(text)
-        return len(same) >= ENOUGH
+        if len(same) < ENOUGH:
+            return False
+        del self._seen[key], self._same[key]
+        return True

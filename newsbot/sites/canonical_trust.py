@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
+from newsbot.items import Bounded
 from newsbot.storage.notes import Notes
 from newsbot.storage.shared_notes import SharedNotes
 from newsbot.urls import canonicalize, fingerprint
@@ -64,7 +65,7 @@ class CanonicalTrust:
         self._new: dict[str, _Claims] = {}
         """The claims that were checked since the last write, by domain."""
         self._read = False
-        self.settled: set[bytes] = set()
+        self.settled = Bounded[bytes, None](MAX_SETTLED)
         """Fingerprints of known URLs that need no check when a list links to them."""
 
     def word(self, storage: Notes, domain: str) -> Word:

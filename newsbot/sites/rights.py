@@ -7,11 +7,17 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
+from newsbot.items import Bounded
 from newsbot.rights import Reservations, RobotsSignals
 from newsbot.urls import host_key
 
 MAX_KNOWN = 20_000
-"""Maximum number of hosts that are remembered. When it is reached, all hosts are forgotten."""
+"""Maximum number of hosts that are remembered."""
+MAX_TEXT = 4 * 2**20
+"""Maximum size of all robots.txt files that are remembered, in characters.
+
+A parsed file takes 20 times its size in memory, so all files take at most 80 MB.
+"""
 
 CanFetch = Callable[[str, str], bool]
 """Takes a URL and the name of a crawler; returns True if robots.txt allows the fetch."""
@@ -21,19 +27,22 @@ class SiteRights:
     """The reservations on AI of each host. Middlewares add the files; :meth:`signals` is called per page."""
 
     def __init__(self) -> None:
-        self._robots: dict[str, tuple[RobotsSignals, CanFetch]] = {}
-        self._reservations: dict[str, Reservations] = {}
+        self._robots = Bounded[str, tuple[RobotsSignals, CanFetch, int]](MAX_KNOWN)
+        # Twice as many as the middleware remembers, because the middleware tells each file only once.
+        self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
 
-    def heard_robots(self, origin: str, told: RobotsSignals, can_fetch: CanFetch) -> None:
-        """Store what a host's robots.txt says on AI. ``can_fetch`` applies the rules of the same file."""
-        if len(self._robots) >= MAX_KNOWN:
-            self._robots.clear()
-        self._robots[host_key(origin)] = (told, can_fetch)
+    def heard_robots(self, url: str, told: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:
+        """Store what the robots.txt of a URL's host says on AI.
+
+        ``can_fetch`` applies the rules of the same file. ``size`` is the size of the file.
+        """
+        host = host_key(url)
+        if host not in self._robots:
+            self._robots.shrink(MAX_TEXT - size, lambda one: one[2])
+        self._robots[host] = (told, can_fetch, size)
 
     def heard_tdmrep(self, origin: str, told: Reservations) -> None:
         """Store the reservations of a host's tdmrep.json."""
-        if len(self._reservations) >= MAX_KNOWN:
-            self._reservations.clear()
         self._reservations[host_key(origin)] = told
 
     def signals(self, url: str) -> dict[str, str]:
@@ -44,7 +53,7 @@ class SiteRights:
         host = host_key(url)
         signals: dict[str, str] = {}
         if host in self._robots:
-            told, can_fetch = self._robots[host]
+            told, can_fetch, _ = self._robots[host]
             signals |= told.signals(url, can_fetch)
         if host in self._reservations:
             signals |= self._reservations[host].signals(url)

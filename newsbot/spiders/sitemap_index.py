@@ -96,7 +96,8 @@ class SitemapIndexes:
             taken = chosen[: max(0, room)]
             room -= len(taken)
             choice.left += len(chosen) - len(taken)
-            self._sources.sitemap_files[visit.rule.domain] += len(taken)
+            queued = self._sources.sitemap_files.get(visit.rule.domain, 0)
+            self._sources.sitemap_files[visit.rule.domain] = queued + len(taken)
             if taken:
                 # Known files need ``force``, because the frontier does not change entries that are done.
                 yield Found(
@@ -176,7 +177,7 @@ class SitemapIndexes:
         if self._scope.arguments.since is not None:
             return MAX_URLS  # a person asked for older articles
         fetched = int(self._context.stats.get_value(f"newsbot/site/{domain}/fetched", 0))
-        return AT_ONCE + int(SHARE * fetched) - self._sources.sitemap_files[domain]
+        return AT_ONCE + int(SHARE * fetched) - self._sources.sitemap_files.get(domain, 0)
 
     def _tell(self, visit: Visit, choice: _Choice, number: int) -> None:
         self._context.count("sitemaps/old", choice.old)

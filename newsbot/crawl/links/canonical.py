@@ -37,7 +37,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.match import classify
-from newsbot.sites.canonical_trust import MAX_SETTLED, CanonicalTrust, Word
+from newsbot.sites.canonical_trust import CanonicalTrust, Word
 from newsbot.storage.article_decision import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -131,8 +131,6 @@ class Canonical:
         # article is remembered together with its headline (_offer), because it is compared again when a list
         # shows another headline.
         settled = self._trust.settled
-        if len(settled) >= MAX_SETTLED:
-            settled.clear()
         asked = {
             one.fingerprint: one
             for one in entries

@@ -14,14 +14,12 @@ from newsbot.clock import from_iso
 from newsbot.crawl.context import Context
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Article, Kind, Where
+from newsbot.items import Article, Bounded, Kind, Where
 
-MAX_TOLD = 50_000
-"""Half of the maximum number of pages that are remembered.
-
-The maximum counts pages whose feed data wait for the article, and pages whose articles have already got the
-data. If it is exceeded, all pages are forgotten.
-"""
+MAX_TOLD = 10_000
+"""Maximum number of pages whose feed data wait for the article."""
+MAX_SETTLED = 50_000
+"""Maximum number of pages that are remembered because their articles have got the data."""
 FEED = "feed"
 """Value in ``Article.extraction`` for a field that was taken from a feed after the page was read."""
 _LISTINGS = (Where.FEED, Where.NEWS_SITEMAP)
@@ -35,9 +33,9 @@ class FeedDetails:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._told: dict[bytes, EntryData] = {}
+        self._told = Bounded[bytes, EntryData](MAX_TOLD)
         """By page fingerprint, the data of feeds that wait for the article."""
-        self._settled: set[bytes] = set()
+        self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Fingerprints of pages whose articles have got the data of a feed."""
 
     def take(self, known: Iterable[Entry]) -> None:
@@ -53,11 +51,8 @@ class FeedDetails:
             and "published_at" in entry.data
             and entry.fingerprint not in self._settled
         }
-        if len(self._told) + len(self._settled) > 2 * MAX_TOLD:
-            self._told.clear()
-            self._settled.clear()
-        self._told |= told
-        self._fill(told)
+        self._told.update(told)
+        self._fill(told.keys() & self._told.keys())
 
     def end(self, visit: Visit) -> None:
         """After a visit, add the data that a feed gave in the meantime to the page's article."""

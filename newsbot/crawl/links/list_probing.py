@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 
 from newsbot.clock import from_iso
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
@@ -25,7 +25,7 @@ from newsbot.discovery.list_pages import belongs_to
 from newsbot.discovery.list_probing import ListTrials, ListWalks, is_index, narrows
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Entry, Lease
-from newsbot.items import EventKind, Kind, Reason, Where
+from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -38,9 +38,9 @@ class ListProbing:
     def __init__(self, context: Context, scope: Scope, registry: SourceRegistry) -> None:
         self._context, self._scope, self._registry = context, scope, registry
         self._trials, self._walks = ListTrials(), ListWalks()
-        self._with_lists: set[str] = set()
+        self._with_lists = Bounded[str, None](MAX_HOSTS)
         """Domains whose lists have numbered pages or an archive, which lead to older articles."""
-        self._heard: set[bytes] = set()
+        self._heard = Bounded[bytes, None](MAX_HOSTS)
         """Fingerprints of the lists whose results this crawl has recorded."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
@@ -59,7 +59,7 @@ class ListProbing:
                 worth = True
             else:
                 self._tell(batch, visit, worth=worth)
-        self._with_lists |= {entry.data["source"] for entry in batch.entries.values() if is_next_page(entry)}
+        self._with_lists.add(*(one.data["source"] for one in batch.entries.values() if is_next_page(one)))
         for key in _of_one_name(batch.entries):
             _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}

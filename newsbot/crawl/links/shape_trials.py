@@ -14,21 +14,20 @@ Queued links are checked again when they are leased, because more results are kn
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, Known, Lease
-from newsbot.items import EventKind, Kind, Reason, Where
+from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.ranking.shapes import ENOUGH, MANY_SITES, shape_of
-from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
+from newsbot.ranking.url_learning import EXPLORED_PRIORITY, MAX_SITES, UrlLearning
 from newsbot.urls import canonicalize
 
 MAX_HELD = 400
-"""Maximum number of links of one site and shape that are held."""
+"""Maximum number of links of one site and shape that are held, and of sources of a site that are awaited."""
 MAX_OF_ALL = 50_000
 """Maximum number of links of all sites that are held."""
 _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
@@ -42,17 +41,20 @@ class ShapeTrials:
 
     def __init__(self, context: Context, learning: UrlLearning) -> None:
         self._context, self._learning = context, learning
-        self._held: dict[str, dict[str, dict[bytes, Entry]]] = defaultdict(lambda: defaultdict(dict))
+        self._held: dict[str, dict[str, dict[bytes, Entry]]] = {}
         """The held links, by domain, shape and fingerprint."""
         self._number = 0
         """Number of held links of all sites."""
-        self._trying: dict[str, dict[bytes, str]] = defaultdict(dict)
-        """By domain, the fingerprints and shapes of the entries that are queued as trials."""
-        self._waiting: dict[str, set[str]] = defaultdict(set)
+        self._trying = Bounded[str, Bounded[bytes, str]](MAX_SITES)
+        """By domain, the fingerprints and shapes of the entries that are queued as trials.
+
+        A trial whose entry another worker leases stays here until it makes room for others.
+        """
+        self._waiting = Bounded[str, Bounded[str, None]](MAX_SITES)
         """By shape, the domains that wait until other sites have tried this shape."""
-        self._sources: dict[str, list[bytes]] = {}
+        self._sources = Bounded[str, list[bytes]](MAX_SITES)
         """By domain, the fingerprints of feeds and sitemaps that a page named, until one of them is read."""
-        self._with_read_sources: set[str] = set()
+        self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains of which a feed or sitemap has been read."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
@@ -103,7 +105,7 @@ class ShapeTrials:
         """Note the feeds and sitemaps that a page names, unless one of the domain was read before."""
         named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
         if named and domain not in self._with_read_sources:
-            self._sources.setdefault(domain, []).extend(named)
+            self._sources[domain] = [*self._sources.get(domain, ()), *named][:MAX_HELD]
 
     def _are_read(self, domain: str) -> bool:
         """Return True if any worker has read one of the domain's feeds or sitemaps."""
@@ -113,7 +115,7 @@ class ShapeTrials:
     def end(self, visit: Visit) -> Batch:
         """After a visit, which may have proven a shape, return the links that are to be queued now."""
         domain = visit.rule.domain
-        tried = self._trying[domain].pop(visit.lease.entry.fingerprint, None)
+        tried = self._in_trial(domain).pop(visit.lease.entry.fingerprint, None)
         if visit.kind in (Kind.FEED, Kind.SITEMAP) or (domain in self._sources and self._are_read(domain)):
             self._with_read_sources.add(domain)
             self._sources.pop(domain, None)
@@ -136,9 +138,9 @@ class ShapeTrials:
             return None
         if shapes.has_failed(shape):
             return Reason.FAILED_SHAPE
-        self._trying[domain].pop(entry.fingerprint, None)  # its own trial must not count against the entry
+        self._in_trial(domain).pop(entry.fingerprint, None)  # its own trial must not count against the entry
         if self._may_try(domain, shape):
-            self._trying[domain][entry.fingerprint] = shape
+            self._try(entry, shape)
             return None
         self._hold(domain, shape, entry)
         return Reason.DOUBTFUL_SHAPE
@@ -159,22 +161,40 @@ class ShapeTrials:
         self._context.count(f"left/{reason}")
 
     def _hold(self, domain: str, shape: str, entry: Entry) -> None:
-        held = self._held[domain][shape]
+        held = self._held.get(domain, {}).get(shape, {})
         if entry.fingerprint not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
             held[entry.fingerprint] = entry
+            self._held.setdefault(domain, {})[shape] = held
             self._number += 1
+
+    def _drop(self, domain: str, shape: str, keys: Iterable[bytes]) -> None:
+        """Hold links no longer. Nothing is kept of a shape or site without held links."""
+        for key in list(keys):
+            del self._held[domain][shape][key]
+            self._number -= 1
+        if not self._held[domain][shape]:
+            del self._held[domain][shape]
+        if not self._held[domain]:
+            del self._held[domain]
+
+    def _in_trial(self, domain: str) -> dict[bytes, str]:
+        return self._trying.get(domain) or {}
+
+    def _try(self, entry: Entry, shape: str) -> None:
+        domain = entry.data["source"]
+        trying = self._trying[domain] = self._trying.get(domain) or Bounded(MAX_HELD)
+        trying[entry.fingerprint] = shape
 
     def _ready(self, domain: str) -> list[Entry]:
         """Return the held links of a domain that may be fetched now: links of proven shapes, and trials.
 
         Held links whose shape has failed are dropped.
         """
-        shapes, held = self._learning.shapes(domain), self._held[domain]
+        shapes, held = self._learning.shapes(domain), self._held.get(domain, {})
         ready: list[Entry] = []
         for shape in [one for one in held if shapes.is_proven(one) or shapes.has_failed(one)]:
-            waiting = held.pop(shape)
-            self._number -= len(waiting)
-            ready += waiting.values() if shapes.is_proven(shape) else ()
+            ready += held[shape].values() if shapes.is_proven(shape) else ()
+            self._drop(domain, shape, held[shape])
         if domain not in self._sources:
             ready += self._trials(domain)
         # Another worker may have fetched some of these links while they were held here.
@@ -186,7 +206,7 @@ class ShapeTrials:
 
         Shapes that failed on many other sites come last.
         """
-        held, hopeless = self._held[domain], self._learning.of_all_sites.is_hopeless
+        held, hopeless = self._held.get(domain, {}), self._learning.of_all_sites.is_hopeless
         best = sorted(
             (
                 (hopeless(shape), -entry.priority, shape, entry)
@@ -198,15 +218,14 @@ class ShapeTrials:
         )
         for _, _, shape, entry in best:
             if self._may_try(domain, shape):
-                self._trying[domain][entry.fingerprint] = shape
-                del held[shape][entry.fingerprint]
-                self._number -= 1
+                self._try(entry, shape)
+                self._drop(domain, shape, [entry.fingerprint])
                 last = self._learning.shapes(domain).named
                 yield replace(entry, priority=EXPLORED_PRIORITY) if last else entry
 
     def _may_try(self, domain: str, shape: str) -> bool:
         """Return True if one more page of a doubtful shape may be fetched now."""
-        shapes, trying = self._learning.shapes(domain), self._trying[domain]
+        shapes, trying = self._learning.shapes(domain), self._in_trial(domain)
         # Trials in flight count as failures, so that all trials together cannot exceed the limit.
         if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
             return False
@@ -221,7 +240,8 @@ class ShapeTrials:
         # may make a trial here needless.
         elsewhere = sum(shape in some.values() for some in self._trying.values())
         if elsewhere >= MANY_SITES and shape not in self._learning.of_all_sites.good:
-            self._waiting[shape].add(domain)
+            self._waiting[shape] = waiting = self._waiting.get(shape) or Bounded(MAX_SITES)
+            waiting.add(domain)
             return False
         return True
 

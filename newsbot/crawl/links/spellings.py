@@ -28,7 +28,7 @@ from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Event, EventKind, Kind, PageRecord, Reason, Where
+from newsbot.items import Bounded, Event, EventKind, Kind, PageRecord, Reason, Where
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_SPELLINGS = 3
@@ -47,9 +47,9 @@ class Spellings:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._settled: set[bytes] = set()
+        self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Keys of the links that were checked and give no new spelling."""
-        self._read_for: dict[str, str | None] = {}
+        self._read_for = Bounded[str, str | None](MAX_SETTLED)
         """By the URL of a page, the domain of the site whose source it is; None for other pages."""
 
     def given_by_site(self, told: Mapping[str, Any], url: str) -> bool:
@@ -69,8 +69,6 @@ class Spellings:
 
         The page may be on a host of another site.
         """
-        if len(self._read_for) > MAX_SETTLED:
-            self._read_for.clear()
         if referrer not in self._read_for:
             key = fingerprint(canonicalize(referrer))
             page = self._context.storage.pages.get([key]).get(key)
@@ -84,8 +82,6 @@ class Spellings:
         never fetched and waits in the queue will be fetched under the new spelling. A page that failed is
         queued again. Raises :class:`newsbot.errors.DataError`.
         """
-        if len(self._settled) > MAX_SETTLED:
-            self._settled.clear()
         asked = {
             entry.fingerprint: entry
             for entry in entries
@@ -98,7 +94,7 @@ class Spellings:
         if news:
             self._take(news)
         # Last, so that the links are checked again if a write above raises.
-        self._settled.update(_spelling(entry) for entry in asked.values())
+        self._settled.add(*map(_spelling, asked.values()))
 
     def _is_news(self, entry: Entry, page: PageRecord) -> bool:
         """Return True if the spelling is new and the page was not fetched successfully yet."""

@@ -18,6 +18,7 @@ from typing import Any
 from lxml import etree
 
 from newsbot.extraction.body.predicates import TAG, Given, PredicateReader
+from newsbot.items import Bounded
 
 MAX_KNOWN = 20_000
 """Maximum number of results that a search caches. The cache is emptied when it is full."""
@@ -63,7 +64,7 @@ class _Memory:
         self._names = names
         self._by_tag = by_tag
         self._matches = matches
-        self._known: dict[Attributes, int] = {}
+        self._known = Bounded[Attributes, int](MAX_KNOWN)
 
     def matching(self, elements: Iterable[etree._Element]) -> Iterator[tuple[etree._Element, int]]:
         """Yield the elements that match, each with its answer."""
@@ -87,8 +88,6 @@ class _Memory:
     def _learn(self, key: Attributes) -> int:
         answer = self._matches(dict(key))
         if sum(len(value) for _, value in key) <= MAX_KEY:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
             self._known[key] = answer
         return answer
 

@@ -15,7 +15,6 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -23,6 +22,7 @@ from aiohttp import web
 
 from newsbot.clock import Clock, system_clock
 from newsbot.errors import UserError
+from newsbot.items import Bounded
 from newsbot.web.incoming import sender_of
 
 COOKIE = "newsbot_session"
@@ -57,7 +57,7 @@ class Guesses:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._wrong = Bounded[str, tuple[int, float]](MAX_GUESSERS)
         """The number of wrong tokens and the time of the last one (POSIX seconds), by sender."""
 
     def must_wait(self, sender: str) -> bool:
@@ -68,11 +68,9 @@ class Guesses:
 
     def wrong(self, sender: str) -> None:
         """Count a wrong token."""
-        number, last = self._wrong.pop(sender, (0, 0.0))
+        number, last = self._wrong.get(sender, (0, 0.0))
         now = self._clock()
         self._wrong[sender] = (1 if now - last > FORGOTTEN_AFTER else number + 1, now)
-        if len(self._wrong) > MAX_GUESSERS:
-            self._wrong.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -86,7 +84,7 @@ class Access:
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     clock: Clock = system_clock
-    _sessions: OrderedDict[bytes, Session] = field(default_factory=OrderedDict)
+    _sessions: Bounded[bytes, Session] = field(default_factory=lambda: Bounded(MAX_SESSIONS))
     _guesses: Guesses = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,8 +141,6 @@ class Access:
             return None
         cookie = secrets.token_urlsafe(32)
         self._sessions[_digest(cookie)] = Session(self.clock() + SESSION_SECONDS, secrets.token_urlsafe(32))
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
         return cookie
 
     def log_out(self, request: web.Request) -> None:

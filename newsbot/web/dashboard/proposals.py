@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +25,7 @@ from newsbot.clock import Clock, from_iso, utc
 from newsbot.config.check import SettingsLike
 from newsbot.crawl.address_guard import is_local
 from newsbot.errors import ArgumentError, RulesError
+from newsbot.items import Bounded
 from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
@@ -98,7 +98,7 @@ class Proposals:
         self._folder = rules_folder(settings)
         self._clock = clock
         self._allow_private = allow_private
-        self._known: OrderedDict[str, Proposal] = OrderedDict()
+        self._known = Bounded[str, Proposal](MAX_KEPT)
         self._task: asyncio.Task[None] | None = None
 
     def get(self, address: str) -> Proposal | None:
@@ -126,9 +126,6 @@ class Proposals:
                 return one
         # An earlier proposal for the site is replaced and becomes the newest.
         found = self._known[site] = Proposal(site, "looking", utc(self._clock()))
-        self._known.move_to_end(site)
-        if len(self._known) > MAX_KEPT:
-            self._known.popitem(last=False)
         self._task = asyncio.ensure_future(self._look(found))
         return found
 
