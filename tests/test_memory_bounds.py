@@ -1,0 +1,310 @@
+"""What a worker keeps of sites, hosts and URLs has a limit, however many of them it meets."""
+
+from __future__ import annotations
+
+import asyncio
+import encodings
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.http import Response
+from w3lib.encoding import resolve_encoding
+
+from newsbot.crawl import certificates
+from newsbot.crawl import memory as heap
+from newsbot.crawl.certificates import HttpHandler
+from newsbot.crawl.visit import Found
+from newsbot.discovery import list_probing
+from newsbot.discovery.list_probing import ListTrials, ListWalks
+from newsbot.items import Bounded, Kind, Link, Where
+from newsbot.middlewares import robots
+from newsbot.middlewares.robots import RobotsMiddleware
+from newsbot.ranking.shapes import MAX_SHAPES, Shapes
+from newsbot.rules.sessions import MAX_KEYS, SessionKeys
+from newsbot.sites import counters, rights
+from newsbot.sites.counters import OTHERS, SiteCounters
+from newsbot.sites.statistics import site_figures, total
+from newsbot.storage.sqlite import SqliteStorage
+from tests.builders import Desk
+
+
+def test_a_bounded_mapping_drops_what_was_set_longest_ago() -> None:
+    known = Bounded[str, int](3)
+    known.update(a=1, b=2, c=3)
+    known["a"] = 4
+    assert known.setdefault("d", 5) == 5
+    assert known.setdefault("c", 0) == 3
+    assert dict(known) == {"c": 3, "a": 4, "d": 5}
+    known.shrink(9, lambda value: value)
+    assert dict(known) == {"a": 4, "d": 5}
+    known.shrink(1, lambda value: value)
+    assert dict(known) == {"d": 5}
+    names = Bounded[str, None](2)
+    names.add("x", "y", "z")
+    assert list(names) == ["y", "z"]
+
+
+# --- all parts of a crawl together
+LIMITS = {
+    "newsbot.crawl.links.shape_trials": ("MAX_HOSTS", "MAX_SITES"),
+    "newsbot.crawl.links.list_probing": ("MAX_HOSTS",),
+    "newsbot.crawl.links.feed_details": ("MAX_TOLD", "MAX_SETTLED"),
+    "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
+    "newsbot.crawl.source_state": ("MAX_HOSTS",),
+    "newsbot.crawl.politeness": ("MAX_HOSTS",),
+    "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),
+    "newsbot.crawl.scope": ("MAX_HOSTS",),
+    "newsbot.crawl.assembly": ("MAX_HOSTS",),
+    "newsbot.discovery.list_probing": ("MAX_SHAPES", "MAX_WALKS"),
+    "newsbot.ranking.url_learning": ("MAX_SITES",),
+    "newsbot.ranking.shapes": ("MAX_SHAPES",),
+    "newsbot.sites.counters": ("MAX_SITES",),
+    "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
+    "newsbot.sites.health": ("MAX_SITES",),
+}
+FEW = 10
+
+
+def meet(desk: Desk, number: int) -> None:
+    """Visit the home page, a list, the feed and two articles of a site that no rule names."""
+    home = f"https://site{number}.test"
+    feed = Link(url=f"{home}/feed-{number}.xml", where=Where.AUTODISCOVERY, kind=Kind.FEED)
+    texts = "The ten best of all that was to see"
+    doubtful = [
+        Link(url=f"{home}/s{number}/of-{letter}-and-all-that-we-saw-{letter}", where=Where.BODY, text=texts)
+        for letter in "abcde"
+    ]
+    lists = [Link(url=f"{home}/2024/{month:02}/", where=Where.BODY, kind=Kind.SECTION) for month in (1, 2, 3)]
+    pages = [Link(url=f"{home}/news?page=2", where=Where.NEXT_PAGE, kind=Kind.SECTION)]
+    for url, links in ((f"{home}/", [feed, *doubtful, *lists]), (f"{home}/news", [*doubtful, *pages])):
+        visit = desk.visit(url, Kind.SECTION, where=Where.BODY)
+        visit.found.append(Found(links=tuple(links), referrer=url, depth=1))
+        desk.context.count_site(visit.rule.domain, "fetched")
+        desk.crawl.completion.settle(visit)
+    for kind, url in ((Kind.ARTICLE, doubtful[0].url), (Kind.ARTICLE, doubtful[1].url)):
+        visit = desk.visit(url, kind, where=Where.BODY, why="likely_article")
+        visit.outcome.status, visit.outcome.is_article = 200, False
+        desk.context.count_error(visit.rule.domain, "no_text")
+        desk.crawl.completion.settle(visit)
+
+
+def kept(part: Any) -> Counter[str]:
+    """Return the number of elements of the tables below a part of newsbot, by the attribute's name."""
+    sizes: Counter[str] = Counter()
+    seen: set[int] = set()
+    waiting = [(type(part).__name__, part)]
+    while waiting:
+        name, one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict | list | set | frozenset | tuple):
+            sizes[name] += len(one)
+            waiting += [(name, inner) for inner in (one.values() if isinstance(one, dict) else one)]
+        elif type(one).__module__.startswith("newsbot") and "sqlite" not in type(one).__module__:
+            own = vars(one) if hasattr(one, "__dict__") else {}
+            slots = [slot for kind in type(one).__mro__ for slot in getattr(kind, "__slots__", ())]
+            own |= {slot: getattr(one, slot) for slot in slots if hasattr(one, slot)}
+            waiting += [(f"{type(one).__name__}.{field}", inner) for field, inner in own.items()]
+    return sizes
+
+
+BY_STORAGE = ("SourceRegistry.with_sources", "SourceRegistry.with_sitemaps", "SiteHealth._kept")
+"""Tables that grow with the number of sites whose sources are stored."""
+
+
+def test_no_table_of_a_crawl_grows_with_the_number_of_sites(
+    make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, names in LIMITS.items():
+        for name in names:
+            monkeypatch.setattr(f"{module}.{name}", FEW, raising=False)
+    desk = make_desk()
+    sizes = []
+    for start in (0, 2 * FEW, 4 * FEW):
+        for number in range(start, start + 2 * FEW):
+            meet(desk, number)
+        desk.crawl.write_sites()
+        sizes.append(kept(desk.crawl))
+    grown = {name: number for name, number in (sizes[2] - sizes[1]).items() if name not in BY_STORAGE}
+    assert sizes[1].total() > 20 * FEW, "nothing was kept: the test would show nothing"
+    assert grown == {}
+
+
+# --- single tables
+def test_articles_that_lists_have_shown_have_a_limit_over_all_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_probing, "MAX_COVERED", 1000, raising=False)
+    walks = ListWalks()
+    for number in range(100):
+        keys = [f"{number}-{one}".encode() for one in range(100)]
+        walks.read(f"site{number}.test", f"https://site{number}.test/news", None, keys)
+        walks.dated(f"https://site{number}.test/news", float(number))
+    assert sum(walks.shown(f"site{number}.test") for number in range(100)) <= 1000
+    assert walks.shown("site99.test") == 100
+
+
+def test_dates_of_a_long_list_are_dropped_and_its_age_is_known_nevertheless() -> None:
+    walks = ListWalks()
+    walks.read("a.test", "/1", None, [b"1"])
+    for date in (50.0, *range(49, 0, -1)):
+        walks.dated("/1", float(date))
+    assert len(walks._walks["/1"].dates) <= list_probing.OLD_ENOUGH + 1
+    assert walks.is_older("/1", 50.0)
+    assert not walks.is_older("/1", 51.0)
+
+
+def test_lists_that_are_held_back_have_a_limit_over_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_probing, "MAX_OF_ALL", 50, raising=False)
+    lists = ListTrials()
+    for number in range(100):
+        lists.may_try("a.test", f"https://a.test/kind-{chr(97 + number % 26)}{chr(97 + number // 26)}/1")
+        for day in range(2, 5):
+            lists.hold(
+                "a.test", f"https://a.test/kind-{chr(97 + number % 26)}{chr(97 + number // 26)}/{day}", 1
+            )
+    assert sum(len(trial.held) for trial in lists._trials.values()) <= 50
+    first = "https://a.test/kind-aa/1"
+    assert len(lists.released("a.test", first)) == 3
+    lists.hold("a.test", first.replace("/1", "/9"), 1)
+    assert len(lists.released("a.test", first)) == 1
+
+
+def test_examples_of_ever_new_shapes_do_not_add_shapes_without_end() -> None:
+    shapes = Shapes()
+    for turn in range(3 * MAX_SHAPES):
+        name = "".join(chr(97 + int(digit)) for digit in str(turn))
+        shapes.take({f"https://a.test/{name}/1": True}, {f"https://a.test/x{name}/1": True})
+    assert len(shapes.good) <= MAX_SHAPES
+    assert len(shapes.bad) <= MAX_SHAPES
+
+
+def test_keys_of_addresses_have_a_limit() -> None:
+    keys = SessionKeys()
+    for number in range(5 * MAX_KEYS):
+        for turn in (1, 2):
+            keys.saw(f"https://a.test/news?k{number}=ab12cd34ef{turn}", f"text {number} {turn}")
+    assert len(keys._telling) + len(keys._seen) + len(keys._same) <= MAX_KEYS
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as opened:
+        yield opened
+
+
+def test_counters_of_sites_that_were_quiet_longest_are_added_up(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counters, "MAX_SITES", 3, raising=False)
+    books, stats = SiteCounters(), Counter[str]({"newsbot/fetched/feed": 7})
+    for number in range(10):
+        for name in ("pages", "errors/timeout"):
+            stats[f"newsbot/site/site{number}.test/{name}"] += 2
+            stats[f"newsbot/site/site0.test/{name}"] += 1
+        books.last_error[f"site{number}.test"] = ("timeout", 1.0)
+        books.write(storage, stats, 1_795_000_000.0, lambda domain: domain == "site5.test")
+    assert {one.site for one in site_figures(stats)} == {"site0.test", "site8.test", "site9.test", OTHERS}
+    assert total(site_figures(stats)).pages == 30
+    assert stats["newsbot/fetched/feed"] == 7
+    assert not books.last_error
+    stored = storage.sites.all()
+    assert OTHERS not in stored
+    assert {site: one.counters["pages"] for site, one in stored.items()} == {
+        **{f"site{number}.test": 2 for number in range(1, 10) if number != 5},
+        "site0.test": 12,
+    }
+    stats["newsbot/site/site1.test/pages"] += 4  # a quiet site comes back
+    books.write(storage, stats, 1_795_000_000.0)
+    assert storage.sites.all()["site1.test"].counters["pages"] == 6
+    hours = storage.activity.hours(1_795_000_000.0)
+    assert OTHERS not in str(hours)
+
+
+def test_robots_files_have_a_limit_of_their_size_and_their_reservations_hold_nevertheless(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "User-agent: GPTBot\nDisallow: /\n" + "# a comment\n" * 100
+
+    async def download(request: Request) -> Response:
+        return Response(request.url, body=body.encode())
+
+    for module in (robots, rights):
+        monkeypatch.setattr(module, "MAX_TEXT", 5 * len(body), raising=False)
+    desk.crawler.engine = SimpleNamespace(download_async=download)  # type: ignore[assignment]
+    middleware = RobotsMiddleware.from_crawler(desk.crawler)
+    known = desk.crawl.sites.rights
+    for number in (*range(20), 0):
+        url = f"https://h{number}.test/story"
+        asyncio.run(middleware.process_request(Request(url)))
+        assert known.signals(url), "the reservation of the host that is being read was forgotten"
+    assert sum(len(one.text) for one in middleware._known.values()) <= 5 * len(body)
+    assert len(known._robots) <= 5
+
+
+# --- Python, libxml2, Twisted
+def test_names_of_unknown_encodings_are_not_kept() -> None:
+    for number in range(50):
+        assert resolve_encoding(f"no-such-encoding-{number}") is None
+    assert "no_such_encoding_7" in encodings._cache
+    heap.trim()
+    assert not [name for name in encodings._cache if name.startswith("no_such")]
+    assert "ä".encode("cp1252") == b"\xe4"
+
+
+def test_threads_are_replaced_and_finish_their_work_first() -> None:
+    async def work() -> tuple[set[int], list[int]]:
+        heap.renew_threads()
+        old = {await asyncio.to_thread(threading.get_ident)}
+        go_on = threading.Event()
+        slow = asyncio.ensure_future(asyncio.to_thread(lambda: go_on.wait(10) and 1))
+        waiting = [asyncio.ensure_future(asyncio.to_thread(lambda: go_on.wait(10) and 2)) for _ in range(99)]
+        await asyncio.sleep(0.05)
+        heap.renew_threads()
+        assert await asyncio.to_thread(lambda: 3) == 3, "new work does not wait for the old threads"
+        go_on.set()
+        return old, [await one for one in (slow, *waiting)]
+
+    before = threading.active_count()
+    old, answers = asyncio.run(work())
+    assert answers == [1] + [2] * 99
+    assert not old & {one.ident for one in threading.enumerate()}
+    assert threading.active_count() <= before
+
+
+class Timeout:
+    """A planned end of an idle connection."""
+
+    def __init__(self) -> None:
+        self.now = False
+
+    def reset(self, seconds: float) -> None:
+        self.now = seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "seen"), [(200, 200), (404, 404), (599, 599), (600, 500), (12345, 500), (-5, 500)]
+)
+def test_idle_connections_have_a_limit_and_hosts_without_them_are_forgotten(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, status: int, seen: int
+) -> None:
+    async def answer(_: HTTP11DownloadHandler, request: Request) -> Response:
+        return Response(request.url, status=status)
+
+    monkeypatch.setattr(HTTP11DownloadHandler, "download_request", answer)
+    monkeypatch.setattr(certificates, "MAX_IDLE", 3, raising=False)
+    handler = object.__new__(HttpHandler)
+    timeouts = {number: Timeout() for number in range(8)}
+    hosts: dict[str, list[int]] = {f"host{number}.test": [] for number in range(10)} | {"host3.test": [7]}
+    handler._pool = SimpleNamespace(_connections=hosts, _timeouts=timeouts)  # type: ignore[assignment]
+    response = asyncio.run(handler.download_request(Request("http://host3.test/")))
+    assert response.status == seen
+    assert [number for number, one in timeouts.items() if one.now] == [0, 1, 2, 3, 4]
+    assert list(hosts) == ["host3.test"]
