@@ -26,7 +26,7 @@ import tempfile
 import time
 import tracemalloc
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +42,6 @@ from benchmarks.otherclock import Running
 from benchmarks.servers import own_mongo, own_redis
 from benchmarks.soaklives import Life, growth, own_megabytes
 from benchmarks.soakweb import GrowingWeb, write_rules
-from newsbot.storage.mongo import MongoStorage
 
 LIMIT = 1.05
 TOP = 25
@@ -108,8 +107,8 @@ def measure(options: argparse.Namespace) -> bool:
         stack.callback(process.terminate)
         life = Life("worker", 1, process, options.log, time.monotonic())
         client = stack.enter_context(redis.Redis.from_url(url))
-        admin = stack.enter_context(MongoClient[dict[str, Any]](mongo.uri)).admin
-        storage = stack.enter_context(closing(MongoStorage(f"{mongo.uri}newsbot")))
+        servers = stack.enter_context(MongoClient[dict[str, Any]](mongo.uri))
+        articles = servers.newsbot.articles
         print("hour  MB     articles  files  threads  Redis  MongoDB", flush=True)
         hour = 3600 / options.factor
         for number in range(1, round(options.hours) + 1):
@@ -117,8 +116,8 @@ def measure(options: argparse.Namespace) -> bool:
             if process.poll() is not None:
                 print(life.end())
                 return False
-            pools = int(client.info("clients")["connected_clients"]), connections(admin)
-            row = [storage.articles.count(), *held(process.pid), *pools]
+            pools = int(client.info("clients")["connected_clients"]) - 1, connections(servers.admin)
+            row = [articles.estimated_document_count(), *held(process.pid), *pools]
             told = "".join(f"{one:<{width}}" for one, width in zip(row, (10, 7, 9, 7, 7), strict=True))
             print(f"{number:4}  {statistics.median(sizes):<7.1f}{told}", flush=True)
         grown = growth(life, life.began, time.monotonic())
@@ -145,9 +144,9 @@ def _hour(web: GrowingWeb, life: Life, end: float, rate: float) -> list[float]:
 
 
 def connections(admin: Any) -> int:
-    """Return the number of connections that workers have to MongoDB, by the name of the application."""
+    """Return the number of connections that the worker has to MongoDB."""
     found = admin.aggregate([{"$currentOp": {"allUsers": True, "idleConnections": True}}])
-    return sum(one.get("appName") == "newsbot" for one in found)
+    return len({one.get("client") for one in found if one.get("appName") == "newsbot"})
 
 
 def held(pid: int) -> tuple[int, int]:

@@ -1,0 +1,103 @@
+"""How many connections a worker opens to its servers: no more than it has threads, also after restarts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from pymongo import MongoClient
+
+from benchmarks.demoweb.messages import Answer, Request
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import HTML, MockServer
+from tests.redisserver import RedisServer
+from tests.servers import MongoServer, run_mongo
+
+THREADS = min(32, (os.cpu_count() or 1) + 4)
+"""Threads of a worker that use its servers, besides the main thread (concurrent.futures)."""
+MONITORS = 3
+"""Connections of MongoDB's driver that watch the server, one of them only for a moment."""
+MONGO_LIMIT = 2 * (THREADS + 1) + MONITORS
+REDIS_LIMIT = 2 * (THREADS + 1)
+"""The bounds that docs/operations.md gives; twice, because threads are replaced while others still work."""
+PAGES = 400
+SITES = 8
+
+
+class BusySites(MockServer):
+    """Sites with many articles, all of which answer at once after a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for site in range(SITES):
+            urls = [f"http://site{site}.test/news/{number}" for number in range(PAGES // SITES)]
+            self.page(f"http://site{site}.test/feed.xml", feed_xml(urls))
+            for url in urls:
+                self.page(url, self._article)
+
+    def _article(self, request: Request) -> Answer:
+        number = hash((request.host, request.path)) % 10_000
+        return Answer(body=article_html(number).encode(), headers=HTML, delay=0.5)
+
+
+@pytest.fixture
+def mongo(tmp_path: Path) -> Iterator[MongoServer]:
+    yield from run_mongo(tmp_path / "mongo")
+
+
+def connections(mongo: MongoServer, server: RedisServer) -> tuple[int, int]:
+    """Return the number of the worker's connections to MongoDB and to Redis now."""
+    with MongoClient[dict[str, Any]](mongo.uri) as client, redis.Redis.from_url(server.url) as other:
+        idle = {"$currentOp": {"allUsers": True, "idleConnections": True}}
+        mine = [one for one in client.admin.aggregate([idle]) if one.get("appName") == "newsbot"]
+        return len({one["client"] for one in mine if "client" in one}), len(other.client_list()) - 1
+
+
+def most(mongo: MongoServer, server: RedisServer, seconds: float) -> tuple[int, int]:
+    """Return the largest numbers of connections that are seen within some seconds."""
+    seen, end = [(0, 0)], time.monotonic() + seconds
+    while time.monotonic() < end:
+        seen.append(connections(mongo, server))
+        time.sleep(0.02)
+    return max(one for one, _ in seen), max(one for _, one in seen)
+
+
+@pytest.mark.parametrize("concurrency", [32, 64])
+def test_connections_to_servers_are_bounded_also_after_restarts(
+    tmp_path: Path, mongo: MongoServer, redis_server: RedisServer, concurrency: int
+) -> None:
+    with BusySites() as site:
+        world = World(tmp_path, site)
+        for number in range(SITES):
+            name = f"site{number}.test"
+            feed = f"feeds: http://{name}/feed.xml\narticle: ^/news/\nfollow: feeds\n"
+            world.rule(name, f"domain: {name}\n{feed}delay: 0\nconcurrency: 32\n")
+        world.servers = {"REDIS_URL": redis_server.url, "MONGO_URI": f"{mongo.uri}newsbot"}
+        # Heartbeats every half second, so that threads are replaced often.
+        options = ("-s", f"CONCURRENT_REQUESTS={concurrency}", "-s", "NEWSBOT_LEASE_SECONDS=2")
+        worker = world.start("-a", "mode=continuous", *options)
+        try:
+            with MongoClient[dict[str, Any]](mongo.uri) as client:
+                while not client.newsbot.articles.estimated_document_count():
+                    assert worker.poll() is None
+                    time.sleep(0.05)
+            seen = [most(mongo, redis_server, 3)]
+            for _ in range(3):
+                mongo.kill()
+                redis_server.kill()
+                time.sleep(0.5)
+                redis_server.start()
+                mongo.start()
+                seen.append(most(mongo, redis_server, 3))
+        finally:
+            worker.send_signal(signal.SIGINT)
+            _, err = worker.communicate(timeout=90)
+        print(f"connections to MongoDB and Redis: {seen}; limits {MONGO_LIMIT}, {REDIS_LIMIT}")
+    assert all(0 < one <= MONGO_LIMIT and 0 < other <= REDIS_LIMIT for one, other in seen), (seen, err)
+    assert connections(mongo, redis_server) == (0, 0)
