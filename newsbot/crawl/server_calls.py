@@ -9,6 +9,8 @@ Only one section of a crawl runs at a time, and the others wait while it is susp
 expect that another section changes the state of the crawl during a call.
 
 A server that answers within a few milliseconds is called directly, because a thread costs more than the wait.
+While all servers are that fast, no greenlets are made. So the first slow call still blocks the event loop,
+with the calls that follow in its section.
 """
 
 from __future__ import annotations
@@ -54,9 +56,14 @@ class Latency:
         self._direct = self._threaded = self._probed = 0.0
         """Mean duration of direct calls, mean duration of calls in threads, time of the last direct call."""
 
+    @property
+    def is_slow(self) -> bool:
+        """True if the calls run in threads."""
+        return self._direct > FAST
+
     def allows_direct_call(self) -> bool:
         """Return True if the next call may block the event loop."""
-        if self._direct <= FAST:
+        if not self.is_slow:
             return True
         return self._threaded <= PROBE and time.monotonic() - self._probed >= PROBE_EVERY
 
@@ -93,6 +100,8 @@ class ServerCalls:
         """Done when the suspended section has ended; None if no section is suspended."""
         self._started: dict[Callable[[], None], asyncio.Task[None]] = {}
         self._latency: defaultdict[str, Latency] = defaultdict(Latency)
+        self._slow: set[str] = set()
+        """The servers that are not called directly."""
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="newsbot-servers")
 
     def call(self, place: str, work: Callable[[], _Answer]) -> _Answer:
@@ -108,8 +117,13 @@ class ServerCalls:
             answer: _Answer = section.parent.switch(work) if aside else work()
         except DataError:
             latency.failed()
+            self._slow.add(place)
             raise
         latency.took(time.monotonic() - began, direct=not aside)
+        if latency.is_slow:
+            self._slow.add(place)
+        elif self._slow:
+            self._slow.discard(place)
         return answer
 
     @property
@@ -123,6 +137,8 @@ class ServerCalls:
         """Run ``work`` in a section and return its result."""
         while self._suspended is not None:
             await asyncio.wait([self._suspended])
+        if not self._slow:
+            return work(*given, **more)
         section = _Section(partial(work, *given, **more))
         asked = _resume(section)
         answer: _Answer = asked if section.dead else await self._finish(section, asked)
@@ -138,6 +154,9 @@ class ServerCalls:
             return False
         if self._suspended is not None:
             task = asyncio.ensure_future(self.run(work))
+        elif not self._slow:
+            work()
+            return True
         else:
             section = _Section(work)
             asked = _resume(section)
