@@ -79,8 +79,8 @@ class MongoServer:
             f"mongodb://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}?authSource=admin"
         )
 
-    def start(self) -> None:
-        """Start or restart it; returns when the server accepts writes."""
+    def launch(self) -> None:
+        """Start the process."""
         options = _OPTIONS if self.replica_set else [o for o in _OPTIONS if not o.startswith("--replSet")]
         access = ["--auth", f"--keyFile={self.folder / 'key'}"] if self.auth else []
         log = self.folder / "log"
@@ -88,9 +88,14 @@ class MongoServer:
         self.process = subprocess.Popen(
             [self.program, *place, *options, *access], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+
+    def start(self) -> None:
+        """Start or restart it; returns when the server accepts writes."""
+        self.launch()
+        assert self.process is not None
         give_up = time.monotonic() + _PATIENCE
         while not self._ready():
-            assert self.process.poll() is None, log.read_text()[-2000:]
+            assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
             assert time.monotonic() < give_up, "mongod does not start"
             time.sleep(0.05)
 
