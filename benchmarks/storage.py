@@ -1,9 +1,10 @@
 """Capacity of MongoDB and the embedded file: articles and pages per second, point reads, bytes on disk.
 
-Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 kB) through newsbot's storage,
-one call per article. MongoDB (a replica set of one member) acknowledges after the journal of a majority;
-SQLite is a file on one machine. Both are first filled without timing; the last articles are timed, with one
-client, and for MongoDB also with four clients. Bytes per article are the size of its collections or tables.
+Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 kB) through newsbot's storage.
+MongoDB (a replica set of one member) acknowledges after the journal of a majority; SQLite is a file on one
+machine. Both are first filled without timing; the last articles are timed, with one client and in turns of
+160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients and one call
+per article. Bytes per article are the size of its collections or tables.
 
     python -m benchmarks.storage [--articles 10000] [--json]
 """
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,8 @@ from tests.servers import MongoServer
 TIMED = 1000
 """Number of timed articles, with one client and for each of several clients."""
 CLIENTS = 4
+BATCH = 32
+TURN = 160
 LINKS = 100
 """Pages that are discovered in one call, like the links of a page."""
 Row = dict[str, Any]
@@ -47,6 +51,28 @@ def store(storage: Storage, start: int, stop: int) -> float:
     for article in some:
         storage.articles.store(article)
     return len(some) / (time.perf_counter() - begin)
+
+
+def store_in_turns(storage: Storage, start: int, stop: int) -> Row:
+    """Store some articles one by one, the next ones in batches, and so on; return both rates per second."""
+    spent = {1: 0.0, BATCH: 0.0}
+    counts = dict.fromkeys(spent, 0)
+    sizes = cycle(spent)
+    for begin, size in zip(range(start, stop, TURN), sizes, strict=False):
+        some = list(articles(begin, min(stop, begin + TURN)))
+        before = time.perf_counter()
+        if size == 1:
+            for article in some:
+                storage.articles.store(article)
+        else:
+            for group in range(0, len(some), size):
+                storage.articles.store_many(some[group : group + size])
+        spent[size] += time.perf_counter() - before
+        counts[size] += len(some)
+    return {
+        "articles stored/s": counts[1] / spent[1],
+        f"articles stored/s, {BATCH} a call": counts[BATCH] / spent[BATCH],
+    }
 
 
 def measure(storage: Storage, kept: int) -> Row:
@@ -88,14 +114,14 @@ def mongo_row(number: int) -> Row:
         storage = MongoStorage(uri)
         bulk = number - TIMED * 2
         _fill(server, bulk)
-        alone = store(storage, bulk, bulk + TIMED)
+        alone = store_in_turns(storage, bulk, bulk + TIMED)
         parts = [
             (uri, bulk + TIMED + part * TIMED // CLIENTS, bulk + TIMED + (part + 1) * TIMED // CLIENTS)
             for part in range(CLIENTS)
         ]
         with multiprocessing.get_context("spawn").Pool(CLIENTS) as pool:
             together = sum(pool.starmap(_store_part, parts, 1))
-        row = {"storage": "MongoDB", "articles": number, "articles stored/s": alone}
+        row: Row = {"storage": "MongoDB", "articles": number} | alone
         row[f"articles stored/s, {CLIENTS} clients"] = together
         row |= measure(storage, number) | _mongo_bytes(server, number)
         storage.close()
@@ -142,7 +168,7 @@ def sqlite_row(number: int) -> Row:
         storage = SqliteStorage(path)
         store(storage, 0, number - TIMED)
         row: Row = {"storage": "SQLite", "articles": number}
-        row["articles stored/s"] = store(storage, number - TIMED, number)
+        row |= store_in_turns(storage, number - TIMED, number)
         row |= measure(storage, number)
         storage.close()
         return row | _sqlite_bytes(path, number)

@@ -16,6 +16,7 @@ from scrapy.statscollectors import StatsCollector
 from newsbot.clock import Clock, utc
 from newsbot.crawl.archive import Archive
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
+from newsbot.crawl.group_store import GroupStore
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
 from newsbot.items import Article
@@ -64,6 +65,7 @@ class Context:
         self.outage.over = False
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = guarded_storage(storage, self.outage)
+        self._groups = GroupStore(cast("Guarded", self.storage.articles))
         self.index = cast("NearIndex", self._guarded("index", index))
         self.archive = archive
 
@@ -84,14 +86,13 @@ class Context:
         """Store an article, and return what the storage has done with it.
 
         ``over`` has the meaning that the method ``store`` of the articles' repository gives it. If the
-        storage is a server, the call runs in a thread, so that other pages are processed meanwhile. Raises
-        subclasses of :class:`newsbot.errors.DataError`.
+        storage is a server, the call runs in a thread, so that other pages are processed meanwhile, and new
+        articles are stored in groups. Raises subclasses of :class:`newsbot.errors.DataError`.
         """
         with self.timed("store"):
             if self.storage.is_local:
                 return self.storage.articles.store(article, over)
-            guarded = cast("Guarded", self.storage.articles)
-            return cast("Stored", await guarded.in_thread("store", article, over))
+            return await self._groups.store(article, over)
 
     def close(self) -> None:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""

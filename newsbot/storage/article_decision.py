@@ -6,6 +6,7 @@ backend executes it in the same transaction. So both backends decide in the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -109,6 +110,24 @@ def of_one_page(one: str, other: str) -> bool:
         return fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))
     except ValueError:
         return True
+
+
+def may_be_plain(given: Sequence[Record]) -> list[bool]:
+    """For each article of a batch, return True if it is plainly new unless stored records are in its way.
+
+    Such an article has no alias, and neither its URL nor its text is that of an earlier article of the batch.
+    So its result is the same if it is stored before the others.
+    """
+    seen: set[object] = set()
+    found = []
+    for one in given:
+        own: set[object] = {fingerprint(one["canonical_url"])}
+        if one["content_hash"]:
+            own.add((one["source"], one["content_hash"]))
+        alias = names_another_page(one) or _fetched_address(one)
+        found.append(not alias and seen.isdisjoint(own))
+        seen |= own
+    return found
 
 
 def _is_same(own: Record, given: Record) -> bool:

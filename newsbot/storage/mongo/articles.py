@@ -1,18 +1,29 @@
 """Stores each article in one document. Earlier versions, texts and other URLs have their own collections.
 
-Each article is stored in one transaction. Two workers that store the same text write the same ``_id`` in
-``texts``. Then one of the transactions fails and is tried again, and sees the result of the other one.
+An article is stored in one transaction, alone or with other new articles. Two workers that store the same
+text write the same ``_id`` in ``texts``. Then one of the transactions fails and is tried again, and sees the
+result of the other one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.article_decision import KEPT, Stored, Verdict, decide, names_another_page
+from newsbot.storage.article_decision import (
+    KEPT,
+    Stored,
+    Verdict,
+    decide,
+    may_be_plain,
+    names_another_page,
+)
 from newsbot.storage.articles import MAX_VERSIONS, Articles, Changes, RepeatedText, Texts
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.connection import Server
@@ -34,6 +45,8 @@ from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100
+_GROUP_PATIENCE = 0.1
+"""Number of seconds in which a transaction with several new articles is tried again if it conflicts."""
 _ORIGIN = (
     *("published_at", "published_source", "published_precision", "moment", "finer"),
     *("authors", "extraction"),
@@ -64,6 +77,29 @@ class MongoArticles(Articles):
                 return self._server.transact(partial(_store, database, article, over))
             except _Taken as taken:
                 return taken.stored
+
+    def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
+        given: dict[int, Document] = {}
+        for number, article in enumerate(articles):
+            with suppress(Exception):  # :meth:`store` will raise it
+                given[number] = to_document(article) | {"version": 1}
+        plain = may_be_plain(list(given.values()))
+        documents = [one for one, chosen in zip(given.values(), plain, strict=True) if chosen]
+        stored: set[bytes] = set()
+        try:
+            if documents:
+                with self._server.readable() as database:
+                    work = partial(_insert_new, database, documents)
+                    stored = self._server.transact(work, _GROUP_PATIENCE)
+        except (DataUnavailable, DataFull):
+            raise
+        except DataError:
+            pass  # each article is stored alone
+        results: list[Stored | None] = [None] * len(articles)
+        for (number, one), chosen in zip(given.items(), plain, strict=True):
+            if chosen and one["_id"] in stored:
+                results[number] = Stored(Verdict.NEW, one["canonical_url"], 1)
+        return results
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         with self._server.readable() as database:
@@ -217,6 +253,29 @@ def _store(database: Collections, article: Article, over: str | None, session: S
         leads = {"$set": {"article": decision.of["_id"], "url": address}}
         database["aliases"].update_one({"_id": fingerprint(address)}, leads, upsert=True, session=session)
     return decision.stored
+
+
+def _insert_new(database: Collections, documents: list[Document], session: Session) -> set[bytes]:
+    """Insert the articles of which neither the URL nor the text is known; return their keys.
+
+    Must run in a transaction. The searches are outside of it: if nothing is new, nothing has to be committed.
+    If another worker inserts one of the records after the searches, an insertion fails.
+    """
+    texts = {one["_id"]: text_key(one["source"], one["content_hash"]) for one in documents}
+    if len(documents) > 1:  # one article takes fewer round trips if its insertions are simply tried
+        asked: dict[str, list[Any]] = {"articles": list(texts), "texts": list(texts.values())}
+        known = {
+            row["_id"]
+            for name, keys in asked.items()
+            for row in database[name].find({"_id": {"$in": keys}}, {"_id": 1})
+        }
+        documents = [one for one in documents if known.isdisjoint((one["_id"], texts[one["_id"]]))]
+    claims = [{"_id": texts[one["_id"]], "article": one["_id"]} for one in documents if one["content_hash"]]
+    if claims:
+        database["texts"].insert_many(claims, session=session)
+    if documents:
+        database["articles"].insert_many(documents, session=session)
+    return {one["_id"] for one in documents}
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:

@@ -80,15 +80,15 @@ class Server:
             yield found
             after = found[-1]["_id"]
 
-    def transact(self, work: Callable[[Session], _Answer]) -> _Answer:
+    def transact(self, work: Callable[[Session], _Answer], patience: float = _PATIENCE) -> _Answer:
         """Run ``work`` in a transaction and return its result. ``work`` can run several times.
 
         This method does the same as the driver's ``with_transaction``, but with a shorter time limit. The
         driver tries again for two minutes, which is too long for a crawl. If the server does not respond, or
         if conflicts do not end, the driver's exception is raised. Even then the transaction can have been
-        committed, so ``work`` must be idempotent.
+        committed, so ``work`` must be idempotent. ``patience``: seconds in which conflicts are tried again.
         """
-        give_up = time.monotonic() + _PATIENCE
+        give_up = time.monotonic() + patience
         lost = 0
         with self.at.client.start_session() as session:
             for turn in count():

@@ -6,11 +6,21 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.article_decision import KEPT, Decision, Stored, Verdict, decide, names_another_page
+from newsbot.storage.article_decision import (
+    KEPT,
+    Decision,
+    Stored,
+    Verdict,
+    decide,
+    may_be_plain,
+    names_another_page,
+)
 from newsbot.storage.articles import MAX_VERSIONS, Articles, Change, Changes, Numbering, RepeatedText, Texts
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import DataFile
@@ -80,6 +90,25 @@ class SqliteArticles(Articles):
             for address in decision.addresses:
                 database.execute(_ALIAS, (fingerprint(address), number, address))
         return decision.stored
+
+    def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
+        given: dict[int, dict[str, Any]] = {}
+        for number, article in enumerate(articles):
+            with suppress(Exception):  # :meth:`store` will raise it
+                given[number] = _row_of(to_row(article), fingerprint(article.canonical_url))
+        results: list[Stored | None] = [None] * len(articles)
+        try:
+            with self._file.writing() as database:
+                for (number, row), plain in zip(
+                    given.items(), may_be_plain(list(given.values())), strict=True
+                ):
+                    if plain and not _is_known(database, row):
+                        results[number] = _carry_out(database, row, None)[0].stored
+        except (DataUnavailable, DataFull):
+            raise
+        except DataError:
+            return [None] * len(articles)
+        return results
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         old, new = clean(canonical_url), clean(to)
@@ -244,6 +273,13 @@ def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int
 def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
     moment = row["published_at"] or row["fetched_at"]
     return row | {"fingerprint": key, "moment": moment}
+
+
+def _is_known(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
+    """Return True if the URL or the text of an article is stored already."""
+    own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
+    owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
+    return own is not None or owner is not None
 
 
 def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Decision, int]:

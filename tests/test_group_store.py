@@ -1,0 +1,172 @@
+"""New articles of a crawl are stored in groups; each caller gets its own result or error."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from newsbot.crawl.availability import Guarded, Outage
+from newsbot.crawl.group_store import LARGEST, GroupStore
+from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
+from newsbot.items import Article
+from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.mongo import MongoStorage
+from newsbot.urls import fingerprint
+from tests.contracts.storage_samples import make_article
+from tests.servers import MongoServer, run_mongo
+
+
+class Counted:
+    """The repository of articles, and the sizes of the groups that it was given; 0 for an article alone."""
+
+    def __init__(self, storage: MongoStorage) -> None:
+        self._articles = storage.articles
+        self.sizes: list[int] = []
+
+    def store_new(self, articles: list[Article]) -> list[Stored | None]:
+        self.sizes.append(len(articles))
+        return self._articles.store_new(articles)
+
+    def store(self, article: Article, over: str | None = None) -> Stored:
+        self.sizes.append(0)
+        return self._articles.store(article, over)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoServer]:
+    yield from run_mongo(tmp_path_factory.mktemp("mongo"))
+
+
+@pytest.fixture
+def storage(server: MongoServer) -> Iterator[MongoStorage]:
+    with MongoClient[dict[str, Any]](server.uri) as client:
+        client.drop_database("newsbot")
+    opened = MongoStorage(server.uri + "?serverSelectionTimeoutMS=500")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def outage() -> Outage:
+    return Outage()
+
+
+@pytest.fixture
+def counted(storage: MongoStorage) -> Counted:
+    return Counted(storage)
+
+
+@pytest.fixture
+def groups(counted: Counted, outage: Outage) -> GroupStore:
+    return GroupStore(Guarded(counted, "storage.articles", "server", outage, local=False))
+
+
+async def together(groups: GroupStore, articles: list[Article]) -> list[Any]:
+    return await asyncio.gather(*map(groups.store, articles), return_exceptions=True)
+
+
+def new(number: int) -> Article:
+    return make_article(f"{number}", f"Text {number}.")
+
+
+def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupStore, counted: Counted) -> None:
+    async def run() -> list[Stored]:
+        first = asyncio.create_task(groups.store(new(0)))
+        while not counted.sizes:  # noqa: ASYNC110 - a thread fills it
+            await asyncio.sleep(0)
+        others = [asyncio.create_task(groups.store(new(number))) for number in range(1, LARGEST + 4)]
+        return [await one for one in (first, *others)]
+
+    results = asyncio.run(run())
+    assert results == [Stored(Verdict.NEW, new(number).canonical_url, 1) for number in range(LARGEST + 4)]
+    assert counted.sizes == [1, LARGEST, 3]
+
+
+def test_a_lone_article_is_stored_at_once(groups: GroupStore, counted: Counted) -> None:
+    async def run() -> None:
+        for number in range(3):
+            assert (await groups.store(new(number))).verdict is Verdict.NEW
+
+    asyncio.run(run())
+    assert counted.sizes == [1, 1, 1]
+
+
+def test_each_caller_has_its_own_result(groups: GroupStore, storage: MongoStorage) -> None:
+    storage.articles.store(new(0))
+    large = make_article("large", "long " * 4_000_000)
+    changed, copied = make_article("0", "Changed."), make_article("copy", "Text 0.")
+    given = [new(0), new(1), large, copied, new(2)]
+    got = asyncio.run(together(groups, given))
+    assert [getattr(one, "verdict", None) for one in got] == ["unchanged", "new", None, "same_text", "new"]
+    assert isinstance(got[2], RecordRefused)
+    again = asyncio.run(groups.store(changed, new(0).content_hash))
+    assert again == Stored(Verdict.UPDATED, new(0).canonical_url, 2)
+
+
+def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
+    groups: GroupStore, server: MongoServer, storage: MongoStorage
+) -> None:
+    async def run() -> float:
+        held = asyncio.create_task(groups.store(new(0)))
+        began = time.monotonic()
+        results = await together(groups, [new(number) for number in range(1, 40)])
+        assert {one.verdict for one in results} == {Verdict.NEW}
+        took = time.monotonic() - began
+        assert not held.done()
+        with pytest.raises(RecordBusy):
+            await held
+        return took
+
+    storage.articles.store(make_article("first", "First."))
+    with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
+        session.start_transaction()
+        key = fingerprint(new(0).canonical_url)
+        dead["newsbot"]["articles"].insert_one({"_id": key}, session=session)
+        assert asyncio.run(run()) < 4  # an attempt to store the held one takes 5 s
+        session.abort_transaction()
+
+
+def test_a_server_that_is_away_is_one_outage_and_all_is_stored_afterwards(
+    groups: GroupStore, server: MongoServer, storage: MongoStorage, outage: Outage
+) -> None:
+    async def run() -> list[Stored]:
+        outage.ending = lambda: False
+        tasks = [
+            asyncio.create_task(outage.patiently_await(partial(groups.store, one)))
+            for one in map(new, range(50))
+        ]
+        while not outage:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.01)
+        with pytest.raises(DataUnavailable):
+            await groups.store(new(99))
+        await asyncio.to_thread(server.start)
+        return [await one for one in tasks]
+
+    storage.articles.store(make_article("first", "First."))
+    server.kill()
+    results = asyncio.run(run())
+    assert [one.canonical_url for one in results] == [new(number).canonical_url for number in range(50)]
+    assert (outage.count, bool(outage)) == (1, False)
+    assert storage.articles.count() == 51
+
+
+def test_a_caller_that_is_cancelled_does_not_harm_its_group(
+    groups: GroupStore, counted: Counted, storage: MongoStorage
+) -> None:
+    async def run() -> None:
+        tasks = [asyncio.create_task(groups.store(new(number))) for number in range(4)]
+        while not counted.sizes:  # noqa: ASYNC110 - a thread fills it
+            await asyncio.sleep(0)
+        tasks[0].cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(results[0], asyncio.CancelledError)
+        assert all(isinstance(one, Stored) for one in results[1:])
+
+    asyncio.run(run())
+    assert storage.articles.count() == 4
