@@ -39,10 +39,9 @@ from datasketch import MinHash
 
 from benchmarks.dedup_corpus import Corpus, Pair, load
 from benchmarks.templates import TEMPLATES
-from newsbot.dedup.decision import DERIVED, SAME_STORY, Neighbour, decide
+from newsbot.dedup.decision import DERIVED, SAME_STORY, Neighbour, decide, different_news, numbers_in
 from newsbot.dedup.index import Near, containment
 from newsbot.dedup.minhash import Signature, exact, shingle_hashes, signature, similarities
-from newsbot.dedup.numbers import different_news, numbers_in
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.text.words import tokens
 from newsbot.urls import host_key

@@ -21,10 +21,9 @@ import redis
 
 from benchmarks.dedup_index import NOW, address, memory, signatures, told, used
 from benchmarks.servers import own_redis
+from newsbot.dedup.index import pack, shorten
 from newsbot.dedup.minhash import PASSAGES
-from newsbot.dedup.record import pack, shorten
-from newsbot.dedup.redis import RedisIndex
-from newsbot.dedup.redis.index import LOAD, Keys
+from newsbot.dedup.redis import LOAD, Keys, RedisIndex
 from tests.nearkeys import BLOCK, block_key, bucket_key
 
 SAMPLES = 20_000  # distinct records

@@ -47,7 +47,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import read_page
 from newsbot.extraction.body import forest, learned
 from newsbot.items import Article, Link, Where
-from newsbot.rules.schema import Layout, Rule
+from newsbot.rules.rule import Layout, Rule
 from newsbot.rules.selectors import read_selector
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "extraction"

@@ -15,8 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from newsbot.recrawl.baselines import MinifluxType, NutchType
-from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
 from newsbot.recrawl.index import Rates, SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 

@@ -39,11 +39,10 @@ from newsbot.items import Link, Where
 from newsbot.ranking.judging import judge
 from newsbot.rules import shape
 from newsbot.rules.induce import path_of
-from newsbot.rules.learn import BOUND, learn
+from newsbot.rules.learn import BOUND, Node, boost, learn
 from newsbot.rules.learn import lately as of_rules
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.rules.traits import traits
-from newsbot.rules.trees import Node, boost
 
 FOLDS = 10
 JUDGED = ("judging links of pages", "judging links never seen")

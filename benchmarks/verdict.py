@@ -32,7 +32,7 @@ from newsbot.extraction import parse_html, read_page
 from newsbot.extraction.page.page import Page
 from newsbot.items import Link, Where
 from newsbot.ranking.judging import judge
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.urls import site_of
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from newsbot.dedup.index import NearIndex
     from newsbot.frontier.base import Frontier
     from newsbot.rules import RuleSet
-    from newsbot.rules.reload import PresentRules
+    from newsbot.rules.load import PresentRules
     from newsbot.search.articles import ArticleSearch
     from newsbot.storage.base import Storage
 
@@ -75,7 +75,7 @@ def open_rules(settings: SettingsLike) -> RuleSet:
 
 def present_rules(settings: SettingsLike) -> PresentRules:
     """Return an object whose ``get()`` returns the current rules. It reloads rule files that have changed."""
-    from newsbot.rules.reload import PresentRules
+    from newsbot.rules.load import PresentRules
 
     return PresentRules(rules_folder(settings))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.demoweb.loopback import LoopbackServer
 from newsbot.items import Article, Event, PageRecord
-from newsbot.sites.host_files import NOTE_KIND
+from newsbot.sites.rights import NOTE_KIND
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 from tests import warm

@@ -12,7 +12,7 @@ from lxml import etree
 
 from newsbot.extraction import SiteMemory, read_page
 from newsbot.items import Article, Link, Where
-from newsbot.rules.schema import Layout, Rule
+from newsbot.rules.rule import Layout, Rule
 from newsbot.rules.selectors import read_selector
 
 PAGES = Path(__file__).parent / "data" / "pages"

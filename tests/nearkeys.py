@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.dedup.redis.index import Keys
+from newsbot.dedup.redis import Keys
 
 BLOCK = 128
 """Records in one list."""

@@ -23,7 +23,7 @@ from newsbot.discovery.sections import PageLinks
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.page.parse import parse_html
 from newsbot.items import Kind, Link, Where
-from newsbot.rules.schema import Pattern, Rule
+from newsbot.rules.rule import Pattern, Rule
 
 HOME = "https://www.site.example/"
 

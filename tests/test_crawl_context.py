@@ -16,7 +16,7 @@ from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from tests.builders import START, make_article, prose
 

@@ -15,7 +15,7 @@ from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.recrawl import Outcome
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint
 from tests.builders import START
 

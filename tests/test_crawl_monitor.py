@@ -18,7 +18,7 @@ from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
 from newsbot.monitoring.kept_reports import kept_report
 from newsbot.sites.removals import keep_out
-from newsbot.spiders.monitor_arguments import parse_monitoring
+from newsbot.spiders.monitor import parse_monitoring
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint

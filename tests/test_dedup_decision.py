@@ -10,10 +10,11 @@ from newsbot.dedup.decision import (
     Relation,
     continues,
     decide,
-    story_id,
+    different_news,
+    numbers_in,
 )
 from newsbot.dedup.index import Near
-from newsbot.dedup.numbers import different_news, numbers_in
+from newsbot.storage.stories import story_id
 from tests.builders import make_article
 
 URL = "https://a.org/new"

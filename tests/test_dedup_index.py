@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.dedup import sqlite
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import Signature, signature
 from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.dedup.sqlite import index as sqlite_index
-from newsbot.dedup.sqlite import postings as recent
 from newsbot.errors import DataFull, SchemaError
 from tests.test_dedup_minhash import text_of
 
@@ -50,7 +49,7 @@ def kept(path: Path) -> tuple[int, int, int]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Merge a chunk into the buckets after each text."""
-    monkeypatch.setattr(recent, "EVERY", 1)
+    monkeypatch.setattr(sqlite, "EVERY", 1)
 
 
 def texts(start: int, stop: int) -> Iterator[tuple[str, Signature]]:
@@ -64,8 +63,8 @@ def test_a_text_costs_seventeen_postings_and_waits_for_all_chunks_once(
     for doc, one in texts(0, 200):
         index.check_and_insert(doc, "a.org", one, NOW)
     kept_texts, postings, waiting = kept(path)
-    assert (kept_texts, waiting) == (200, recent.CHUNKS)
-    assert 17 * (200 - recent.CHUNKS) <= postings <= 17 * 200
+    assert (kept_texts, waiting) == (200, sqlite.CHUNKS)
+    assert 17 * (200 - sqlite.CHUNKS) <= postings <= 17 * 200
     for doc, one in texts(0, 200):
         (near,) = index.check_and_insert(f"copy of {doc}", "b.org", one, NOW)
         assert near.doc_id == doc
@@ -76,7 +75,7 @@ def test_a_text_that_changes_leaves_no_postings_behind(index: SqliteIndex, path:
     for turn in range(1000):
         index.check_and_insert("doc", "a.org", signature(" ".join(text_of(turn % 3))), NOW)
     count, postings, waiting = kept(path)
-    assert (count, waiting) == (1, recent.CHUNKS)
+    assert (count, waiting) == (1, sqlite.CHUNKS)
     assert postings <= 3 * 16 + 1
 
 
@@ -99,7 +98,7 @@ def test_an_insertion_that_failed_leaves_no_trace_in_memory(
     """The next text gets the number of the text that could not be committed."""
     (lost, first), (doc, second) = texts(0, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_index, "transaction", full)
+        patch.setattr(sqlite, "transaction", full)
         with pytest.raises(DataFull):
             index.check_and_insert(lost, "a.org", first, NOW)
     with closing(SqliteIndex(path)) as other:
@@ -133,7 +132,7 @@ def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
 @pytest.mark.usefixtures("quick")
 def test_a_template_fills_no_more_than_its_share_of_a_bucket(index: SqliteIndex, path: Path) -> None:
     same = signature(" ".join(text_of(1)))
-    number = 3 * recent.CHUNKS
+    number = 3 * sqlite.CHUNKS
     for nth in range(number):
         index.check_and_insert(f"{nth}", "a.org", same, NOW + nth)
     count, postings, _ = kept(path)
@@ -163,7 +162,7 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
     SqliteIndex(path).close()
     SqliteIndex(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_index, "SCHEME", "affine64 seed=2")
+        patch.setattr(sqlite, "SCHEME", "affine64 seed=2")
         with pytest.raises(
             SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*reindex --anew"
         ):
@@ -172,5 +171,5 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
         for table in ("near_text", "near_bucket", "near_scheme"):
             database.execute(f"DELETE FROM {table}")
     database.close()
-    monkeypatch.setattr(sqlite_index, "SCHEME", "affine64 seed=2")
+    monkeypatch.setattr(sqlite, "SCHEME", "affine64 seed=2")
     SqliteIndex(path).close()

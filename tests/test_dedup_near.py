@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import THRESHOLD, most_alike, near_of
+from newsbot.dedup.index import MAX_SHINGLES, THRESHOLD, Record, most_alike, near_of, pack, shorten, unpack
 from newsbot.dedup.minhash import PERMUTATIONS, Signature, exact, shingle_hashes, signature, similarities
-from newsbot.dedup.record import MAX_SHINGLES, Record, pack, shorten, unpack
 from tests.test_dedup_minhash import text_of
 
 

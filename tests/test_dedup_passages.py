@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import SHARED, near_of
+from newsbot.dedup.index import SHARED, Record, near_of
 from newsbot.dedup.minhash import PASSAGES, RUN, SHINGLE, lowest_runs, signature
-from newsbot.dedup.record import Record
 from tests.test_dedup_minhash import edited, text_of
 
 

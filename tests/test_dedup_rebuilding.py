@@ -17,9 +17,9 @@ import redis
 from newsbot.crawl.entries import entry_again
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature, text_key
-from newsbot.dedup.rebuild import rebuild
 from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.dedup.story_merge import rebuild
 from newsbot.frontier.owners import owner_name
 from newsbot.items import Article
 from newsbot.storage.stories import story_id

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.record import lengthen, seconds, shorten
+from newsbot.dedup.index import lengthen, seconds, shorten
 from tests.neartexts import url
 
 

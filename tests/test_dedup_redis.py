@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.dedup import redis as near_redis
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import RedisIndex, index
-from newsbot.dedup.redis import index as keys
+from newsbot.dedup.redis import Keys, RedisIndex
 from newsbot.errors import SchemaError
 from tests import redisserver
 from tests.nearkeys import BLOCK
@@ -34,9 +34,9 @@ def test_texts_are_found_again_while_the_buckets_are_split(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers: each finds texts that the other inserted into buckets that were split later."""
-    monkeypatch.setattr(keys, "LOAD", 0.1)
-    monkeypatch.setattr(index, "_TEND_EVERY", 2)
-    monkeypatch.setattr(index, "_SPLITS_AT_ONCE", 300)
+    monkeypatch.setattr(near_redis, "LOAD", 0.1)
+    monkeypatch.setattr(near_redis, "_TEND_EVERY", 2)
+    monkeypatch.setattr(near_redis, "_SPLITS_AT_ONCE", 300)
     with closing(RedisIndex(**redis_place)) as first, closing(RedisIndex(**redis_place)) as second:
         for number in range(600):
             insert((first, second)[number % 2], number)
@@ -65,7 +65,7 @@ def test_a_text_takes_few_bytes(redis_place: dict[str, Any], monkeypatch: pytest
 def test_old_texts_leave_with_their_postings(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "_CLEAR_AT_ONCE", 4096)
+    monkeypatch.setattr(near_redis, "_CLEAR_AT_ONCE", 4096)
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(500):
             insert(opened, number)
@@ -82,11 +82,11 @@ def test_old_texts_leave_with_their_postings(
 def test_no_more_texts_are_kept_than_have_numbers(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "MAX_TEXTS", 200)
+    monkeypatch.setattr(near_redis, "MAX_TEXTS", 200)
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(1000):
             insert(opened, number)
-        assert 200 <= opened.count() <= 200 + index._TEND_EVERY
+        assert 200 <= opened.count() <= 200 + near_redis._TEND_EVERY
         assert opened.check_and_insert("a", "a.org", sample(1), NOW) == []
         assert len(opened.check_and_insert("b", "a.org", sample(999), NOW)) == 1
 
@@ -118,7 +118,7 @@ def test_all_keys_carry_one_tag(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened, redis.Redis.from_url(redis_place["where"]) as client:
         for number in range(200):
             insert(opened, number)
-        tag = keys.Keys(redis_place["namespace"]).tag.encode()
+        tag = Keys(redis_place["namespace"]).tag.encode()
         mine = [key for key in client.keys("*") if redis_place["namespace"].encode() in key]
         assert len(mine) > 3
         assert all(key.startswith(tag) for key in mine)
@@ -161,7 +161,7 @@ def test_an_index_of_another_scheme_is_refused(
 ) -> None:
     with closing(RedisIndex(**redis_place)) as opened:
         insert(opened, 1)
-        monkeypatch.setattr(index, "SCHEME", "affine64 seed=2")
+        monkeypatch.setattr(near_redis, "SCHEME", "affine64 seed=2")
         with pytest.raises(SchemaError, match=r"redis://.*affine32 seed=1.*affine64 seed=2.*reindex --anew"):
             RedisIndex(**redis_place)
         with pytest.raises(SchemaError, match="affine64 seed=2"):  # also for an index that is already open

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from newsbot.dedup import redis as near_redis
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.redis import RedisIndex, empty, index
-from newsbot.dedup.redis import index as keys
+from newsbot.dedup.redis import RedisIndex, empty
 from tests.nearkeys import BLOCK, block_key
 from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
 
@@ -46,11 +46,11 @@ def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
 @pytest.fixture(autouse=True, scope="module")
 def collisions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "places_of", places_of)
-        patch.setattr(index, "MAX_CANDIDATES", 1000)  # the model is unbounded
-        patch.setattr(index, "_TEND_EVERY", 2)
-        patch.setattr(index, "_SPLITS_AT_ONCE", 900)
-        patch.setattr(keys, "LOAD", 0.001)
+        patch.setattr(near_redis, "places_of", places_of)
+        patch.setattr(near_redis, "MAX_CANDIDATES", 1000)  # the model is unbounded
+        patch.setattr(near_redis, "_TEND_EVERY", 2)
+        patch.setattr(near_redis, "_SPLITS_AT_ONCE", 900)
+        patch.setattr(near_redis, "LOAD", 0.001)
         yield
 
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from newsbot.dedup import sqlite
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.sqlite import SqliteIndex, index
-from newsbot.dedup.sqlite import buckets as folding
-from newsbot.dedup.sqlite import postings as recent
+from newsbot.dedup.sqlite import SqliteIndex
 from tests.nearmodel import HASHES, NOW, STEPS, Model, Step, own_hash, signature_of
 
 
@@ -28,14 +27,13 @@ def hashes_of(doc_id: str, signature: Signature) -> list[int]:
 @pytest.fixture(autouse=True, scope="module")
 def collisions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "_hashes", hashes_of)
-        patch.setattr(folding, "MAX_CANDIDATES", 1000)  # the model is unbounded
-        patch.setattr(folding, "_LOOKED_AT", 1000)
-        patch.setattr(index, "_FORGET_EVERY", 2)
-        patch.setattr(recent, "EVERY", 1)
-        patch.setattr(recent, "CHUNKS", 2)
-        for module in (recent, folding):
-            patch.setattr(module, "CHUNK_BITS", 1)
+        patch.setattr(sqlite, "_hashes", hashes_of)
+        patch.setattr(sqlite, "MAX_CANDIDATES", 1000)  # the model is unbounded
+        patch.setattr(sqlite, "_LOOKED_AT", 1000)
+        patch.setattr(sqlite, "_FORGET_EVERY", 2)
+        patch.setattr(sqlite, "EVERY", 1)
+        patch.setattr(sqlite, "CHUNKS", 2)
+        patch.setattr(sqlite, "CHUNK_BITS", 1)
         yield
 
 
@@ -65,7 +63,7 @@ def test_a_hash_whose_texts_are_gone_takes_no_posting_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A chunk with one hash without a text and one with two: the numbers of postings and hashes are equal."""
-    monkeypatch.setattr(recent, "EVERY", 4)
+    monkeypatch.setattr(sqlite, "EVERY", 4)
     alone, other, shared, own = HASHES[12:16]
     steps = [
         (0, HASHES[10:12]),

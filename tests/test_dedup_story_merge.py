@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from scrapy.exceptions import DropItem
 
 from newsbot.backends import open_storage
-from newsbot.dedup.decision import story_id
 from newsbot.dedup.minhash import signature, text_key
 from newsbot.items import Article
 from newsbot.pipelines import near
@@ -26,6 +25,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.stories import story_id
 from tests import warm
 from tests.builders import Desk, make_article, prose
 from tests.redisserver import redis_url

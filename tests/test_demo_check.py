@@ -27,7 +27,7 @@ from newsbot.demo.check import COLUMNS, Record, compare, count_log
 from newsbot.demo.manifest import TRACKING, Manifest, load_manifest
 from newsbot.items import Article, Kind
 from newsbot.rules import load_rules
-from newsbot.rules.match import classify
+from newsbot.rules.rule import classify
 from tests import warm
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,9 +9,8 @@ import pytest
 
 from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import Plan, make_plan
-from newsbot.dedup.decision import SAME_STORY
+from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
-from newsbot.dedup.numbers import different_news, numbers_in
 from newsbot.demo.check import STORY_COLUMNS, judge
 from newsbot.demo.manifest import Manifest
 from newsbot.items import Article

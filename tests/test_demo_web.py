@@ -16,9 +16,8 @@ import lxml.html
 import pytest
 
 from newsbot.clock import iso
-from newsbot.dedup.decision import SAME_STORY
+from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
-from newsbot.dedup.numbers import different_news, numbers_in
 from newsbot.demo.check import judge
 from newsbot.demo.manifest import Manifest, load_manifest
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Article, load_sites, make_manifest, publish
@@ -26,7 +25,7 @@ from newsbot.demo.server import DemoServer
 from newsbot.items import Article as Stored
 from newsbot.items import Kind
 from newsbot.rules import load_rules
-from newsbot.rules.match import classify
+from newsbot.rules.rule import classify
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CHARSETS = {site.name: site.charset for site in load_sites()}

@@ -16,9 +16,9 @@ import pytest
 import redis
 import yaml
 
+from newsbot.dedup import redis as near_redis
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.redis import RedisIndex
-from newsbot.dedup.redis import index as keys
 from newsbot.frontier.base import Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
@@ -152,7 +152,7 @@ def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
 def test_all_that_the_near_duplicate_index_can_do_is_allowed(
     server: Shipped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "LOAD", 0.01)  # buckets are split
+    monkeypatch.setattr(near_redis, "LOAD", 0.01)  # buckets are split
     with closing(RedisIndex(server.url)) as index:
         same = signature(" ".join(f"word{number}" for number in range(100)))
         for number in range(200):  # the oldest texts are removed

@@ -15,8 +15,8 @@ from newsbot.cli.command import NewsbotCommand
 from newsbot.crawl.arguments import HELP
 from newsbot.items import Article
 from newsbot.operations.exporting import FORMATS
-from newsbot.spiders import monitor_arguments as monitoring
-from newsbot.spiders import search_arguments as searching
+from newsbot.spiders import monitor as monitoring
+from newsbot.spiders import search as searching
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp
-from newsbot.text.months import MONTHS, month
+from newsbot.text.names import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from newsbot.errors import NotAnArticle
 from newsbot.items import Link, Where
-from newsbot.rules.schema import Pattern, Rule
+from newsbot.rules.rule import Pattern, Rule
 from tests.extraction_pages import PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
 
 SITE = "https://www.example.org"

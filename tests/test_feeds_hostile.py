@@ -14,8 +14,7 @@ import pytest
 from newsbot.discovery.feed_types import MAX_ITEMS, FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import MAX_LINKS, find_links
-from newsbot.discovery.sitemap_types import MAX_URLS, SitemapError
-from newsbot.discovery.sitemaps import parse_sitemap
+from newsbot.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.page.parse import parse_html
 from tests import warm

@@ -27,11 +27,9 @@ from newsbot.discovery.list_probing import ListTrials, ListWalks
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
-from newsbot.ranking.shapes import MAX_SHAPES, Shapes
-from newsbot.rules.sessions import MAX_KEYS, SessionKeys
-from newsbot.sites import counters, rights
-from newsbot.sites.counters import OTHERS, SiteCounters
-from newsbot.sites.statistics import site_figures, total
+from newsbot.ranking.url_learning import MAX_KEYS, MAX_SHAPES, SessionKeys, Shapes
+from newsbot.sites import rights, statistics
+from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk
 
@@ -64,9 +62,8 @@ LIMITS = {
     "newsbot.crawl.scope": ("MAX_HOSTS",),
     "newsbot.crawl.assembly": ("MAX_HOSTS",),
     "newsbot.discovery.list_probing": ("MAX_SHAPES", "MAX_WALKS"),
-    "newsbot.ranking.url_learning": ("MAX_SITES",),
-    "newsbot.ranking.shapes": ("MAX_SHAPES",),
-    "newsbot.sites.counters": ("MAX_SITES",),
+    "newsbot.ranking.url_learning": ("MAX_SITES", "MAX_SHAPES"),
+    "newsbot.sites.statistics": ("MAX_SITES",),
     "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
     "newsbot.sites.health": ("MAX_SITES",),
 }
@@ -203,7 +200,7 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
 def test_counters_of_sites_that_were_quiet_longest_are_added_up(
     storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counters, "MAX_SITES", 3, raising=False)
+    monkeypatch.setattr(statistics, "MAX_SITES", 3, raising=False)
     books, stats = SiteCounters(), Counter[str]({"newsbot/fetched/feed": 7})
     for number in range(10):
         for name in ("pages", "errors/timeout"):

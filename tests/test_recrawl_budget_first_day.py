@@ -12,7 +12,7 @@ from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.items import Kind
 from newsbot.recrawl.index import SourceIndex, first_threshold, fitting_threshold
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.recrawl.baselines import MinifluxType, NutchType
-from newsbot.recrawl.budget import Controller
-from newsbot.recrawl.index import SquareRootIndex
+from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
+from newsbot.recrawl.index import Rhythm, SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
-from newsbot.recrawl.rhythm import Rhythm
 
 MONDAY = 1_799_625_600.0
 """Midnight, UTC."""

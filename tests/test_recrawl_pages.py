@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl import Outcome
 from newsbot.recrawl.pages import LONGEST_REST, Ladder, NutchPages, seen_change, unchanged_in_a_row
-from newsbot.rules.schema import RECHECK, Rule
+from newsbot.rules.rule import RECHECK, Rule
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86400.0

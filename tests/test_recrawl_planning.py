@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl import Outcome, Plan, plan
 from newsbot.recrawl.planning import DEAD_AFTER, GIVE_UP_AFTER, LONGEST_RETRY_AFTER, LONGEST_SOURCE_REST, span
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 NOW = 1_800_000_000.0
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

@@ -17,7 +17,7 @@ from newsbot.items import Kind, PageRecord
 from newsbot.recrawl import Outcome, plan
 from newsbot.recrawl.index import SourceIndex, first_threshold
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 

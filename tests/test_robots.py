@@ -15,7 +15,7 @@ from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, RobotsMiddleware
-from newsbot.sites.host_files import KEEP_SECONDS, NOTE_KIND
+from newsbot.sites.rights import KEEP_SECONDS, NOTE_KIND
 from tests.builders import make_request
 
 STORY = "https://news.test/story/1"

@@ -13,7 +13,7 @@ from newsbot.rules.hints import find_hints
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import INTERVALS, read_folder
 from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
-from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, TLS, Rule
+from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Rule
 from newsbot.rules.show import duration
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from newsbot.items import Link, Where
 from newsbot.ranking.url_learning import UrlLearning
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 

@@ -17,7 +17,7 @@ from newsbot.items import Kind
 from newsbot.rules import Rule, load_rules
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import INTERVALS, build_rule, read_files, read_rule_file, shipped_folder, shown
-from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL
+from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL
 from newsbot.rules.yamlfile import MAX_BYTES, read_tree
 
 HEAD = "domain: example.org\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.search.articles import WIDTH, snippet
 from newsbot.search.query import MAX_DEPTH, MAX_TERMS, All, Any, Mark, Node, Not, Term, describe, parse
-from newsbot.search.snippets import WIDTH, snippet
 from newsbot.text.stems import MAX_VARIANTS, asked_stems, placed_stems, stem, stemming, stems
 from newsbot.text.words import letters
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from benchmarks.demoweb.messages import Answer
 from newsbot.operations.explain import explain
+from newsbot.ranking.url_learning import ENOUGH_TEXTS, MAX_FORMS, MAX_KEYS, SessionKeys
 from newsbot.rules import RuleSet, load_rules
-from newsbot.rules.schema import Rule
-from newsbot.rules.sessions import ENOUGH, MAX_FORMS, MAX_KEYS, SessionKeys
+from newsbot.rules.rule import Rule
 from tests.crawls import article_html
 from tests.mockserver import HTML
 
@@ -34,9 +34,9 @@ def saw(keys: SessionKeys, *pages: tuple[int, int, str]) -> list[str | None]:
 # --- what is learned
 def test_a_key_that_no_page_depends_on_is_found_in_several_places() -> None:
     keys = SessionKeys()
-    first = [(page, page, f"text {page}") for page in range(ENOUGH)]
-    again = [(page, page + 50, f"text {page}") for page in range(ENOUGH)]
-    assert saw(keys, *first, *again) == [None] * (2 * ENOUGH - 1) + ["zz"]
+    first = [(page, page, f"text {page}") for page in range(ENOUGH_TEXTS)]
+    again = [(page, page + 50, f"text {page}") for page in range(ENOUGH_TEXTS)]
+    assert saw(keys, *first, *again) == [None] * (2 * ENOUGH_TEXTS - 1) + ["zz"]
     assert keys.idle == {"zz"}
 
 
@@ -48,7 +48,7 @@ def test_a_wall_before_all_pages_proves_nothing() -> None:
 
 def test_one_page_that_differs_proves_that_the_key_tells() -> None:
     keys = SessionKeys()
-    pages = [(page, page + visit, f"text {page}") for page in range(ENOUGH) for visit in (0, 50)]
+    pages = [(page, page + visit, f"text {page}") for page in range(ENOUGH_TEXTS) for visit in (0, 50)]
     assert set(saw(keys, (9, 1, "one"), (9, 2, "another"), *pages)) == {None}
 
 
@@ -65,7 +65,7 @@ def test_numbers_and_words_are_no_ids_of_sessions(values: tuple[str, str]) -> No
 def test_an_edited_page_is_still_the_same_page() -> None:
     keys = SessionKeys()
     saw(keys, (1, 1, "before"), (1, 1, "after"))
-    pages = [(page, page + visit, f"text {page}") for page in range(3, 3 + ENOUGH) for visit in (0, 50)]
+    pages = [(page, page + visit, f"text {page}") for page in range(3, 3 + ENOUGH_TEXTS) for visit in (0, 50)]
     assert "zz" in saw(keys, *pages)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from newsbot.ranking.shapes import ENOUGH, MANY_SITES, Shapes, ShapesOfAll, shape_of
+from newsbot.ranking.url_learning import ENOUGH, MANY_SITES, Shapes, ShapesOfAll, shape_of
 
 SITE = "https://a.test"
 

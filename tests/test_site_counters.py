@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from newsbot.errors import DataUnavailable
-from newsbot.sites.counters import SiteCounters
+from newsbot.sites.statistics import SiteCounters
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_795_000_000.0

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.sitemap_types import MAX_URLS, Child, SitemapError
-from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
+from newsbot.discovery.sitemaps import MAX_URLS, Child, Sitemap, SitemapError, parse_sitemap
 from newsbot.items import Kind, Link, Where
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

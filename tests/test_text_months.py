@@ -10,7 +10,7 @@ from babel.dates import format_date
 from newsbot.extraction.fields.dates.calendars import from_solar_hijri, western
 from newsbot.extraction.fields.dates.moments import find_date, parse_stamp
 from newsbot.extraction.strings import word_list
-from newsbot.text.months import MONTHS, by_language, month
+from newsbot.text.names import MONTHS, by_language, month
 from tests.extraction_pages import TEXT, page, read
 
 LANGUAGES = (

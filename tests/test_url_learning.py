@@ -13,8 +13,8 @@ from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking import url_learning
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, UrlLearning, kept, learns
-from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
-from newsbot.rules.schema import Pattern, Rule
+from newsbot.rules.learn import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
+from newsbot.rules.rule import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.test_ranking import NOW, patterns
 

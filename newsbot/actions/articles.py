@@ -15,7 +15,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, counted
 from newsbot.clock import DAY, system_clock, utc
 from newsbot.dedup.index import Near
-from newsbot.dedup.rebuild import rebuild, reunite
+from newsbot.dedup.story_merge import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
 from newsbot.operations.move.copying import lines

@@ -25,7 +25,7 @@ from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.terminal import Column, counted
 from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.importing.importer import HEADINGS, Importer, Progress
-from newsbot.rules.ruleset import ascii_domain
+from newsbot.rules.rule import ascii_domain
 from newsbot.warc.remote import RemoteFault, news_files
 
 _GOES_ON = "the records before this place were imported; run the same command again to continue"

@@ -16,7 +16,7 @@ from newsbot.crawl.archive import open_archive
 from newsbot.crawl.browser import find_browser
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:

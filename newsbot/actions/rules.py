@@ -18,7 +18,7 @@ from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules.hints import find_hints
 from newsbot.rules.load import Loaded, read_files, read_folder
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
 from newsbot.sites.statistics import percent
 

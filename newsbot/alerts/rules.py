@@ -12,9 +12,9 @@ import numpy as np
 from newsbot.alerts.measurements import DAY, Measured, Total
 from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import iso, utc
+from newsbot.recrawl.index import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
-from newsbot.recrawl.rhythm import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.sites.health import ENOUGH
 from newsbot.storage.sources import SourceRecord
 

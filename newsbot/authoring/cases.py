@@ -18,7 +18,7 @@ from newsbot.cli.terminal import Column, counted
 from newsbot.clock import from_iso
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.extraction import read_page
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",

@@ -18,9 +18,8 @@ from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord, Where
 from newsbot.ranking.url_learning import kept
-from newsbot.rules.examples import MIN_EXAMPLES
 from newsbot.rules.induce import path_of
-from newsbot.rules.learn import LearnedRule, learn
+from newsbot.rules.learn import MIN_EXAMPLES, LearnedRule, learn
 from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize

@@ -24,7 +24,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Kind
-from newsbot.rules.examples import MIN_EXAMPLES
+from newsbot.rules.learn import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.statistics import percent

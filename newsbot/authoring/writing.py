@@ -7,7 +7,7 @@ from pathlib import Path
 
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.rules.load import read_rule_file
-from newsbot.rules.ruleset import ascii_domain
+from newsbot.rules.rule import ascii_domain
 
 
 def rule_path(folder: Path | Traversable, domain: str) -> Path:

@@ -19,7 +19,7 @@ from defusedxml.ElementTree import fromstring
 
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
-from newsbot.rules.schema import FOLLOW, Follow
+from newsbot.rules.rule import FOLLOW, Follow
 from newsbot.urls import canonicalize, meant
 
 Mode = Literal["once", "continuous"]

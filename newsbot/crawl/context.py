@@ -21,8 +21,8 @@ from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
 from newsbot.items import Article
 from newsbot.rules import RuleSet
-from newsbot.rules.schema import Rule
-from newsbot.sites.counters import SiteCounters
+from newsbot.rules.rule import Rule
+from newsbot.sites.statistics import SiteCounters
 from newsbot.storage.article_decision import Stored
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

@@ -10,7 +10,7 @@ from newsbot.clock import iso
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Reason, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300

@@ -9,7 +9,7 @@ from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import DataError
 from newsbot.items import Bounded
 from newsbot.rules import RuleSet
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 
 class Politeness:

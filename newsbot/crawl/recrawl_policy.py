@@ -18,10 +18,9 @@ from newsbot.items import Bounded, Kind
 from newsbot.recrawl import FixedIntervals, Never, Policy
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
 from newsbot.recrawl.index import POLLS_AN_HOUR, begin_with_rates, first_threshold
-from newsbot.recrawl.optimum import Optimum, number_for, rough_rate
-from newsbot.recrawl.pages import Ladder, NutchPages
+from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.rules.schema import RECRAWL
+from newsbot.rules.rule import RECRAWL
 from newsbot.storage.base import Storage
 
 ADJUST_EVERY = 600.0

@@ -16,7 +16,7 @@ from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import ArgumentError
 from newsbot.items import Bounded
 from newsbot.rules import RuleSet
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 SMALL_ARCHIVE = 500
 """Number of articles up to which the lists of a site are read without a limit of dates, by default."""

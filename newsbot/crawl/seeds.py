@@ -13,11 +13,10 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.traps import is_archive, is_pagination
+from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking.judging import THRESHOLD, article_odds
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 

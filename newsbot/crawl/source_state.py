@@ -14,7 +14,7 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.traps import is_archive, is_pagination
+from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.frontier.base import Frontier
 from newsbot.items import Bounded, Kind, PageRecord, Reason, Where
 from newsbot.recrawl.index import SourceIndex

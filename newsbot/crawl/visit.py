@@ -18,7 +18,7 @@ from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
 from newsbot.rights import PageRights
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
@@ -112,7 +112,7 @@ class Visit:
     booked: bool = False
     """True once this visit is counted as a poll in the source's record."""
     next_page: str | None = None
-    """The URL of the article's next page; see :mod:`newsbot.spiders.paging`."""
+    """The URL of the article's next page; see :mod:`newsbot.spiders.news`."""
 
     @property
     def kind(self) -> Kind:

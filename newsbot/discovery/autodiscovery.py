@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 from lxml import etree
 
 from newsbot.discovery.list_pages import split_pages
-from newsbot.discovery.pages import absolute, base_of
-from newsbot.discovery.sections import PageLinks, text_of
+from newsbot.discovery.sections import PageLinks, base_of, text_of
 from newsbot.items import Kind, Link, Where
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import RUBRICS, UTILITIES, features, is_front_page, is_list_id
-from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
+from newsbot.urls import MAX_URL, absolute, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
 _RUBRIC_DEPTH = 2

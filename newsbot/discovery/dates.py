@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from newsbot.text.months import month
-from newsbot.text.time_zones import hours_ahead
+from newsbot.text.names import hours_ahead, month
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest accepted date. There was no web before; earlier dates are default values or errors."""

@@ -11,9 +11,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.pages import absolute
 from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
+from newsbot.urls import absolute
 
 MAX_ITEMS = 5000
 """Maximum number of items that are read from a feed. The first items are usually the newest."""

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from newsbot.discovery.traps import is_archive
+from newsbot.discovery.list_pages import is_archive
 from newsbot.items import Bounded
 from newsbot.rules.shape import LISTS
 

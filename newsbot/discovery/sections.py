@@ -11,10 +11,9 @@ from lxml import etree
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.pages import absolute, base_of
 from newsbot.items import Link, Where
 from newsbot.rules.shape import log_odds
-from newsbot.urls import is_asset
+from newsbot.urls import absolute, is_asset
 
 _NAVIGATION = frozenset(("nav", "footer", "aside", "menu"))
 _CONTENT = frozenset(("article", "main"))
@@ -329,3 +328,13 @@ def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) 
         if headlines:
             return headlines.popitem()[1] if len(headlines) == 1 else None
     return None
+
+
+_BASE = etree.XPath("/*/head/base/@href | /*/body/base/@href")
+
+
+def base_of(tree: etree._Element, url: str) -> str:
+    """Return the base of relative links of a page: the URL of its ``<base>``, or else its own URL."""
+    found = _BASE(tree)
+    href = found[0] if isinstance(found, list) and found else None
+    return (absolute(url, href) if isinstance(href, str) else None) or url

@@ -17,8 +17,8 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.seeds import seeds
 from newsbot.errors import ArgumentError, DataError
 from newsbot.rules import RuleSet
-from newsbot.rules.reload import RulesWatch
-from newsbot.rules.schema import Rule
+from newsbot.rules.load import RulesWatch
+from newsbot.rules.rule import Rule
 
 logger = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.site_boilerplate import SiteMemory
 from newsbot.extraction.verdict import is_named, is_no_page, lacks_evidence, refuse_page, refuse_text
 from newsbot.items import Article, Link
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 
 def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | None:

@@ -17,7 +17,7 @@ from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.strings import key
 from newsbot.items import Article
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 MAX_PAGES = 20
 """Maximum number of pages that are joined. If there are more, it is a list or a crawler trap."""

@@ -17,8 +17,7 @@ from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import log_odds
 from newsbot.urls import canonicalize
 

@@ -19,7 +19,7 @@ from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import EventKind, Reason
-from newsbot.rules.match import classify
+from newsbot.rules.rule import classify
 from newsbot.urls import canonicalize, fingerprint
 
 

@@ -28,7 +28,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import made_by_scripts, parse_html
 from newsbot.items import Bounded, Kind, Reason
 from newsbot.recrawl import parse_max_age
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.sites.rights import headers_of
 from newsbot.urls import host_key, site_of
 

@@ -1,6 +1,6 @@
 """Obeys robots.txt (RFC 9309) and uses its Crawl-delay and Sitemap lines.
 
-The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.host_files`).
+The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.rights`).
 
 The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several requests are
 made at the same time: they await one Deferred, and all but the first request get None. Here, all requests of
@@ -24,9 +24,8 @@ from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.items import Bounded, Reason
 from newsbot.rights import RobotsSignals, read_robots
-from newsbot.rules.schema import Rule
-from newsbot.sites.host_files import keep_file, kept_file
-from newsbot.sites.rights import MAX_TEXT, origin_of
+from newsbot.rules.rule import Rule
+from newsbot.sites.rights import MAX_TEXT, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB

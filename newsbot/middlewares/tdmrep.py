@@ -1,7 +1,7 @@
 """Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first article page of the day.
 
 The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
-All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.host_files`). Its
+All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.rights`). Its
 content is recorded with the articles. If the site has no such file or does not respond, it reserves nothing
 by this protocol. robots.txt is obeyed for this request, too.
 """
@@ -19,9 +19,8 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import Bounded
 from newsbot.rights import read_tdmrep
-from newsbot.rights.tdmrep import MAX_BYTES, PATH
-from newsbot.sites.host_files import KEEP_SECONDS, keep_file, kept_file
-from newsbot.sites.rights import MAX_KNOWN, origin_of
+from newsbot.rights.site_files import MAX_BYTES, PATH
+from newsbot.sites.rights import KEEP_SECONDS, MAX_KNOWN, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 
 TIMEOUT = 10.0

@@ -12,8 +12,7 @@ from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.sites.removals import RemovalNotes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

@@ -14,8 +14,7 @@ from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
-from newsbot.rules.match import Match, classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Match, Rule, classify
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.removals import removal_of
 from newsbot.storage.base import Storage

@@ -14,8 +14,7 @@ from newsbot.cli.terminal import counted, when
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.health import Health, health
 from newsbot.sites.statistics import share

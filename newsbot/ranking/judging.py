@@ -26,11 +26,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination, trap
+from newsbot.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
 from newsbot.items import Kind, Link, Reason, Where, read_reason
 from newsbot.rules.learn import LearnedRule
-from newsbot.rules.match import Match, classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Match, Rule, classify
 from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
@@ -119,7 +118,7 @@ def judge(
     of the link.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
-    :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
+    :func:`newsbot.discovery.list_pages.trap`, front_page, not_in_rule (the rule has article patterns and none
     matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are not checked for offsite:
     the caller decides whether a feed may list articles of other sites.
     """

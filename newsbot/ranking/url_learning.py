@@ -1,30 +1,271 @@
 """Learns during a crawl what the URLs of each site look like, and stores the result for the next crawl.
 
-The examples are links of feeds and menus, and fetched pages (:mod:`newsbot.rules.examples`). From them a
-*learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a quarter more
-examples, or when a pattern is removed because its pages are no longer articles. A few rejected links are
-fetched anyway: they are *explored* (NEWSBOT_EXPLORE), so that a redesign is noticed.
+The examples are links of feeds and menus, and fetched pages (:class:`newsbot.rules.learn.Examples`). From
+them a *learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a
+quarter more examples, or when a pattern is removed because its pages are no longer articles. A few rejected
+links are fetched anyway: they are *explored* (NEWSBOT_EXPLORE), so that a redesign is noticed.
+
+A *shape* is what remains of a URL if its variable parts are replaced (:func:`shape_of`). The words and
+numbers of some URLs look like those of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but
+the page may be anything. A shape is *proven* if the site's feed or sitemap lists URLs with it, or if pages
+with it were articles. It has *failed* if at least :data:`ENOUGH` pages with it were not articles. Other
+shapes are doubtful: a few pages are fetched, and the other links wait for the result. A shape that a feed
+lists can fail too. It has then failed only for links that the feed does not list.
+
+URLs that differ only in a *session id* are one page. Query keys with common names are removed from every URL
+(:mod:`newsbot.urls`). Other keys are detected by the texts of fetched articles. A key is a session key if
+several articles each had the same text under two values of the key, and no article had a different text under
+another value. Some sites write a new id into all of their links. If the key were not detected, all articles
+of such a site would be fetched again at each visit.
 """
 
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from newsbot.discovery.list_probing import shape_of
+from newsbot.discovery.list_probing import shape_of as list_shape
 from newsbot.items import Bounded, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.ranking.shapes import MAX_SHAPES, Shapes, ShapesOfAll
-from newsbot.ranking.shapes import shape_of as address_shape
-from newsbot.rules.examples import Examples
-from newsbot.rules.learn import LearnedRule, learned_from
-from newsbot.rules.schema import Rule
-from newsbot.rules.sessions import SessionKeys
+from newsbot.rules.learn import Examples, LearnedRule, learned_from
+from newsbot.rules.rule import Rule
+from newsbot.rules.traits import kind_of, split_path
 from newsbot.storage.notes import Notes
 from newsbot.storage.shared_notes import SharedNotes
 from newsbot.urls import canonicalize, fingerprint
+
+ENOUGH_TEXTS = 3
+"""Minimum number of articles with different texts that show that a key is a session key.
+
+Each of them must have had the same text under two values of the key.
+"""
+MAX_KEYS = 20
+"""Maximum number of keys of a site that are checked."""
+MAX_FORMS = 500
+"""Maximum number of URLs (without the key) that are stored for each key."""
+_MAX_PAIRS = 8
+"""Maximum number of keys of one URL that are checked."""
+_TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
+"""A value that looks like a session id: random characters, and not a word or a number."""
+
+
+@dataclass(slots=True)
+class SessionKeys:
+    """What is known about one site's query keys."""
+
+    idle: set[str] = field(default_factory=set)
+    """Idle keys: their value has no influence on the page."""
+    _telling: set[str] = field(default_factory=set)
+    """Keys whose value has an influence on the page. They are not checked again."""
+    _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    """Key -> URL without the key -> the value of the key and the hash of the text at the first fetch."""
+    _same: dict[str, set[str]] = field(default_factory=dict)
+    """Key -> hashes of texts that were found under two values."""
+
+    def saw(self, url: str, text: str) -> str | None:
+        """Record the URL of a fetched article and the hash of its text.
+
+        Returns a key that is now known to be idle (see :attr:`idle`), or None.
+        """
+        page, _, query = url.partition("?")
+        pairs = query.split("&") if query else []
+        for place, pair in enumerate(pairs[:_MAX_PAIRS]):
+            key, _, value = pair.partition("=")
+            key = key.lower()
+            if key in self.idle or key in self._telling or _TOKEN.fullmatch(value) is None:
+                continue
+            rest = f"{page}?{'&'.join(pairs[:place] + pairs[place + 1 :])}"
+            if self._is_idle(key, rest, value, text):
+                self.idle.add(key)
+                return key
+        return None
+
+    def _is_idle(self, key: str, rest: str, value: str, text: str) -> bool:
+        """Record one observation of a key, and return True if the key is now known to be idle.
+
+        ``rest`` is the URL without the key.
+        """
+        known = len(self._seen) + len(self._telling) + len(self.idle)
+        if key not in self._seen and known >= MAX_KEYS:
+            return False
+        seen = self._seen.setdefault(key, {})
+        if rest not in seen:
+            if len(seen) < MAX_FORMS:
+                seen[rest] = value, text
+            return False
+        value_before, text_before = seen[rest]
+        if value_before == value:
+            return False  # the same URL again: the page may have been edited
+        if text_before != text:
+            self._telling.add(key)
+            del self._seen[key]
+            self._same.pop(key, None)
+            return False
+        same = self._same.setdefault(key, set())
+        same.add(text)
+        if len(same) < ENOUGH_TEXTS:
+            return False
+        del self._seen[key], self._same[key]
+        return True
+
+
+ENOUGH = 2
+"""Minimum number of pages of a shape that were not articles, for the shape to have failed."""
+LEAST_SHARE = 0.3
+"""Minimum share of articles among the fetched pages of a shape that has not failed."""
+ENOUGH_UNLISTED = 5
+"""Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. For these shapes, only pages that
+no source lists are counted."""
+MANY_SITES = 3
+"""Number of sites on which a shape must fail before it is skipped on other sites. A shape that succeeded on
+any site is not skipped."""
+MAX_SHAPES = 500
+"""Maximum number of shapes that are stored for one site, and for all sites together."""
+_MAX_SITES = 5
+"""Maximum number of domains that are stored for a shape of all sites."""
+_NUMBERS = re.compile(r"\d+")
+_SHORT_CODE = 9
+_ID_IN_FRONT = re.compile(r"\d{5}")
+"""The start of a segment with an id, as opposed to a number in the headline (``37-million-for-a-race``)."""
+_LONG_WORD = 20
+"""Maximum number of characters of a word. Longer ones are most likely slugs without hyphens."""
+
+
+def shape_of(url: str) -> str:
+    """Return the shape of a URL, e.g. ``/sport/*#.html`` or ``/?p&a=b``.
+
+    Short words are kept. ``*`` replaces other text, ``#`` replaces a number. Values in the query that
+    identify a page are left out.
+    """
+    _, segments, extension, slash, query = split_path(url)
+    parts = [_part(segment) for segment in segments]
+    path = "/" + "/".join(parts) + (f".{extension}" if extension else "") + ("/" if slash and parts else "")
+    keys = sorted(key if _is_value(value) else f"{key}={value}" for key, _, value in _pairs(query))
+    return path + ("?" + "&".join(keys) if keys else "")
+
+
+def _part(segment: str) -> str:
+    """Return the shape of one segment of the path."""
+    kind = kind_of(segment)
+    if kind == "word":
+        return segment.lower() if len(segment) <= _LONG_WORD else "*"
+    # An id at either end of a slug is part of the shape: "12345-a-headline", "a-headline-12345".
+    if kind in ("slug", "mixed", "other"):
+        in_front = _ID_IN_FRONT.match(segment) is not None
+        return f"{'#' * in_front}*{'#' * segment[-1:].isdecimal()}"
+    return _NUMBERS.sub("#", segment) if len(segment) < _SHORT_CODE else "#"
+
+
+def _pairs(query: str) -> Iterable[tuple[str, str, str]]:
+    return (part.partition("=") for part in query.split("&")[:8] if part)
+
+
+def _is_value(value: str) -> bool:
+    """Return True for a value that identifies a page; other values belong to the shape (``view=print``)."""
+    return any(map(str.isdecimal, value)) or len(value) > _LONG_WORD or not value
+
+
+@dataclass(slots=True)
+class Shapes:
+    """The evidence on the shapes of one site."""
+
+    named: set[str] = field(default_factory=set)
+    """Shapes of the URLs that a feed or sitemap lists."""
+    good: Counter[str] = field(default_factory=Counter)
+    """Shape -> number of fetched pages that were articles."""
+    bad: Counter[str] = field(default_factory=Counter)
+    """Shape -> number of fetched pages that were not articles."""
+    unlisted: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """(Shape, True for articles) -> number of pages fetched in this crawl that no source lists."""
+
+    def name(self, url: str) -> None:
+        """Record a URL that a feed or sitemap lists."""
+        if len(self.named) < MAX_SHAPES:
+            self.named.add(shape_of(url))
+
+    def fetched(self, url: str, *, article: bool, listed: bool = True) -> None:
+        """Record whether a page was an article. ``listed`` is True if a feed, sitemap or rule led to it."""
+        counter, shape = self.good if article else self.bad, shape_of(url)
+        # at the limit, known shapes are still counted
+        if len(counter) < MAX_SHAPES or shape in counter:
+            counter[shape] += 1
+            self.unlisted[shape, article] += not listed
+
+    def take(self, articles: Mapping[str, bool], others: Mapping[str, bool]) -> None:
+        """Load the stored examples of articles and of other pages.
+
+        Both map a URL to True if it was fetched. An article that was not fetched is known from a feed or
+        sitemap, which lists it. Other pages that were not fetched are not evidence.
+        """
+        # the larger count is kept, because this crawl may have counted some of the pages already
+        good = Counter(shape_of(url) for url, fetched in articles.items() if fetched)
+        bad = Counter(shape_of(url) for url, fetched in others.items() if fetched)
+        for counter, found in ((self.good, good), (self.bad, bad)):
+            for shape, number in found.items():
+                if shape in counter or len(counter) < MAX_SHAPES:
+                    counter[shape] = max(counter[shape], number)
+        for url, fetched in articles.items():
+            if not fetched:
+                self.name(url)
+
+    def has_failed(self, shape: str) -> bool:
+        """Return True if the shape has failed: links of this shape that no source lists are not articles."""
+        good, bad, enough = self.good[shape], self.bad[shape], ENOUGH
+        # The articles that a feed lists say nothing about the unlisted pages of the same shape.
+        if shape in self.named:
+            good, bad, enough = self.unlisted[shape, True], self.unlisted[shape, False], ENOUGH_UNLISTED
+        return bad >= enough and good < LEAST_SHARE * (good + bad)
+
+    def is_proven(self, shape: str) -> bool:
+        """Return True if the shape is proven: pages of this shape are articles."""
+        return (shape in self.named or self.good[shape] > 0) and not self.has_failed(shape)
+
+    @property
+    def lost(self) -> int:
+        """Return the number of pages without an article, of shapes that are neither listed nor proven."""
+        return sum(
+            number
+            for shape, number in self.bad.items()
+            if shape not in self.named and not self.is_proven(shape)
+        )
+
+
+class ShapesOfAll:
+    """The shapes that failed or succeeded on each site. A shape that failed on many is skipped on others."""
+
+    def __init__(self) -> None:
+        self.failed = Bounded[str, list[str]](MAX_SHAPES)
+        """Shape -> the first :data:`_MAX_SITES` domains on which it failed."""
+        self.good = Bounded[str, list[str]](MAX_SHAPES)
+        """Shape -> the first :data:`_MAX_SITES` domains on which it succeeded."""
+
+    def told(self, domain: str, shape: str, *, good: bool) -> None:
+        """Record that pages of a shape were articles on a site (``good``), or that they were not."""
+        home = self.good if good else self.failed
+        domains = home.setdefault(shape, [])
+        if domain not in domains and len(domains) < _MAX_SITES:
+            domains.append(domain)
+
+    def is_hopeless(self, shape: str) -> bool:
+        """Return True if a shape failed on many sites and succeeded on none."""
+        return len(self.failed.get(shape, ())) >= MANY_SITES and shape not in self.good
+
+    def plain(self) -> dict[str, Any]:
+        """Return the shapes as a JSON-able value."""
+        return {"failed": self.failed, "good": self.good}
+
+    def merge(self, plain: Mapping[str, Any]) -> None:
+        """Add the :meth:`plain` value of another worker or an earlier crawl. Invalid parts are ignored."""
+        for name, good in (("failed", False), ("good", True)):
+            told = plain.get(name)
+            for shape, domains in told.items() if isinstance(told, dict) else ():
+                for domain in domains if isinstance(domains, list) else ():
+                    self.told(str(domain), str(shape), good=good)
+
 
 logger = logging.getLogger(__name__)
 
@@ -127,12 +368,12 @@ class UrlLearning:
         site = self._site(rule.domain)
         site.pages += 1
         site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
-        shape = address_shape(url)
+        shape = shape_of(url)
         # a page without an article does not count for other sites if its shape usually gives articles here
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
-            site.barren[shape_of(url)] = site.barren.get(shape_of(url), 0) + 1
+            site.barren[list_shape(url)] = site.barren.get(list_shape(url), 0) + 1
         if not learns(rule):
             return
         retired = site.examples.fetched(url, article=article, rule=site.rule)
@@ -179,7 +420,7 @@ class UrlLearning:
         site.links += 1
         if site.explored + 1 > self._share * min(site.links, site.pages * OF_PAGES):
             return False
-        if site.barren.get(shape_of(url), 0) >= MAX_BARREN:
+        if site.barren.get(list_shape(url), 0) >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
             return False  # a hash of the URL selects the links, so that not only the first ones are explored

@@ -9,12 +9,10 @@ Files in reading order:
 * ``gating``: before a download
 * ``policy``: the outcome of a visit, and the interface of policies
 * ``planning``: after a visit, and after a failed attempt
-* ``rhythm``: the rate of new items of each source
-* ``index``: the policy for sources, the square-root rule
-* ``budget``: the threshold at which that policy meets a budget of requests
-* ``pages``: the policies for articles and other pages
-* ``optimum``: the policy that shares a budget among the pages of a site
-* ``baselines``: other policies, for comparison and as options
+* ``budget``: a parameter of a policy that is adjusted to a budget of requests; policies of other programs,
+  for comparison and as options
+* ``index``: the policy for sources, the square-root rule, and the rate of new items of each source
+* ``pages``: the policies for articles and other pages, one of which shares a budget among the pages of a site
 """
 
 from newsbot.recrawl.gating import Gate, gate

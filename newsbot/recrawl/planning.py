@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 _SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # the RFC has no fractions, but some servers send them
 _MAX_HEADER = 1000

@@ -7,13 +7,11 @@ with each article, so that an export can leave out the articles that their owner
 Files in reading order:
 
 * ``directives``: directives and reservations of a page
-* ``tdmrep``: reservations in ``/.well-known/tdmrep.json``
-* ``robotsai``: statements about AI in robots.txt
+* ``site_files``: statements about AI in robots.txt, and reservations in ``/.well-known/tdmrep.json``
 """
 
 from newsbot.rights.directives import OPT_OUTS, PageRights, opted_out, page_rights
-from newsbot.rights.robotsai import RobotsSignals, read_robots
-from newsbot.rights.tdmrep import Reservations, read_tdmrep
+from newsbot.rights.site_files import Reservations, RobotsSignals, read_robots, read_tdmrep
 
 __all__ = [
     "OPT_OUTS",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from yaml.reader import Reader
 
-from newsbot.rules.ruleset import ascii_domain
+from newsbot.rules.rule import ascii_domain
 from newsbot.rules.selectors import PREFIX, read_selector
 
 MAX_BYTES = 256 * 1024

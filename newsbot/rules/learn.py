@@ -1,16 +1,28 @@
 """Learns the forms of a site's article URLs from labelled URLs.
 
 The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
-Links of menus and fetched pages of other kinds are labelled as others. Decision trees over the form of the
-URL (:mod:`newsbot.rules.trees`) correct the prior, an estimate that is the same for all sites
+Links of menus and fetched pages of other kinds are labelled as others. A few shallow decision trees over the
+form of the URL (:mod:`newsbot.rules.traits`) correct the prior, an estimate that is the same for all sites
 (:mod:`newsbot.rules.shape`). From URLs that are articles by both their label and the trees, regular
 expressions are made (:mod:`newsbot.rules.induce`).
+
+The trees are learned by gradient boosting of the logistic loss. The values of leaves and the gains of splits
+follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016), equations 5 and 7. They
+are computed from first and second derivatives of the loss. :data:`SHRINKAGE` is the regularization (lambda).
+With few examples the result stays near the prior. With many examples it can differ. A trait is a boolean
+feature of a URL.
+
+The number of examples of a site (:class:`Examples`) is limited. The newest URLs are kept, and URLs of fetched
+pages are preferred.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import math
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -18,8 +30,162 @@ from typing import Any
 from newsbot.rules.induce import LearnedPattern, induce
 from newsbot.rules.shape import OddsTable, log_odds, probability
 from newsbot.rules.traits import traits
-from newsbot.rules.trees import RATE, Node, boost, from_plain
 from newsbot.urls import canonicalize
+
+ROUNDS = 8
+"""Maximum number of trees."""
+RATE = 0.5
+"""Factor for the value of each tree (learning rate)."""
+MAX_DEPTH = 4
+"""Maximum number of tests on the way to a leaf."""
+MIN_LEAF = 2
+"""Minimum number of examples on each side of a split."""
+SHRINKAGE = 0.5
+"""Regularization of the values of leaves (lambda in the paper)."""
+MIN_GAIN = 0.5
+"""Minimum reduction of the loss by a split, without the factor 1/2 of the paper."""
+_FLAT = 1e-3
+"""Added to second derivatives. They are almost 0 for confident guesses, which could not be corrected then."""
+
+Names = frozenset[str]
+"""The traits of one URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a tree: a test for a trait with two branches, or a leaf with log-odds.
+
+    Leaves have no ``trait``.
+    """
+
+    odds: float = 0.0
+    trait: str | None = None
+    yes: Node | None = None
+    no: Node | None = None
+
+    def value(self, names: Names) -> float:
+        """Return the log-odds of the leaf for a URL with these traits."""
+        node = self
+        while node.trait is not None and node.yes is not None and node.no is not None:
+            node = node.yes if node.trait in names else node.no
+        return node.odds
+
+    def leaves(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
+        """Yield for each leaf the conditions that lead to it, and its log-odds."""
+        if self.trait is None or self.yes is None or self.no is None:
+            yield above, self.odds
+            return
+        yield from self.yes.leaves((*above, self.trait))
+        yield from self.no.leaves((*above, "not " + self.trait))
+
+    def plain(self) -> Any:
+        """Return the tree as a JSON-able value: a number for a leaf, else ``[trait, yes, no]``."""
+        if self.trait is None or self.yes is None or self.no is None:
+            return round(self.odds, 4)
+        return [self.trait, self.yes.plain(), self.no.plain()]
+
+
+def from_plain(value: Any, depth: int = MAX_DEPTH) -> Node:
+    """Return the tree for a value of :meth:`Node.plain`. Raises ``ValueError`` for other values."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return Node(odds=float(value))
+    if depth > 0 and isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
+        return Node(0.0, value[0], from_plain(value[1], depth - 1), from_plain(value[2], depth - 1))
+    raise ValueError("the learned rule cannot be read")
+
+
+def boost(
+    names: Sequence[Names],
+    labels: Sequence[bool],
+    first: Sequence[float],
+    trust: float,
+    rounds: int = ROUNDS,
+) -> list[Node]:
+    """Return trees that correct the first guess: their sum, times RATE, is to be added to it.
+
+    ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
+    log-odds of the first guess. Automatic labels are sometimes wrong. So a label counts less if the
+    first guess contradicts it. If the guess has log-odds of ``trust`` for the other label, the label counts
+    half.
+    """
+    weights = [
+        1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))
+        for odds, label in zip(first, labels, strict=True)
+    ]
+    odds = list(first)
+    trees: list[Node] = []
+    for _ in range(rounds):
+        slopes, bends = _derivatives(odds, labels, weights)
+        tree = _grow(list(range(len(names))), names, slopes, bends, MAX_DEPTH)
+        if tree.trait is None and abs(tree.odds) < _FLAT:
+            break
+        trees.append(tree)
+        odds = [before + RATE * tree.value(own) for before, own in zip(odds, names, strict=True)]
+    return trees
+
+
+def _derivatives(
+    odds: Sequence[float], labels: Sequence[bool], weights: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """Return the first and the second derivatives of the weighted loss by the log-odds of each URL."""
+    slopes, bends = [], []
+    for one, label, weight in zip(odds, labels, weights, strict=True):
+        chance = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, one))))
+        slopes.append(weight * (chance - label))
+        bends.append(weight * (chance * (1.0 - chance) + _FLAT))
+    return slopes, bends
+
+
+def _grow(
+    members: list[int], names: Sequence[Names], slopes: Sequence[float], bends: Sequence[float], depth: int
+) -> Node:
+    """Return the best tree for these members (indexes of URLs), with at most ``depth`` tests to a leaf."""
+    slope, bend = sum(slopes[one] for one in members), sum(bends[one] for one in members)
+    trait = _best(members, names, slopes, bends, (slope, bend)) if depth else None
+    if trait is None:
+        return Node(odds=-slope / (bend + SHRINKAGE))
+    yes = [one for one in members if trait in names[one]]
+    no = [one for one in members if trait not in names[one]]
+    return Node(
+        0.0,
+        trait,
+        _grow(yes, names, slopes, bends, depth - 1),
+        _grow(no, names, slopes, bends, depth - 1),
+    )
+
+
+def _best(
+    members: list[int],
+    names: Sequence[Names],
+    slopes: Sequence[float],
+    bends: Sequence[float],
+    whole: tuple[float, float],
+) -> str | None:
+    """Return the trait that splits the members best, or None if no split gains MIN_GAIN.
+
+    ``whole`` has the sums of the first and second derivatives over all members.
+    """
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0])
+    for one in members:
+        for trait in names[one]:
+            found = sums[trait]
+            found[0] += slopes[one]
+            found[1] += bends[one]
+            found[2] += 1
+    slope, bend = whole
+    before = slope * slope / (bend + SHRINKAGE)
+    best, gain = None, MIN_GAIN
+    for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
+        if number < MIN_LEAF or len(members) - number < MIN_LEAF:
+            continue
+        # Only the sums over the members with the trait were collected. The sums over the other members are
+        # the difference to the whole.
+        rest = slope - part
+        gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
+        if gained > gain + 1e-9:
+            best, gain = trait, gained
+    return best
+
 
 MAX_EXAMPLES = 2000
 """Maximum number of URLs with each label that are used. From more URLs, a sample is drawn."""
@@ -152,3 +318,194 @@ def _sample(urls: list[str]) -> list[str]:
     """Return at most MAX_EXAMPLES URLs. The choice looks random, but is the same for the same URLs."""
     keys = {url: hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest() for url in urls}
     return sorted(urls, key=keys.__getitem__)[:MAX_EXAMPLES]
+
+
+MAX_KEPT = 200
+"""Maximum number of URLs with each label that are kept for a site."""
+MAX_URL = 200
+"""Maximum length of a URL that is used as example, in characters."""
+MIN_EXAMPLES = 8
+"""Minimum number of examples with each label from which the patterns of a site are learned."""
+GROWTH = 1.25
+"""Factor by which the number of examples must have grown before the patterns are learned again."""
+WINDOW = 20
+"""Number of the last fetched pages by which a pattern is judged."""
+MIN_FETCHED = 8
+"""Minimum number of fetched pages that matched a pattern before it can be removed."""
+MAX_GIVEN_UP = 20
+"""Maximum number of removed patterns that are remembered for a site."""
+MAX_PLAIN = 28_000
+"""Maximum size of the stored examples with one label, in characters."""
+RETIRED_BELOW = 0.3
+"""Minimum share of articles among the last pages that a pattern matched. Below it the pattern is removed."""
+
+
+@dataclass(slots=True)
+class Examples:
+    """The example URLs of one site. URLs are canonical."""
+
+    articles: dict[str, bool] = field(default_factory=dict)
+    """Examples of articles by URL: True if the page was fetched and was an article."""
+    others: dict[str, bool] = field(default_factory=dict)
+    """Examples of other pages by URL: True if the page was fetched and was not an article."""
+    seen: int = 0
+    """Number of examples that were added since this object was created."""
+    learned_at: int = 0
+    """The value of ``seen`` when the patterns were last learned."""
+    due: bool = False
+    """True if a pattern was removed since the patterns were last learned. Then they must be learned again."""
+    given_up: list[str] = field(default_factory=list)
+    """The last patterns that were removed because their pages were no longer articles.
+
+    URLs that they match are not accepted from other workers as examples of articles.
+    """
+    _revived: set[str] = field(default_factory=set)
+    """Patterns that were removed and learned again. An old list of another worker must not remove them."""
+    _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
+    """For each pattern: whether each of the last fetched pages that it matched was an article."""
+
+    def heard(self, url: str, *, article: bool) -> None:
+        """Add a URL that was not fetched, with the label that the place of its link suggests.
+
+        Links of feeds are labelled as articles, and links of menus as other pages. If the page was fetched
+        before, its label is not changed.
+        """
+        if len(url) > MAX_URL or url in self.articles or self.others.get(url):
+            return
+        if not article:
+            self._put(self.others, url, fetched=False)
+        else:
+            self.others.pop(url, None)
+            self._put(self.articles, url, fetched=False)
+
+    def fetched(self, url: str, *, article: bool, rule: LearnedRule | None = None) -> str | None:
+        """Record whether a fetched page was an article.
+
+        Returns the pattern of ``rule`` that is removed because too few of its pages are articles, or None.
+        """
+        if len(url) > MAX_URL:
+            return None
+        (self.others if article else self.articles).pop(url, None)
+        self._put(self.articles if article else self.others, url, fetched=True)
+        return self._weigh(url, article, rule) if rule is not None else None
+
+    def wants_learning(self) -> bool:
+        """Return whether there are enough new examples to learn the patterns, for the first time or again."""
+        if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
+            return False
+        return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
+
+    def learn(self) -> LearnedRule:
+        """Learn from all examples and return the learned rule."""
+        self.learned_at, self.due = self.seen, False
+        rule = learn(self.labelled())
+        kept = {pattern.text for pattern in rule.patterns}
+        self._revived |= kept.intersection(self.given_up)
+        self.given_up = [text for text in self.given_up if text not in kept]
+        self._outcomes = {text: told for text, told in self._outcomes.items() if text in kept}
+        return rule
+
+    def labelled(self) -> Iterable[tuple[str, bool]]:
+        """Yield each URL with its label, which is True for articles."""
+        yield from ((url, True) for url in self.articles)
+        yield from ((url, False) for url in self.others)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the examples as a JSON-able value, which :meth:`merge` reads.
+
+        If the URLs are very long, only the last ones are included, so that the value fits into one note of
+        the storage.
+        """
+        return {
+            "articles": _last(self.articles),
+            "others": _last(self.others),
+            "given_up": list(self.given_up),
+        }
+
+    def merge(self, plain: Mapping[str, Any]) -> None:
+        """Add the examples in a :meth:`plain` value of another worker or of an earlier crawl.
+
+        Labels that are known here are not changed. Patterns that the other worker has removed are removed
+        here too. Raises ``ValueError`` if the value does not have the expected form. Nothing is changed then.
+        """
+        try:
+            # The whole value is read before anything is changed, so a faulty value changes nothing.
+            told = [
+                (str(url), bool(fetched), article)
+                for name, article in (("articles", True), ("others", False))
+                for url, fetched in plain.get(name, ())[:MAX_KEPT]
+            ]
+            given_up = [re.compile(str(text), re.ASCII) for text in plain.get("given_up", ())[:MAX_GIVEN_UP]]
+        except (TypeError, AttributeError, ValueError, re.error) as error:
+            raise ValueError("the examples of a site cannot be read") from error
+        # The patterns come first: the examples of a removed pattern must not be added again.
+        for pattern in given_up:
+            if pattern.pattern not in self.given_up and pattern.pattern not in self._revived:
+                self._forget(pattern.pattern)
+        for url, fetched, article in told:
+            if article and self._is_given_up(url):
+                continue
+            if url not in self.articles and url not in self.others:
+                home = self.articles if article else self.others
+                if len(home) < MAX_KEPT:
+                    home[url] = fetched
+                    self.seen += 1
+
+    def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
+        self.seen += url not in home
+        # The URL is removed and added again, so that the dict is in the order of last use. If it is full, the
+        # oldest URL that was not fetched is dropped, or else the oldest one.
+        known = home.pop(url, False)
+        home[url] = known or fetched
+        if len(home) > MAX_KEPT:
+            del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
+
+    def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
+        """Record for the first pattern that matches ``url`` whether the page was an article.
+
+        Returns the pattern if it is removed because of this, else None.
+        """
+        path = _path(url)
+        for pattern in rule.patterns:
+            if re.search(pattern.text, path, re.ASCII) is None:
+                continue
+            told = self._outcomes.setdefault(pattern.text, deque(maxlen=WINDOW))
+            told.append(article)
+            if len(told) >= MIN_FETCHED and sum(told) < RETIRED_BELOW * len(told):
+                self._forget(pattern.text)
+                return pattern.text
+            return None
+        return None
+
+    def _forget(self, pattern: str) -> None:
+        """Remove a pattern, and the examples of articles that it matches.
+
+        Otherwise the same pattern would be learned from them again.
+        """
+        for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
+            del self.articles[url]
+        self._outcomes.pop(pattern, None)
+        self.given_up = [*self.given_up, pattern][-MAX_GIVEN_UP:]
+        self.due = True
+
+    def _is_given_up(self, url: str) -> bool:
+        return any(re.search(pattern, _path(url), re.ASCII) for pattern in self.given_up)
+
+
+def _path(url: str) -> str:
+    return url[url.find("/", 8) :] or "/"  # 8: after "https://"
+
+
+def _last(home: Mapping[str, bool]) -> list[list[Any]]:
+    """Return the URLs of ``home`` that fit into :data:`MAX_PLAIN` characters, each as ``[URL, fetched]``.
+
+    Fetched URLs are chosen first, then newer URLs before older ones. The order of the result is that of
+    ``home``.
+    """
+    room, chosen = MAX_PLAIN, set()
+    for wanted in (True, False):
+        for url in [url for url, fetched in home.items() if fetched is wanted][::-1]:
+            room -= len(url) + 10  # with quotes, brackets and the flag in JSON
+            if room >= 0:
+                chosen.add(url)
+    return [[url, fetched] for url, fetched in home.items() if url in chosen]

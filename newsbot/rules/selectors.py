@@ -16,7 +16,7 @@ from cssselect.parser import SelectorError
 from lxml import etree
 from parsel.csstranslator import HTMLTranslator
 
-from newsbot.rules.schema import Selector
+from newsbot.rules.rule import Selector
 
 PREFIX = "xpath:"
 MAX_LENGTH = 1000

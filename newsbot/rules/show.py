@@ -8,8 +8,7 @@ from typing import Any
 
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import Loaded, RuleFile
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Layout, Pattern, Rule, Selector
+from newsbot.rules.rule import Layout, Pattern, Rule, Selector, classify
 from newsbot.urls import canonicalize
 
 _UNITS = ((604800, "w"), (86400, "d"), (3600, "h"), (60, "m"))

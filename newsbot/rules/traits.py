@@ -2,7 +2,7 @@
 
 Each trait has a short name. For example, ``1=news`` means that the first segment is *news*, and
 ``last:number`` means that the last segment is a number. Other examples are ``last words>=3``, ``ext=html``
-and ``?id``. The trees that are learned for a site use these names (:mod:`newsbot.rules.trees`), and ``scrapy
+and ``?id``. The trees that are learned for a site use these names (:mod:`newsbot.rules.learn`), and ``scrapy
 rules learn`` prints them.
 """
 

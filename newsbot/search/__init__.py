@@ -2,13 +2,12 @@
 
 Files in reading order:
 
-* ``query``: parses the queries that users type
-* ``expression``: converts a query to an expression of FTS5, the full-text search of SQLite
+* ``query``: parses the queries that users type, and converts them to expressions of FTS5, the full-text
+  search of SQLite
 * ``events``: groups articles that report one event; its tables are part of the index
 * ``index``: the FTS5 tables, in a separate file on each machine that searches
 * ``following``: updates the index with the changes of the storage
-* ``articles``: searches the index and reads the found articles from the storage
+* ``articles``: searches the index, reads the found articles from the storage, and cuts snippets out of them
 * ``rising``: finds words in a larger share of today's articles than before
-* ``snippets``: cuts the words around a match out of a text
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
 """

@@ -34,7 +34,7 @@ from typing import Any
 from zlib import crc32
 
 from newsbot.items import Article
-from newsbot.text.months import MONTHS
+from newsbot.text.names import MONTHS
 from newsbot.text.stems import stem, stemming, stems
 from newsbot.text.words import tokens
 

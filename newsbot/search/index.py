@@ -32,7 +32,7 @@ from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.search import events
 from newsbot.search.events import Beginning, Events, event_key
-from newsbot.search.expression import BETWEEN, EVERY, language_mark, site_mark
+from newsbot.search.query import BETWEEN, EVERY, language_mark, site_mark
 from newsbot.text.stems import stemming, stems
 from newsbot.text.words import clean
 
@@ -173,7 +173,7 @@ class Asked:
     """The conditions of a search. All must hold. A condition that is None is not checked."""
 
     expression: str
-    """The FTS5 expression, see :mod:`newsbot.search.expression`."""
+    """The FTS5 expression, see :mod:`newsbot.search.query`."""
     since: datetime | None = None
     until: datetime | None = None
     keys: Sequence[bytes] | None = None

@@ -15,13 +15,11 @@ from typing import Final
 import numpy as np
 
 from newsbot.items import Event, EventKind, Kind, PageRecord
-from newsbot.recrawl.baselines import MinifluxType, NutchType
-from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
 from newsbot.recrawl.index import SquareRootIndex, first_threshold
-from newsbot.recrawl.optimum import Optimum, number_for, rough_rate
-from newsbot.recrawl.pages import Ladder
+from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 from newsbot.simulator import allocation
 from newsbot.simulator.allocation import Share
 from newsbot.simulator.requirements import compiled
@@ -131,7 +129,7 @@ class PageRecords:
 
 
 class OptimalPages(PageRecords):
-    """A policy for pages that uses :class:`newsbot.recrawl.optimum.Optimum`.
+    """A policy for pages that uses :class:`newsbot.recrawl.pages.Optimum`.
 
     The parameter of the optimum is computed again each hour.
     """

@@ -4,14 +4,13 @@ A note is a small JSON value in the storage (:mod:`newsbot.storage.notes`).
 
 Files in reading order:
 
-* ``counters``: counters, last article and last error of each site
-* ``statistics``: totals, rates and a row for each site, from the stats of a crawl
+* ``statistics``: totals, rates and a row for each site, from the stats of a crawl; counters, last article and
+  last error of each site, across crawls
 * ``health``: whether a site still gives articles
 * ``canonical_trust``: whether the canonical URLs of a site can be trusted
 * ``shared_lines``: lines that the articles of a site have in common
-* ``host_files``: robots.txt and tdmrep.json, fetched once a day for all workers
 * ``rendering``: whether the scripts of a site's pages add text
-* ``rights``: the reservations of a site on AI
+* ``rights``: the reservations of a site on AI; robots.txt and tdmrep.json, fetched once a day for all workers
 * ``pauses``: sites that a person has paused
 * ``removals``: removed URLs and domains, which must not be collected again
 """

@@ -29,8 +29,7 @@ from newsbot.discovery.feed_types import Feed, FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.list_pages import split_pages, stated_next
 from newsbot.discovery.sections import MAX_LINKS, PageLinks
-from newsbot.discovery.sitemap_types import SitemapError
-from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
+from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, parse_html, read_page
 from newsbot.extraction.page.parse import MAX_MARKUP

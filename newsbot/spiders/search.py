@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from lxml.html import HtmlElement
 from scrapy import Request
@@ -15,23 +16,91 @@ from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl import auxiliary_scheduler as auxiliary
-from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.arguments import Arguments, address, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
+from newsbot.discovery.list_pages import trap
 from newsbot.discovery.sections import find_links
-from newsbot.discovery.traps import trap
-from newsbot.errors import NotAnArticle
+from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.extraction import parse_html
 from newsbot.extraction.page.charset import decode
 from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.items import Link
 from newsbot.recrawl import may_retry
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
-from newsbot.search.phrases import Places, Wanted
-from newsbot.spiders.search_arguments import parse_searching
+from newsbot.rules.rule import Rule, classify
+from newsbot.search.phrases import Finder, Places, Wanted
 from newsbot.storage.spider_results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_NAME = 100
+"""Maximum number of characters of a search's name that are stored."""
+MAX_PAGES = 10_000
+"""Default of ``max_pages``, because a site may have endless pages."""
+
+Follow = Literal["links", "known"]
+
+HELP = {
+    "sites": "domains of rule files, comma separated; without sites and url all rules",
+    "url": "one address to begin with; the search stays on its site",
+    "urls": "several addresses, comma or space separated",
+    "text": "texts to find, separated by |: text=bridge|town hall",
+    "texts_file": "a file with one text per line",
+    "regex": "one regular expression to find: regex=\\d+ (dead|injured)",
+    "regexes_file": "a file with one regular expression per line",
+    "search": "the name of the results; default: the texts and expressions",
+    "follow": "links (known pages, and the pages that they link to; the default) or known (known pages only)",
+    "max_pages": f"maximum number of requested pages (default: {MAX_PAGES})",
+}
+"""The meaning of each argument. Error messages show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """The arguments of one search."""
+
+    name: str
+    finder: Finder
+    follow: Follow = "links"
+    max_pages: int = MAX_PAGES
+    scope: Arguments
+    """The arguments that all spiders have. They name the sites."""
+
+
+def parse_searching(given: Mapping[str, Any]) -> Searching:
+    """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
+    values = given_values(given, HELP)
+    texts = [text.strip() for text in values.get("text", "").split("|")] if values.get("text") else []
+    texts += lines_of("texts_file", values.get("texts_file"))
+    regexes = [values["regex"]] if values.get("regex") else []
+    regexes += lines_of("regexes_file", values.get("regexes_file"))
+    wanted = [*(Wanted(text) for text in texts), *(Wanted(text, regex=True) for text in regexes)]
+    if not wanted:
+        raise ArgumentError(f"say what to find: text={HELP['text'].partition('text=')[2]}, or regex=…")
+    try:
+        finder = Finder(wanted)
+    except ValueError as error:
+        raise ArgumentError(f"text or regex: {error}") from error
+    urls = [*words(values.get("url")), *words(values.get("urls"))]
+    name = values.get("search") or " | ".join(one.text for one in wanted)
+    return Searching(
+        name=name[:MAX_NAME],
+        finder=finder,
+        follow=_follow(values.get("follow")),
+        max_pages=count("max_pages", values.get("max_pages"), HELP) or MAX_PAGES,
+        scope=Arguments(
+            sites=tuple(word.lower() for word in words(values.get("sites"))),
+            urls=tuple(address("url", url) for url in urls),
+        ),
+    )
+
+
+def _follow(value: str | None) -> Follow:
+    if value in (None, "", "links"):
+        return "links"
+    if value == "known":
+        return "known"
+    raise ArgumentError(f"follow={value}: not understood; follow is {HELP['follow']}")
+
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +109,7 @@ DEPTH = "depth_from_start"
 
 
 class SearchSpider(auxiliary.SideSpider):
-    """Searches pages. Its arguments are in :mod:`newsbot.spiders.search_arguments`.
+    """Searches pages. Its arguments are in :mod:`newsbot.spiders.search`.
 
     Wrong arguments raise ``ArgumentError``.
     """

@@ -25,7 +25,7 @@ from itertools import chain, zip_longest
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.sitemap_types import MAX_URLS, Child
+from newsbot.discovery.sitemaps import MAX_URLS, Child
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST

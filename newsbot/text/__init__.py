@@ -4,7 +4,6 @@ Files in reading order:
 
 * ``words``: splits a text into words and normalizes them
 * ``stems``: stems of words, for search
-* ``months``: names of months (``months.txt``)
-* ``time_zones``: names of time zones
+* ``names``: names of months (``months.txt``) and time zones
 * ``differences``: the differences between two versions of an article
 """

@@ -26,8 +26,7 @@ from newsbot.push.trust import TRUST, Ledger, Trust
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept
 from newsbot.rules import RuleSet
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -19,7 +19,7 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet
-from newsbot.rules.reload import PresentRules
+from newsbot.rules.load import PresentRules
 from newsbot.search.articles import ArticleSearch
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

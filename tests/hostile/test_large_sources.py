@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from newsbot.crawl.completion import CompletionQueue
-from newsbot.discovery.sitemap_types import SitemapError
+from newsbot.discovery.sitemaps import SitemapError
 from newsbot.items import Kind, Where
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader

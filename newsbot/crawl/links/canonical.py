@@ -36,7 +36,7 @@ from newsbot.extraction.page.variants import is_variant
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
-from newsbot.rules.match import classify
+from newsbot.rules.rule import classify
 from newsbot.sites.canonical_trust import CanonicalTrust, Word
 from newsbot.storage.article_decision import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key

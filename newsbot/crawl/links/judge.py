@@ -25,7 +25,7 @@ from newsbot.ranking.judging import (
     judge,
 )
 from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 LINKS_AT_ONCE = 100
 """Number of links that are judged and queued in one step. A step takes less than 50 ms."""

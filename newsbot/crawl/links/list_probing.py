@@ -21,9 +21,8 @@ from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_pages import belongs_to
+from newsbot.discovery.list_pages import belongs_to, is_archive, is_archive_front, is_pagination
 from newsbot.discovery.list_probing import ListTrials, ListWalks, is_index, narrows
-from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint

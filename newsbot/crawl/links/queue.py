@@ -24,7 +24,7 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, read_reason
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule
 
 
 class Links:

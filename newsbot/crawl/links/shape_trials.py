@@ -1,8 +1,8 @@
 """Tries a few links of each doubtful URL shape before more links of that shape are fetched.
 
 Some links look like articles, but no rule, feed or sitemap names them. They are held until their shape is
-*proven* (:mod:`newsbot.ranking.shapes`): a feed or sitemap lists URLs of this shape, or pages of this shape
-were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
+*proven* (:mod:`newsbot.ranking.url_learning`): a feed or sitemap lists URLs of this shape, or pages of this
+shape were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
 
 * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
   time. Over all these shapes, at most one fetched page may be wasted (not an article), or the share
@@ -22,8 +22,14 @@ from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, Known, Lease
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
-from newsbot.ranking.shapes import ENOUGH, MANY_SITES, shape_of
-from newsbot.ranking.url_learning import EXPLORED_PRIORITY, MAX_SITES, UrlLearning
+from newsbot.ranking.url_learning import (
+    ENOUGH,
+    EXPLORED_PRIORITY,
+    MANY_SITES,
+    MAX_SITES,
+    UrlLearning,
+    shape_of,
+)
 from newsbot.urls import canonicalize
 
 MAX_HELD = 400

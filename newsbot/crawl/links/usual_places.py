@@ -23,7 +23,7 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import usual_places
 from newsbot.items import EventKind, Kind, Link, Reason, Where
-from newsbot.rules.match import classify
+from newsbot.rules.rule import classify
 from newsbot.rules.shape import is_front_page
 from newsbot.urls import canonicalize
 

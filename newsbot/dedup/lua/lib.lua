@@ -4,7 +4,7 @@
 --   meta        HASH    scheme (the parameters of signatures, buckets and records), next (number of the next
 --                       text), tail (all texts below it are deleted), count (stored texts), level, split
 --   texts:B     LIST    the records of the texts 128 * B to 128 * B + 127, by number. An empty record is a
---                       deleted text. Format: newsbot/dedup/record.py
+--                       deleted text. Format: newsbot/dedup/index.py
 --   postings:I  STRING  bucket I: postings of five bytes, oldest first. A posting is 16 bits of a hash (of a
 --                       passage, or of the id of the text), then the low 24 bits of the number of the text.
 --

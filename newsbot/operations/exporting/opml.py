@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from newsbot.items import Kind
-from newsbot.rules.ruleset import RuleSet
+from newsbot.rules.rule import RuleSet
 from newsbot.storage.sources import SourceRecord, Sources
 from newsbot.text.words import clean
 

@@ -35,8 +35,7 @@ from newsbot.extraction import parse_html, read_page
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rights import page_rights
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
+from newsbot.rules.rule import Rule, classify
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from newsbot.clock import system_clock
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import PENDING
-from newsbot.dedup.rebuild import rebuild
+from newsbot.dedup.story_merge import rebuild
 from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
 from newsbot.operations.move.journal import Journal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from newsbot.text.time_zones import HOURS
+from newsbot.text.names import HOURS
 
 ZONE_NAMES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
 """Regular expression of the zone names in text.

@@ -24,8 +24,7 @@ from newsbot.extraction.fields.dates.forms import (
     SPLIT_SECOND,
 )
 from newsbot.items import Precision
-from newsbot.text.months import month
-from newsbot.text.time_zones import hours_ahead
+from newsbot.text.names import hours_ahead, month
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""

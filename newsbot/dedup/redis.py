@@ -33,9 +33,21 @@ from newsbot.connections.redis import (
     server_name,
     thrown_away,
 )
-from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of, posting_hashes
+from newsbot.dedup.index import (
+    BUCKETS,
+    KEEP,
+    MAX_CANDIDATES,
+    PIECES_ID,
+    SHARED,
+    Near,
+    near_of,
+    pack,
+    posting_hashes,
+    seconds,
+    shorten,
+    unpack,
+)
 from newsbot.dedup.minhash import PASSAGES, Signature
-from newsbot.dedup.record import PIECES_ID, pack, seconds, shorten, unpack
 from newsbot.errors import DataError, SchemaError
 
 LOAD = 50.0
