@@ -4,10 +4,15 @@ Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a
 call, its only way), take them out (newsbot: 16 per call, with lease and politeness), and acknowledge each
 (newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
 
+Known URLs (``--only known``): a million URLs or two are remembered, as after a loss of Redis. Then their
+buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. Printed are bytes
+per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember it; to find
+it when it is added again), and the snapshot: bytes per URL, and processor time to write it and to load it.
+
 Waits: how long a lease blocks the reactor of a worker. Two workers fetch 100 pages per second each. They
 lease as many URLs as they have free slots, and acknowledge them.
 
-    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--only rates|memory] [--json]
+    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--only PART] [--json]
 """
 
 from __future__ import annotations
@@ -19,8 +24,11 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
+from math import ceil, log2
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
@@ -29,9 +37,10 @@ from scrapy import Request, Spider
 from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import PriorityQueue
 
-from benchmarks.servers import own_redis
-from newsbot.frontier.base import Entry, Lease
+from benchmarks.servers import own_redis, redis_seconds
+from newsbot.frontier.base import Added, Entry, Lease
 from newsbot.frontier.redis import RedisFrontier
+from newsbot.frontier.redis.keys import FIRST_LEVEL, LOAD, Keys
 from newsbot.items import Kind
 
 HOSTS = 1000
@@ -42,6 +51,11 @@ PACE = 0.01
 """Seconds between two pages of a worker whose waits are measured."""
 IN_FLIGHT = 8
 CALLS = 1000
+AGAIN = 100_000
+"""Known URLs that are added again, and URLs that are remembered among many others."""
+KNOWN_FIGURES = ("redis_us", "client_us", "seconds", "bytes", "resident")
+REMEMBERED = 2_000_000
+"""Known URLs that are not copies, at most."""
 FIRST_MINUTE = (1_795_000_000 - 2_019_686_400) // 60
 """Time of fetches, in the format of ``newsbot/frontier/lua/lib.lua``."""
 Timed = tuple[int, float, list[float]]
@@ -243,6 +257,91 @@ def memory(url: str, queued: int, known: int) -> Iterator[dict[str, Any]]:
         yield {"system": "newsbot", "urls": known, "known": _used(client, "*:known:*") / known}
 
 
+def known_urls(url: str, number: int) -> Iterator[dict[str, Any]]:
+    """Make this many URLs known, then yield one row for each step."""
+    frontier = RedisFrontier(url)
+    chance = random.Random(1)
+    doublings = max(0, ceil(log2(number / REMEMBERED)))
+    base = number >> doublings
+    buckets = max(ceil(base / LOAD), 1 << FIRST_LEVEL)
+    level = buckets.bit_length() - 1
+    split = buckets - (1 << level)
+
+    def key(one: int, copy: int) -> bytes:
+        """Return the fingerprint of a URL. Its copies differ in the bits that follow those of the bucket."""
+        bits = int.from_bytes(blake2b(one.to_bytes(8), digest_size=16).digest())
+        place = 128 - level - (bits >> (128 - level) < split) - doublings
+        bits &= ~((copies - 1) << place)
+        return (bits | copy << place).to_bytes(16)
+
+    def remember(numbers: range, copy: int = 0) -> None:
+        for some in _parts(numbers, 500):
+            frontier.remember({key(one, copy): 1.795e9 + chance.randrange(10**7) for one in some})
+
+    def add_again() -> None:
+        for some in _batches(entries(0, AGAIN), PAGE_OF_LINKS):
+            keys = [key(chance.randrange(base), chance.randrange(copies)) for _ in some]
+            again = [replace(one, fingerprint=known) for one, known in zip(some, keys, strict=True)]
+            assert set(frontier.add(again)) == {Added.KNOWN}
+
+    copies = 1 << doublings
+    with redis.Redis.from_url(url, socket_timeout=3600) as client:
+        empty = client.info("memory")
+        yield _cost(url, f"remember {base:,} URLs", lambda: remember(range(base)), base)
+        _copy_buckets(client, doublings)
+        known, full = base * copies, client.info("memory")
+        yield {
+            "known_step": f"known: {known:,} URLs",
+            "bytes": (full["used_memory"] - empty["used_memory"]) / known,
+            "resident": (full["used_memory_rss"] - empty["used_memory_rss"]) / known,
+        }
+        yield _cost(url, "add a known URL", add_again, AGAIN)
+        yield _cost(url, "remember another", lambda: remember(range(base, base + AGAIN)), AGAIN)
+        saved = _cost(url, "write a snapshot", client.save, known)
+        snapshot = Path(client.config_get("dir")["dir"]) / "dump.rdb"
+        yield saved | {"bytes": snapshot.stat().st_size / known}
+        yield _cost(url, "load the snapshot", lambda: client.execute_command("DEBUG RELOAD NOSAVE"), known)
+
+
+def _copy_buckets(client: redis.Redis, doublings: int) -> None:
+    """Double the number of known URLs several times, by copies of the buckets."""
+    for name in list(client.scan_iter("*:known:*", count=1000)):
+        stem, level, index = name.decode().rsplit(":", 2)
+        with client.pipeline(transaction=False) as pipe:
+            pipe.rename(name, "copied")
+            for copy in range(1 << doublings):
+                number = (int(index, 16) << doublings) + copy
+                pipe.copy("copied", f"{stem}:{int(level) + doublings}:{number:x}")
+            pipe.delete("copied")
+            pipe.execute()
+    meta = Keys("newsbot", 0).meta
+    level, split, known = client.hmget(meta, "level", "split", "known")
+    client.hset(
+        meta,
+        mapping={
+            "level": int(level or FIRST_LEVEL) + doublings,
+            "split": int(split or 0) << doublings,
+            "known": int(known or 0) << doublings,
+        },
+    )
+
+
+def _parts(numbers: range, size: int) -> Iterator[range]:
+    for start in range(0, len(numbers), size):
+        yield numbers[start : start + size]
+
+
+def _cost(url: str, step: str, work: Callable[[], object], urls: int) -> dict[str, Any]:
+    before, ours, wall = redis_seconds(url), time.process_time(), time.perf_counter()
+    work()
+    return {
+        "known_step": step,
+        "redis_us": 1e6 * (redis_seconds(url) - before) / urls,
+        "client_us": 1e6 * (time.process_time() - ours) / urls,
+        "seconds": time.perf_counter() - wall,
+    }
+
+
 def _give_times(client: redis.Redis) -> None:
     """Store a fetch time for each known URL, as an acknowledgement does."""
     chance = random.Random(1)
@@ -262,6 +361,10 @@ def _print(rows: list[dict[str, Any]]) -> None:
         _print_rates(rows)
     if any("known" in row for row in rows):
         _print_memory(rows)
+    for row in rows:
+        if "known_step" in row:
+            figures = (f"{name} {row[name]:.2f}" for name in KNOWN_FIGURES if name in row)
+            print(f"{row['known_step']:30}", *figures, sep="  ")
 
 
 def _print_rates(rows: list[dict[str, Any]]) -> None:
@@ -318,19 +421,21 @@ def main() -> None:
     parser.add_argument("--urls", type=int, default=20_000)
     parser.add_argument("--known", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=3, help="number of runs, whose median is shown")
-    parser.add_argument("--only", choices=("rates", "memory"), help="only this part")
+    parser.add_argument("--only", choices=("rates", "memory", "known"), help="only this part")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with own_redis() as url:
+    with own_redis("--enable-debug-command", "yes") as url:
         rows: list[dict[str, Any]] = []
-        if options.only != "memory":
+        if options.only == "known":
+            rows += known_urls(url, options.known)
+        if options.only in (None, "rates"):
             turns = [
                 [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
                 for _ in range(options.turns)
             ]
             rows += [_middle(same) for same in zip(*turns, strict=True)]
             rows.append(waits(url, options.urls))
-        if options.only != "rates":
+        if options.only in (None, "memory"):
             rows += memory(url, options.urls, options.known)
     if options.json:
         print(json.dumps(rows))
