@@ -1,16 +1,17 @@
 """How fast the pages of the dashboard load with many articles: server response and browser paint.
 
-Fills a data file with generated articles (60 words each, 300 sites, 30 days, every tenth in a story of two),
-hourly activity of the sites, and 100,000 waiting URLs. Then starts ``scrapy serve`` on it and requests each
+Fills a data file with articles (benchmarks/searchtexts.py), hourly activity of the sites, and 100,000 waiting
+URLs. Then starts ``scrapy serve`` on it and requests each
 page. ``first``: the first request for that page after the start; ``median`` and ``p95``: of 20 more requests;
 ``CPU``: processor time of the server per request, which is stable on a busy machine (resolution: half a
 millisecond); ``paint``: first contentful paint in headless Chromium after the click, median of 5; ``KB``:
 size before compression. At its start the server counts articles in the background; the
 duration is printed to stderr.
 
-    python -m benchmarks.dashboard [--articles 100000] [--data DIR] [--json]
+    python -m benchmarks.dashboard [--articles 100000] [--sentences 5] [--corpus FILE] [--data DIR] [--json]
 
-With ``--data`` an existing folder is used again; waiting articles are indexed first.
+With ``--data`` an existing folder is used again, also one of ``benchmarks.search``; waiting articles are
+indexed first. ``--corpus``: a .jsonl.gz file with a ``text`` in each line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -29,7 +29,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -37,66 +37,31 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.searchtexts import SITES, Texts, site_name
 from benchmarks.servers import process_seconds
-from benchmarks.texts import vocabulary
 from newsbot.backends import searching
 from newsbot.frontier.base import Entry
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.items import Article, Kind
+from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
 
-SITES, DAYS, WORDS = 300, 30, 60
+DAYS = 30
 WAITING = 100_000
 ASKED, PAINTED = 20, 5
 BATCH = 2000
 Row = dict[str, Any]
 
 
-def site(number: int) -> str:
-    """Return the domain of a site."""
-    return f"site{number % SITES}.example"
-
-
-def address(number: int) -> str:
-    """Return the URL of an article."""
-    return f"https://{site(number)}/2026/11/story-{number}.html"
-
-
-def make(number: int, count: int, now: datetime, chance: random.Random) -> ArticleCopy:
-    """Return an article. The articles are spread evenly over the days before ``now``."""
-    words, weights = vocabulary()
-    drawn = chance.choices(words, cum_weights=weights, k=WORDS)
-    fetched = now - timedelta(seconds=DAYS * 86400 * (count - number) / count)
-    article = Article(
-        url=address(number),
-        canonical_url=address(number),
-        source=site(number),
-        title=" ".join(drawn[:8]),
-        text=" ".join(drawn),
-        language="ru" if number % 3 else "en",
-        published_at=fetched - timedelta(minutes=chance.randrange(1, 90)),
-        published_precision="minute",
-        fetched_at=fetched,
-        content_hash=f"{number:x}",
-        story=f"{number // 20:032x}" if number % 20 < 2 else None,
-        extraction={"text": "trafilatura", "title": "json-ld"},
-    )
-    return ArticleCopy(fingerprint(article.canonical_url), article, ())
-
-
-def fill(folder: Path, count: int) -> None:
-    """Write all data of the benchmark."""
-    chance = random.Random(1)
-    now = datetime.now(UTC)
+def fill(folder: Path, count: int, texts: Texts) -> None:
+    """Write the articles."""
     storage = SqliteStorage(folder / "newsbot.db")
     for start in range(0, count, BATCH):
-        some = range(start, min(count, start + BATCH))
-        storage.load.articles([make(number, count, now, chance) for number in some])
+        some = texts.articles(start, min(count, start + BATCH))
+        storage.load.articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
     storage.close()
-    fill_books(folder, count, now)
 
 
 def finish_index(folder: Path) -> None:
@@ -107,9 +72,13 @@ def finish_index(folder: Path) -> None:
     sys.stderr.write(f"indexed in {time.perf_counter() - began:.0f} s\n")
 
 
-def fill_books(folder: Path, count: int, now: datetime) -> None:
-    """Write the activity and the sources of sites, and the waiting URLs."""
+def fill_books(folder: Path, count: int) -> None:
+    """Write the activity and the sources of sites, and the waiting URLs, if they are missing."""
+    now = datetime.now(UTC)
     storage = SqliteStorage(folder / "newsbot.db")
+    if storage.sources.all():
+        storage.close()
+        return
     hourly = max(1, count // (DAYS * 24 * SITES))
     for hour in range(DAYS * 24):
         counters = {
@@ -119,19 +88,24 @@ def fill_books(folder: Path, count: int, now: datetime) -> None:
             "articles": hourly,
         }
         at = now.timestamp() - hour * HOUR
-        storage.activity.add(at, {site(number): counters for number in range(SITES)})
+        storage.activity.add(at, {site_name(number): counters for number in range(SITES)})
     for number in range(SITES):
-        storage.sites.add(SiteRecord(source=site(number), counters={"pages": 9.0, "article_pages": 8.0}))
+        storage.sites.add(SiteRecord(source=site_name(number), counters={"pages": 9.0, "article_pages": 8.0}))
     storage.sources.save(
         SourceRecord(
-            url=f"https://{site(number)}/feed{number}.xml", source=site(number), kind=Kind.FEED, polls=9
+            url=f"https://{site_name(number % SITES)}/feed{number}.xml",
+            source=site_name(number % SITES),
+            kind=Kind.FEED,
+            polls=9,
         )
         for number in range(4 * SITES)
     )
     storage.close()
     frontier = SqliteFrontier(folder / "newsbot.db")
     for start in range(0, WAITING, BATCH):
-        urls = [f"https://{site(number)}/wait/{number}" for number in range(start, start + BATCH)]
+        urls = [
+            f"https://{site_name(number % SITES)}/wait/{number}" for number in range(start, start + BATCH)
+        ]
         frontier.add([_entry(url) for url in urls])
     frontier.close()
 
@@ -145,7 +119,7 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
     """Run ``scrapy serve`` within the block; yield its address and process."""
     rules = folder / "rules"
     rules.mkdir(exist_ok=True)
-    (rules / "site0.example.yaml").write_text("domain: site0.example\n")
+    (rules / f"{site_name(0)}.yaml").write_text(f"domain: {site_name(0)}\n")
     environment = os.environ | {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(rules)}
     command = [sys.executable, "-m", "scrapy", "serve", "--port", "0"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -162,29 +136,31 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
         process.communicate(timeout=60)
 
 
-def pages(count: int) -> dict[str, str]:
+def pages(count: int, texts: Texts) -> dict[str, str]:
     """Return the pages to request, by name."""
-    words, _ = vocabulary()
+    words = texts.by_frequency
+    one = quote(texts.article(count // 2).canonical_url, safe="")
+    rare, site = quote(words[8000]), site_name(7)
     phrase = quote(f'"{words[0]} {words[1]}"')
     return {
         "log-in form, no data": "/login",
         "news": "/",
         "crawl": "/crawl",
         "sources": "/sources",
-        "one site": f"/sources/{site(0)}",
+        "one site": f"/sources/{site_name(0)}",
         "articles, newest": "/articles",
-        "articles of a site": f"/articles?source={site(7)}",
-        "articles, rare word": f"/articles?q={quote(words[-1])}",
+        "articles of a site": f"/articles?source={site}",
+        "articles, rare word": f"/articles?q={rare}",
         "articles, two words": f"/articles?q={quote(words[300])}+{quote(words[700])}",
         "articles, three of the most frequent": f"/articles?q={quote(' '.join(words[:3]))}",
         "articles, a frequent phrase": f"/articles?q={phrase}",
-        "articles, word of a site": f"/articles?q={quote(words[20])}&source={site(7)}",
-        "articles of a site, language": f"/articles?source={site(7)}&language=en",
+        "articles, word of a site": f"/articles?q={quote(words[20])}&source={site}",
+        "articles of a site, language": f"/articles?source={site}&language=en",
         "articles, word, newest first": f"/articles?q={quote(words[20])}&sort=time",
-        "one article": f"/article?url={quote(address(count // 2), safe='')}",
+        "one article": f"/article?url={one}",
         "stories": "/stories",
-        "why": f"/why?url={quote(address(count // 2), safe='')}",
-        "API, rare word": f"/api/articles?q={quote(words[-1])}",
+        "why": f"/why?url={one}",
+        "API, rare word": f"/api/articles?q={rare}",
         "API, word in nearly every article": f"/api/articles?q={quote(words[0])}",
         "API, frequent phrase": f"/api/articles?q={phrase}",
         "metrics": "/metrics",
@@ -202,13 +178,13 @@ def ask(url: str) -> tuple[float, int]:
     return time.perf_counter() - began, size
 
 
-def measure(count: int, folder: Path) -> list[Row]:
+def measure(count: int, folder: Path, texts: Texts) -> list[Row]:
     """Return a row for each page."""
     rows = []
     with serving(folder) as (base, server), sync_playwright() as playwright:
         _await_first_count(base)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name, path in pages(count).items():
+        for name, path in pages(count, texts).items():
             first, size = ask(base + path)
             before = process_seconds(server)
             times = [ask(base + path)[0] for _ in range(ASKED)]
@@ -257,18 +233,22 @@ def main() -> None:
     """Fill, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--articles", type=int, default=100_000)
+    parser.add_argument("--sentences", type=int, default=5, help="length of an article; 5 are 90 words")
+    parser.add_argument("--corpus", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dashboard-") as own:
         folder = options.data or Path(own)
+        texts = Texts(options.corpus, options.articles, options.sentences)
         if not (folder / "newsbot.db").exists():
             folder.mkdir(parents=True, exist_ok=True)
             began = time.perf_counter()
-            fill(folder, options.articles)
+            fill(folder, options.articles, texts)
             sys.stderr.write(f"filled in {time.perf_counter() - began:.0f} s\n")
+        fill_books(folder, options.articles)
         finish_index(folder)
-        rows = measure(options.articles, folder)
+        rows = measure(options.articles, folder, texts)
     if options.json:
         print(json.dumps(rows))
         return

@@ -2,7 +2,8 @@
 
 The file has pages, each with a referrer and an event. Every fourth page waits in the queue, the others are
 done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in the
-index of near-duplicates too.
+index of near-duplicates too. Printed are items a second, and processor time for an item (this process and
+both servers together), which is stable on a busy machine.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
 """
@@ -14,35 +15,54 @@ import json
 import resource
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.servers import own_mongo, own_redis
+from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.texts import articles, page
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 
 BATCH = 1000
+SAMPLED = 0.05
+"""Seconds between two samples of the processor times."""
 Row = dict[str, Any]
 
 
 class Times:
-    """Receives the reports of a move: duration and number of each kind."""
+    """Receives the reports of a move: duration, processor time and number of each kind.
 
-    def __init__(self) -> None:
-        self._last = time.perf_counter()
+    ``used`` returns the processor time of the servers.
+    """
+
+    def __init__(self, used: Callable[[], float]) -> None:
+        self._used = used
+        self._kind = ""
+        self._last, self._cpu = time.perf_counter(), time.process_time() + used()
         self.seconds: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
         self.numbers: dict[str, int] = {}
 
     def __call__(self, kind: str, number: int) -> None:
-        """Take one report."""
-        now = time.perf_counter()
-        self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
+        """Take one report. Reports come after the work, some of them for each item."""
         self.numbers[kind] = number
-        self._last = now
+        if kind != self._kind or time.perf_counter() > self._last + SAMPLED:
+            self._charge(kind)
+        self._kind = kind
+
+    def end(self) -> None:
+        """Take the end of the last kind."""
+        self._charge(self._kind)
+
+    def _charge(self, kind: str) -> None:
+        now, cpu = time.perf_counter(), time.process_time() + self._used()
+        self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
+        self.cpu[kind] = self.cpu.get(kind, 0.0) + cpu - self._cpu
+        self._last, self._cpu = now, cpu
 
 
 def fill(side: Side, pages: int, texts: int) -> None:
@@ -64,21 +84,26 @@ def fill(side: Side, pages: int, texts: int) -> None:
         side.storage.articles.store(replace(article, fetched_at=utc(time.time())))
 
 
-def move(way: str, source: Side, target: Side, folder: Path) -> Row:
-    """Copy all and compare; return items per second."""
-    copying = Times()
+def move(way: str, source: Side, target: Side, folder: Path, used: Callable[[], float]) -> Row:
+    """Copy all and compare; return items per second, and milliseconds of processor time for an item."""
+    copying = Times(used)
     copy_all(source, target, Choice(), Journal(folder, {"way": way}), copying)
-    comparing = Times()
+    copying.end()
+    comparing = Times(used)
     same = all(one.same for one in compare_all(source, target, Choice(), comparing))
+    comparing.end()
     names = {"pages": "pages", "articles": "articles", "queue": "queue", "near": "texts to the index"}
     row: Row = {"way": way, "same": same}
     for kind, name in names.items():
         row[f"{name}/s"] = copying.numbers[kind] / copying.seconds[kind]
+        row[f"{name}, ms CPU"] = 1000 * copying.cpu[kind] / copying.numbers[kind]
     for kind in ("pages", "articles"):
-        row[f"{kind} compared/s"] = (
-            comparing.numbers[f"check {kind} here"] / comparing.seconds[f"check {kind} here"]
-        )
+        checks = [f"check {kind} {where}" for where in ("here", "there")]
+        number = comparing.numbers[checks[0]]
+        row[f"{kind} compared/s"] = number / sum(comparing.seconds[one] for one in checks)
+        row[f"{kind} compared, ms CPU"] = 1000 * sum(comparing.cpu[one] for one in checks) / number
     row["seconds"] = sum(copying.seconds.values()) + sum(comparing.seconds.values())
+    row["seconds CPU"] = sum(copying.cpu.values()) + sum(comparing.cpu.values())
     row["MB at most"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return row
 
@@ -98,10 +123,16 @@ def measure(pages: int, texts: int) -> list[Row]:
             closing(Side.open(servers)) as there,
             closing(Side.open(nothing | {"NEWSBOT_DATA": f"{folder / 'home'}"})) as home,
         ):
+            assert server.process is not None
+            mongod = server.process.pid
             fill(file, pages, texts)
+
+            def used() -> float:
+                return process_seconds(mongod) + redis_seconds(redis_url)
+
             return [
-                move("to the servers", file, there, folder / "data"),
-                move("home", there, home, folder / "home"),
+                move("to the servers", file, there, folder / "data", used),
+                move("home", there, home, folder / "home", used),
             ]
 
 
@@ -123,7 +154,7 @@ def main() -> None:
 
 
 def _told(value: object) -> str:
-    return f"{value:,.0f}" if isinstance(value, float) else str(value)
+    return f"{value:,.{0 if value >= 100 else 2}f}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
 """Search over stored articles: indexing cost per article and query times, for growing storages.
 
-Each storage is filled to the sizes of ``--sizes``, then the index is brought up to date. ``indexed``: time to
+Each storage is filled to the sizes of ``--sizes``, then the index is brought up to date. ``written``:
+processor time to make and store an article. ``indexed``: time to
 read an article from the storage and write it to the index, and processor time of this process and of mongod.
 ``found after``: how long the first search in another process takes to find articles that were stored just
-before. Each query is sent ten times with different words, in one process that has answered other queries
-before. Printed are median and 95th percentile in ms, and the median of the processor time, which is stable on
-a busy machine.
+before. Each query is sent 20 times with different words, in one process that has answered other queries
+before. Printed are median and 95th percentile in ms, and those of the processor time, which is stable on a
+busy machine.
 
     python -m benchmarks.search [--sizes 10000,100000] [--storages sqlite,mongo] [--corpus FILE]
+        [--sentences 14] [--data DIR]
 
 ``--corpus``: a .jsonl.gz file with a ``text`` in each line; by default sentences are generated.
+``--sentences``: length of an article; 14 sentences are 250 words. ``--data``: keep the data file and the
+index in this new folder.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +31,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from benchmarks.searchtexts import Texts
+from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from benchmarks.servers import own_mongo, process_seconds
 from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import SearchIndex
@@ -38,21 +43,21 @@ from newsbot.urls import fingerprint
 
 BATCH = 500
 STORED = 50
-EACH = 10
+EACH = 20
 Row = dict[str, Any]
 
 
 class Place:
     """A storage of the benchmark, and the index over it."""
 
-    def __init__(self, kind: str, stack: ExitStack) -> None:
+    def __init__(self, kind: str, stack: ExitStack, folder: Path | None = None) -> None:
         self.name = kind
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
+        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
+        folder = folder or own
         self.server = None if kind == "sqlite" else stack.enter_context(own_mongo())
+        self.data = folder / "newsbot.db"
         self.storage: Storage = (
-            SqliteStorage(folder / "newsbot.db")
-            if self.server is None
-            else MongoStorage(f"{self.server.uri}newsbot")
+            SqliteStorage(self.data) if self.server is None else MongoStorage(f"{self.server.uri}newsbot")
         )
         stack.callback(self.storage.close)
         self.path = folder / "search.db"
@@ -79,14 +84,15 @@ def fill(place: Place, texts: Texts, start: int, stop: int) -> None:
 
 def index_cost(place: Place, number: int) -> Row:
     """Bring the index up to date; return the cost per article."""
-    longest = 0.0
+    longest = longest_cpu = 0.0
     merge = SearchIndex.merge
 
     def timed(index: SearchIndex, generation: int) -> bool:
-        nonlocal longest
-        began = time.perf_counter()
+        nonlocal longest, longest_cpu
+        began, ours = time.perf_counter(), time.process_time()
         more = merge(index, generation)
         longest = max(longest, time.perf_counter() - began)
+        longest_cpu = max(longest_cpu, time.process_time() - ours)
         return more
 
     SearchIndex.merge = timed  # type: ignore[assignment,method-assign]
@@ -98,6 +104,7 @@ def index_cost(place: Place, number: int) -> Row:
         "indexed, ms CPU": 1000 * (time.process_time() - cpu) / number,
         "indexed, ms CPU of mongod": 1000 * (place.server_seconds() - server) / number,
         "longest step of merging, ms": 1000 * longest,
+        "longest step of merging, ms CPU": 1000 * longest_cpu,
     }
 
 
@@ -139,13 +146,13 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
             f'"{often[0]} {often[0]} {c.choice(often)}"'
         ),
         "a frequent word of a rare site": lambda c: (
-            f"{c.choice(often)} site:news{c.randrange(900, 999)}.example"
+            f"{c.choice(often)} site:{site_name(c.randrange(900, 999))}"
         ),
         "a word without a frequent one": lambda c: f"{c.choice(middle)} -{c.choice(often)}",
         "all without a frequent word": lambda c: f"-{c.choice(often)}",
         "title:": lambda c: f"title:{c.choice(often)}",
         "author: and a frequent word": lambda c: f"author:{c.randrange(5000)} {c.choice(often)}",
-        "a frequent word of a week": lambda c: f"{c.choice(often)} since:2025-01-02 until:2025-01-09",
+        "a frequent word of a week": lambda c: f"{c.choice(often)} since:14d until:7d",
         "a frequent word in one language": lambda c: f"{c.choice(often)} lang:ru",
     }
 
@@ -162,15 +169,18 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
 
 
 def query_times(place: Place, texts: Texts) -> Row:
-    """Return the median, the 95th percentile and the processor time of first result pages, in ms."""
+    """Return median and 95th percentile of first result pages, and those of the processor time, in ms."""
     found: Row = {}
     with closing(place.open()) as search:
         search.find(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")
         for name, make in queries(texts).items():
             chance = random.Random(name)
             taken = [_timed(search, *make(chance)) for _ in range(EACH)]
-            walls = [wall for wall, _ in taken]
-            found[name] = (median(walls), quantiles(walls, n=20)[-1], median(cpu for _, cpu in taken))
+            found[name] = tuple(
+                value
+                for times in zip(*taken, strict=True)
+                for value in (median(times), quantiles(times, n=20, method="inclusive")[-1])
+            )
     return found
 
 
@@ -181,18 +191,25 @@ def _timed(search: ArticleSearch, query: str, by_time: bool) -> tuple[float, flo
     return 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - cpu)
 
 
-def rows(sizes: Sequence[int], kinds: Sequence[str], texts: Texts) -> Iterator[Row]:
+def rows(
+    sizes: Sequence[int], kinds: Sequence[str], texts: Texts, folder: Path | None = None
+) -> Iterator[Row]:
     """Yield a row for each storage and size."""
     for kind in kinds:
         with ExitStack() as stack:
-            place = Place(kind, stack)
+            place = Place(kind, stack, folder)
             done = 0
             for size in sizes:
-                fill(place, texts, done, size - STORED)
                 row: Row = {"storage": place.name, "articles": size}
+                cpu = time.process_time()
+                fill(place, texts, done, size - STORED)
+                row["written, ms CPU"] = 1000 * (time.process_time() - cpu) / (size - STORED - done)
                 row |= index_cost(place, size - STORED - done) | found_after(place, texts, size - STORED)
                 done = size
                 row["bytes of an article in the index"] = place.path.stat().st_size / done
+                if place.server is None:
+                    row["bytes of an article in the data file"] = place.data.stat().st_size / done
+                row["MB of memory at most"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
                 yield row | query_times(place, texts)
 
 
@@ -204,11 +221,14 @@ def main() -> None:
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--storages", default="sqlite,mongo")
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--sentences", type=int, default=AN_ARTICLE)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    texts = Texts(options.corpus)
+    sizes, kinds = [int(size) for size in options.sizes.split(",")], options.storages.split(",")
+    texts = Texts(options.corpus, sizes[-1], options.sentences)
     measured: list[Row] = []
-    for row in rows([int(size) for size in options.sizes.split(",")], options.storages.split(","), texts):
+    for row in rows(sizes, kinds, texts, options.data):
         measured.append(row)
         if not options.json:
             _print(row)

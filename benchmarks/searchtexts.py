@@ -1,7 +1,8 @@
-"""Articles for ``benchmarks.search``: new combinations of real or generated sentences.
+"""Articles for ``benchmarks.search`` and ``benchmarks.dashboard``: new combinations of sentences.
 
-Each article has one unique sentence with new words (names, numbers), so that the vocabulary grows with the
-number of articles as in real data. Stems are computed once per sentence.
+The sentences are real or generated. Each article has one unique sentence with new words (names, numbers), so
+that the vocabulary grows with the number of articles as in real data. Articles come at 100,000 a day, and
+the last one is published now. One of ten is in a story of two.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from newsbot.items import Article
 from newsbot.text.stems import stems
 
 SITES = 1000
-BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 SENTENCES = 40_000
 AN_ARTICLE = 14
+"""Sentences of an article: 250 words."""
+_BETWEEN = timedelta(days=1) / 100_000
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -38,9 +40,11 @@ class Sentence:
 
 
 class Texts:
-    """Makes articles; an article depends only on its number."""
+    """Makes articles. They differ only by their number. The last one has the number ``last``."""
 
-    def __init__(self, corpus: Path | None) -> None:
+    def __init__(self, corpus: Path | None, last: int, sentences: int = AN_ARTICLE) -> None:
+        self._begin = datetime.now(UTC) - last * _BETWEEN
+        self._an_article = sentences
         texts = _made_up() if corpus is None else _real(corpus)
         self.sentences = [Sentence(text, " ".join(stems(text))) for text in islice(texts, SENTENCES)]
         counted = Counter(stem for one in self.sentences for stem in set(one.stems.split()))
@@ -50,18 +54,18 @@ class Texts:
         """Return an article."""
         chance = random.Random(number)
         own = f"name{number % 300_007}x case{number} {chance.choice(('alpha', 'beta', 'gamma'))}"
-        some = chance.choices(self.sentences, k=AN_ARTICLE)
+        some = chance.choices(self.sentences, k=self._an_article)
         title = chance.choice(self.sentences)
         text = " ".join([own, *(one.text for one in some)])
         site = int(SITES * chance.random() ** 3)  # few sites have many articles
+        url = f"https://{site_name(site)}/2026/{number}-what-happened"
         # in order of time as in a crawl, but every tenth is from an archive
         back = chance.randrange(max(1, number)) if number % 10 == 0 else 0
-        moment = BEGIN + timedelta(seconds=30 * (number - back))
-        url = f"https://news{site}.example/2026/{number}-what-happened"
+        moment = self._begin + (number - back) * _BETWEEN
         return Article(
             url=url,
             canonical_url=url,
-            source=f"news{site}.example",
+            source=site_name(site),
             title=title.text[:120],
             text=text,
             language=("ru", "en")[number % 2],
@@ -69,11 +73,18 @@ class Texts:
             published_at=moment,
             fetched_at=moment,
             content_hash=text_key(str(number)),
+            story=f"{number // 20:032x}" if number % 20 < 2 else None,
+            extraction={"text": "trafilatura", "title": "json-ld"},
         )
 
     def articles(self, start: int, stop: int) -> Iterator[Article]:
         """Yield the articles with these numbers."""
         return map(self.article, range(start, stop))
+
+
+def site_name(site: int) -> str:
+    """Return the domain of a site. Sites with low numbers have more articles."""
+    return f"news{site}.example"
 
 
 def _real(corpus: Path) -> Iterator[str]:

@@ -6,7 +6,12 @@ machine. Both are first filled without timing; the last articles are timed, with
 160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients and one call
 per article. Bytes per article are the size of its collections or tables.
 
-    python -m benchmarks.storage [--articles 10000] [--json]
+With ``--data`` only the upkeep of the data file in this folder is measured: backup, restore, and migration
+from the first format to the present one. With ``--migrate`` only the migration of so many articles in MongoDB
+is measured. Printed are wall-clock time, processor time of this process and of mongod, growth of the memory
+of this process, bytes that are written, and the largest size of the write-ahead log during the migration.
+
+    python -m benchmarks.storage [--articles 10000] [--data DIR | --migrate 100000] [--json]
 """
 
 from __future__ import annotations
@@ -15,8 +20,11 @@ import argparse
 import json
 import multiprocessing
 import random
+import resource
+import shutil
 import sqlite3
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -26,12 +34,15 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from benchmarks.servers import own_mongo
+from benchmarks.servers import own_mongo, process_seconds
 from benchmarks.texts import articles, page
+from newsbot.connections.sqlite import open_database
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo import schema as mongo_schema
 from newsbot.storage.mongo.documents import text_key, to_document
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite import schema as sqlite_schema
 from tests.servers import MongoServer
 
 TIMED = 1000
@@ -186,6 +197,85 @@ def _sqlite_bytes(path: Path, number: int) -> Row:
     }
 
 
+# --- upkeep
+def upkeep(folder: Path) -> Iterator[Row]:
+    """Back up a data file, restore the backup, and migrate the data from the first format."""
+    file = folder / "newsbot.db"
+    with tempfile.TemporaryDirectory(prefix="newsbot-bench-", dir=folder) as own:
+        backup, restored, old = (Path(own) / name for name in ("backup.db", "restored.db", "old.db"))
+
+        def back_up() -> None:
+            with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(backup)) as target:
+                source.backup(target)
+
+        def restore() -> None:
+            shutil.copyfile(backup, restored)
+            SqliteStorage(restored).close()
+
+        with closing(SqliteStorage(file)) as storage:
+            number = {"articles": storage.articles.count()}
+        yield _step("backup", back_up) | number | {"bytes": backup.stat().st_size}
+        yield _step("restore", restore) | number | {"bytes": restored.stat().st_size}
+        restored.unlink()
+        backup.unlink()
+        _make_old(old, file)
+        before = old.stat().st_size
+        largest = 0
+
+        def watch() -> None:
+            nonlocal largest
+            log = Path(f"{old}-wal")
+            while not done.wait(0.05):
+                largest = max(largest, log.stat().st_size if log.exists() else 0)
+
+        done = threading.Event()
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        row = _step("migrate", lambda: SqliteStorage(old).close())
+        done.set()
+        watcher.join()
+        yield row | number | {"bytes": old.stat().st_size - before, "bytes of the log": largest}
+
+
+def _make_old(path: Path, file: Path) -> None:
+    """Write the rows of a data file to a new one of the first format."""
+    open_database(path, component="storage", migrations=sqlite_schema.MIGRATIONS[:1]).close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("ATTACH ? AS present", (str(file),))
+        names = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name <> 'newsbot_schema'"
+        for (table,) in database.execute(names).fetchall():
+            columns = ", ".join(row[1] for row in database.execute(f"PRAGMA main.table_info({table})"))
+            database.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM present.{table}")
+        database.commit()
+
+
+def migrate_mongo(number: int) -> Iterator[Row]:
+    """Migrate articles in MongoDB from the first format to the present one."""
+    with own_mongo() as server:
+        uri = f"{server.uri}newsbot"
+        every = mongo_schema.MIGRATIONS
+        mongo_schema.MIGRATIONS = every[:1]
+        MongoStorage(uri).close()
+        mongo_schema.MIGRATIONS = every
+        _fill(server, number)
+        assert server.process is not None
+        before = process_seconds(server.process.pid)
+        row = _step("migrate", lambda: MongoStorage(uri).close()) | {"articles": number}
+        yield row | {"s CPU of mongod": process_seconds(server.process.pid) - before}
+
+
+def _step(name: str, work: Callable[[], object]) -> Row:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return {
+        "step": name,
+        "s": time.perf_counter() - wall,
+        "s CPU": time.process_time() - cpu,
+        "MB of memory": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024,
+    }
+
+
 def rows(number: int) -> Iterator[Row]:
     """Yield a row for each storage."""
     yield mongo_row(number)
@@ -198,11 +288,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--articles", type=int, default=10_000, help=f"at least {2 * TIMED}")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--migrate", type=int)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.articles < 2 * TIMED:
         parser.error(f"--articles: at least {2 * TIMED}")
-    measured = list(rows(options.articles))
+    if options.data:
+        measured = list(upkeep(options.data))
+    elif options.migrate:
+        measured = list(migrate_mongo(options.migrate))
+    else:
+        measured = list(rows(options.articles))
     if options.json:
         print(json.dumps(measured))
         return
