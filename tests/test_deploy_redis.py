@@ -138,7 +138,7 @@ def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
         first, second, third = frontier.lease("me", 3, horizon=time.time(), ttl=60, accept=lambda _: True)
         assert frontier.ack(first, next_due=None)
         assert frontier.nack(second, delay=0)
-        assert frontier.extend("me", 60) == 1
+        assert frontier.resume("me", [third], 60).kept == 1
         frontier.reap()
         assert frontier.owners() == ["me"]
         assert frontier.release("me") == 1

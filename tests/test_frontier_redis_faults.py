@@ -20,7 +20,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 def test_a_lease_whose_answer_was_lost_is_handed_back(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise the heartbeat would keep the lease, and nobody would fetch the page."""
+    """Otherwise nobody would fetch the page before the lease expires."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
     frontier.set_politeness("a.example", delay=0, concurrency=2)
@@ -37,6 +37,7 @@ def test_a_lease_whose_answer_was_lost_is_handed_back(
         with pytest.raises(DataUnavailable):
             frontier.lease("o", 5, horizon=0, ttl=60)
     assert frontier.counts()["leased"] == 2
+    assert frontier.resume("o", [held], 60).kept == 1
     assert [name_of(one.entry) for one in frontier.lease("o", 5, horizon=0, ttl=60)] == ["lost"]
     assert frontier.ack(held, next_due=None)
     frontier.close()
@@ -59,7 +60,7 @@ def test_a_server_that_is_away_is_said_in_one_line_and_work_goes_on_when_it_is_b
         lambda: frontier.ack(lease, next_due=None),
         lambda: frontier.known([key_of("a")]),
         lambda: frontier.outlook(horizon=0),
-        lambda: frontier.extend("o", 1),
+        lambda: frontier.resume("o", [], 1),
         lambda: RedisFrontier(url),
     ):
         with pytest.raises(DataUnavailable) as caught:

@@ -67,7 +67,7 @@ CALLS: dict[str, Callable[[SqliteFrontier], object]] = {
     "mark_done": lambda frontier: frontier.mark_done([make_entry("new")], None),
     "lease": lambda frontier: frontier.lease("o", 1, horizon=0, ttl=1),
     "release": lambda frontier: frontier.release("o"),
-    "extend": lambda frontier: frontier.extend("o", 1),
+    "resume": lambda frontier: frontier.resume("o", [], 1),
     "set_politeness": lambda frontier: frontier.set_politeness("h", delay=1, concurrency=1),
     "take_turn": lambda frontier: frontier.take_turn("h"),
     "back_off": lambda frontier: frontier.back_off("h", 1),

@@ -21,6 +21,7 @@ from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
+from tests.redisserver import RedisServer, need_redis
 
 HOUR = 3600.0
 HOST = "a.example"
@@ -176,7 +177,6 @@ def test_what_is_queued_leased_or_set_aside_is_left_alone(site: Site) -> None:
     before = site.frontier.counts()
     site.clock.advance(2 * HOUR)
     run(site.worker("another"), site)
-    site.frontier.extend("o", 1e6)
     assert site.frontier.counts() == before
     (queued,) = site.lease()
     assert queued.entry.priority == 95.0
@@ -262,3 +262,68 @@ def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
         ("pending", None), ("done", fetched), ("done", FETCH_STEP), ("done", None),
     ]  # fmt: skip
     assert site.frontier.counts()["done"] == 3
+
+
+@pytest.mark.parametrize("noticed", ["by a running worker", "at the next start"])
+def test_what_a_failover_lost_is_queued_again(tmp_path: Path, noticed: str) -> None:
+    """The server comes back with the data of a moment ago, as a replica that takes over may have them."""
+    need_redis()
+    server = RedisServer(tmp_path)
+    server.start()
+    site = Site(tmp_path, server.url)
+    with site.opened:
+        first = site.worker()
+        run(first, site)
+        site.frontier.add([found("old")])
+        site.save(found("old"))
+        (held,) = site.lease()
+        with redis.Redis.from_url(server.url) as client:
+            client.save()
+        site.save(found("new"))
+        site.frontier.add([found("new")])
+        site.visit("soon", HOUR / 2)
+        site.visit("later", 2 * HOUR)
+        site.frontier.ack(held, next_due=None)
+        site.save(found("old"), state="done", last_fetched=site.clock.now)
+        server.kill()
+        server.start()
+        if noticed == "at the next start":
+            first = site.worker("another")
+        else:
+            resumed = site.frontier.resume("o", [], 1e6)
+            assert (resumed.emptied, resumed.replaced) == (False, True)
+            first.restart()
+        assert not site.frontier.resume("o", [], 1e6).replaced or noticed == "at the next start"
+        run(first, site)
+        states = site.frontier.known([key_of(name) for name in ("old", "new", "soon", "later")])
+        assert {key: known.state for key, known in states.items()} == {
+            key_of("old"): "pending",  # the end of its lease was lost, and nobody holds it now
+            key_of("new"): "pending",
+            key_of("soon"): "pending",
+            key_of("later"): "done",
+        }
+        assert states[key_of("soon")].next_due == site.clock.now + HOUR / 2
+        assert site.frontier.counts()["leased"] == 0
+    server.kill()
+
+
+def test_a_read_that_began_before_a_failover_does_not_count(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another worker notices the failover while this one reads the storage."""
+    monkeypatch.setattr(module, "SLICE", 1)
+    for name in ("a", "b", "c"):
+        site.save(found(name))
+    reader, other = site.worker("reader"), site.open_frontier()
+    for _ in range(2):
+        reader.step()
+    other._scripts.process = "of before"
+    assert other.resume("other", [], 60).replaced
+    reader.step()
+    site.clock.advance(module.ASK_AGAIN)
+    for _ in range(3):
+        reader.step()
+        assert not reader.covers(site.clock.now), "not all pages were read again"
+    reader.step()
+    assert reader.covers(site.clock.now)
+    assert site.frontier.counts()["pending"] == 3

@@ -1,14 +1,19 @@
-"""Restores a worker's state in the frontier after an outage.
+"""Keeps a worker's state in the frontier, and restores it after an outage.
 
 The worker's leases may have expired during the outage. The worker resumes its leases before it does anything
 else (:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the
 outage.
+
+Redis copies writes to a replica a moment later. If the master fails, the replica that takes over may lack the
+last of them: links that were just queued, delays of hosts, the end of leases. The worker notices that another
+server process has the data. It then writes hosts and sources again, and the refill
+(:mod:`newsbot.crawl.refill`) queues all pages that the storage has and the queue lacks.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,7 +28,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.seeds import seeds
 from newsbot.crawl.visit import Found
 from newsbot.errors import RecordRefused
-from newsbot.frontier.base import Lease
+from newsbot.frontier.base import Lease, Resumed
 from newsbot.items import Kind, Link, Where
 
 logger = logging.getLogger(__name__)
@@ -49,15 +54,15 @@ class Recovery:
     ) -> None:
         self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
         self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
-        self._emptied = False
-        """True if the frontier's server has lost its data and the sources are not queued again yet."""
+        self._begins_again = False
+        """True if the frontier may have lost data and the sources are not queued again yet."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
         context.outage.on_return[place_of(context.bare_frontier)] = self._resume
 
     def __bool__(self) -> bool:
         """True while something is still to be written to the frontier."""
-        return bool(self._emptied or self._unqueued or self._unusable)
+        return bool(self._begins_again or self._unqueued or self._unusable)
 
     def queue_later(self, request: Request) -> None:
         """Keep a request of a user's spider that could not be queued."""
@@ -67,19 +72,35 @@ class Recovery:
         """Set a lease aside in the next :meth:`catch_up`."""
         self._unusable.append(lease)
 
+    def beat(self) -> None:
+        """Extend the leases of this worker. Raises :class:`newsbot.errors.DataError`."""
+        held = self._held()
+        self._judge(self._context.frontier.resume(self._owner, held, self._ttl), held)
+
+    def _held(self) -> list[Lease]:
+        return [*self._leases(), *self._unusable]
+
     def _resume(self) -> None:
         """Resume the leases. The outage calls this before any other call to the frontier."""
-        held = list(self._leases())
+        held = self._held()
         # The guarded frontier must not be used here: it would call this method again.
         frontier = self._context.bare_frontier
         resume = partial(frontier.resume, self._owner, held, self._ttl)
-        resumed = resume() if frontier.is_local else self._context.calls.call(frontier.place, resume)
+        self._judge(resume() if frontier.is_local else self._context.calls.call(frontier.place, resume), held)
+
+    def _judge(self, resumed: Resumed, held: Sequence[Lease]) -> None:
+        self._begins_again |= resumed.emptied or resumed.replaced
         if resumed.emptied:
-            self._emptied = True
             logger.error(
                 "queue came back empty in_work=%d; its server has lost its data (is appendonly on?)."
                 " Pages in progress are completed, and sources are queued again",
                 len(held),
+            )
+        elif resumed.replaced:
+            logger.info(
+                "queue has another server process in_work=%d kept=%d; the last writes may be lost, so the"
+                " queue is compared with the storage",
+                *(len(held), resumed.kept),
             )
 
     def catch_up(self) -> None:
@@ -87,9 +108,9 @@ class Recovery:
 
         Raises :class:`newsbot.errors.DataError`; may be called again.
         """
-        if self._emptied:
+        if self._begins_again:
             self._begin_again()
-            self._emptied = False
+            self._begins_again = False
         self._politeness.tell_rests()
         while self._unqueued:
             queue_request(self._links, self._unqueued[0])
@@ -100,7 +121,7 @@ class Recovery:
             del self._unusable[0]
 
     def _begin_again(self) -> None:
-        """Write hosts and sources to an empty frontier. The refill loads all other pages from the storage."""
+        """Write hosts and sources to the frontier. The refill loads all other pages from the storage."""
         if self._refill is not None:
             self._refill.restart()
         self._politeness.introduce_again()

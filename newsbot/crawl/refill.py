@@ -6,8 +6,10 @@ the horizon. The order of writes ensures that no page is missed: a page's record
 time before its lease is acknowledged. A page that the frontier drops is due after the end of the last read,
 so the next read finds it.
 
-A frontier that was never filled gets everything: pending pages, due pages, and the fingerprints of known
-URLs. This is the case if it is new, or if its server has lost its data.
+A frontier that was never filled gets everything that it lacks: pending pages, due pages, and the fingerprints
+of known URLs. This is the case if it is new, or if its server has lost its data. After a restart or a
+failover of the server the frontier may lack the last writes, so it counts as never filled. Page records are
+written before entries are queued, so the storage has all that was lost.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class Refill:
         self.restart()
 
     def restart(self) -> None:
-        """Start again, because the frontier's server has lost its data."""
+        """Start again, because the frontier's server has lost its data, or may have lost its last writes."""
         self._pages: Iterator[PageRecord] | None = None
         """The pages that remain to be read in the current read; None if no read is in progress."""
         self._anew = False
@@ -87,11 +89,9 @@ class Refill:
 
     def _step(self) -> None:
         asked = self._clock()
-        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS)
+        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, reading=self._pages is not None)
         self._check_clock(asked, turn.now)
         self._done_until = turn.until
-        if self._pages is not None and self.covers(self._until):
-            self._pages = None  # the lock has expired, and another worker has read the same pages
         if not turn.yours:
             self._pages = None
             self._next = self._clock() + ASK_AGAIN
@@ -131,11 +131,14 @@ class Refill:
 
     def _finish(self) -> None:
         self._pages = None
-        self._done_until = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until).until
+        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until, reading=True)
+        self._done_until = turn.until
+        if not turn.yours:
+            return  # the lock was lost during the read, so the next step begins again
         # The next read begins well before the horizon is reached, so that there is time for a retry.
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
-            logger.warning("queue filled from the storage pages=%d; it was empty", self._queued)
+            logger.warning("queue filled from the storage pages=%d; they were missing in it", self._queued)
 
     def _queue(self, pages: Sequence[PageRecord]) -> None:
         again: list[Entry] = []
@@ -143,8 +146,10 @@ class Refill:
         stands = self._frontier.known([page.fingerprint for page in pages])
         for page in pages:
             kept = stands.get(page.fingerprint)
-            if kept is not None and (kept.state != "done" or kept.next_due is not None):
-                continue  # the frontier has queued the page, set it aside, or knows its due time
+            if kept is not None and (
+                kept.state != "done" or kept.next_due is not None or page.next_due is None
+            ):
+                continue  # the frontier has queued the page, set it aside, or knows when it is due, if ever
             if self._is_wanted(page):
                 again.append(entry_again(page))
             else:

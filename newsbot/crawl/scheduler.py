@@ -500,7 +500,7 @@ class FrontierScheduler(BaseScheduler):
         """
         # Each step has its own ``suppress``: a fault in one must not keep the others from running.
         with suppress(DataError):
-            self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
+            self.recovery.beat()
         renew_threads()
         trim()
         with suppress(DataError):

@@ -130,6 +130,11 @@ class Resumed:
     """Number of the given leases that the owner has now: it kept them or got them again."""
     emptied: bool = False
     """True if the server restarted without its data. The frontier is then a new, empty one."""
+    replaced: bool = False
+    """True if another server process has the data: after a restart, or because a replica took over.
+
+    The last writes may be lost.
+    """
 
 
 FETCH_STEP = 60.0
@@ -256,19 +261,17 @@ class Frontier(Protocol):
     def owners(self) -> list[str]:
         """Return the owners that hold leases now."""
 
-    def extend(self, owner: str, ttl: float) -> int:
-        """Set the deadline of all leases of ``owner`` to ``ttl`` seconds from now. Return their number.
-
-        This is the worker's heartbeat.
-        """
-
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Continue work after the frontier was unreachable for longer than leases last.
+        """Extend the leases of ``owner``. ``leases`` are all leases that it has.
 
-        If the owner still holds a lease of ``leases``, its deadline becomes ``ttl`` seconds from now. A lease
-        that was reclaimed in the meantime is given to the owner again, unless another worker holds the entry.
-        The lease then does not count as lost, because no worker died. Call this method before any other when
-        the frontier responds again.
+        This is the worker's heartbeat. Call it also before any other method when the frontier responds again
+        after an outage. If the owner still holds a lease of ``leases``, its deadline becomes ``ttl`` seconds
+        from now. A lease that was reclaimed in the meantime, or that the frontier has lost, is given to the
+        owner again, unless another worker holds the entry. It then does not count as lost, because no worker
+        died.
+
+        Other leases of the owner are returned to the queue. The frontier has lost their end, or the owner
+        never got the answer of :meth:`lease`.
         """
 
     # --- politeness
@@ -352,11 +355,13 @@ class LeanFrontier(Frontier, Protocol):
         If a done entry is due later than this, only its URL is remembered. Sources are always kept in full.
         """
 
-    def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
+    def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
         The holder releases the lock by passing ``until``: it has then queued all stored pages that are due
-        until this time.
+        until this time. With ``reading`` the lock is only renewed. If the caller does not hold it any more,
+        its read does not count. The lock is taken away if the server process changes, because pages that were
+        read before may have been lost from the queue.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:

@@ -179,12 +179,17 @@ class FrontierMachine(RuleBasedStateMachine):
             else:
                 item.state, item.lease = "pending", None
 
-    @rule(owner=workers)
-    def extend(self, owner: str) -> None:
+    @rule(owner=workers, forgotten=st.integers(0, 2))
+    def resume(self, owner: str, forgotten: int) -> None:
+        """The owner extends all of its leases but some, which go back to the queue."""
         held = self._held_by(owner)
-        assert self.workers[owner].extend(owner, TTL) == len(held)
-        for lease in held:
+        kept = held[forgotten:]
+        assert self.workers[owner].resume(owner, kept, TTL).kept == len(kept)
+        for lease in kept:
             self.model.items[lease.entry.fingerprint].deadline = self.clock.now + TTL
+        for lease in held[:forgotten]:
+            item = self.model.items[lease.entry.fingerprint]
+            item.state, item.lease = "pending", None
 
     @rule(worker=workers, host=hosts, delay=st.sampled_from([0.0, 1.0, 10.0]), concurrency=st.integers(1, 3))
     def set_politeness(self, worker: str, host: str, delay: float, concurrency: int) -> None:

@@ -159,8 +159,8 @@ def test_a_heartbeat_keeps_leases(frontier: Frontier, clock: FakeClock) -> None:
     lease(frontier, clock, 1, owner="two")
     for _ in range(5):
         clock.advance(TTL / 2)
-        assert frontier.extend("one", TTL) == 1
-    assert frontier.extend("nobody", TTL) == 0
+        assert frontier.resume("one", [mine], TTL).kept == 1
+    assert frontier.resume("nobody", [], TTL).kept == 0
     assert names(lease(frontier, clock)) == ["b"]
     assert frontier.ack(mine, next_due=None)
 

@@ -41,10 +41,10 @@ def test_the_outlook_says_when_the_next_host_opens(frontier: Frontier, clock: Fa
 
 def test_the_outlook_of_a_full_host_is_the_first_deadline(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a"), make_entry("b")])
-    lease(frontier, clock)
+    mine = lease(frontier, clock)
     assert frontier.outlook(horizon=clock.now).next_at == clock.now + TTL
     clock.advance(5)
-    frontier.extend("one", TTL)
+    frontier.resume("one", mine, TTL)
     assert frontier.outlook(horizon=clock.now).next_at == clock.now + TTL
 
 

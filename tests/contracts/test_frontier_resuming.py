@@ -93,3 +93,28 @@ def test_an_entry_that_is_not_to_blame_is_put_back_without_an_attempt(
     clock.advance(1)
     (again,) = lease(frontier, clock)
     assert (again.lost, again.attempts) == (1, 1)
+
+
+def test_leases_that_the_owner_does_not_have_are_returned(frontier: Frontier, clock: FakeClock) -> None:
+    """The owner never got the answer of the second call."""
+    frontier.add([make_entry("a"), make_entry("b", host="b.example"), make_entry("c", host="c.example")])
+    mine = lease(frontier, clock, 1)
+    (lost,) = lease(frontier, clock, 1)
+    (theirs,) = lease(frontier, clock, 1, owner="other")
+    assert frontier.resume("one", mine, TTL).kept == 1
+    assert not frontier.ack(lost, next_due=None)
+    clock.advance(1)
+    (again,) = lease(frontier, clock, owner="third")
+    assert (again.entry, again.lost, again.attempts) == (lost.entry, 0, 0)
+    assert frontier.ack(mine[0], next_due=None)
+    assert frontier.ack(theirs, next_due=None)
+
+
+def test_a_lease_that_the_frontier_lost_is_given_again(frontier: Frontier, clock: FakeClock) -> None:
+    """After a failover the entry is pending again, although its lease was never lost."""
+    frontier.add([make_entry("a")])
+    mine = lease(frontier, clock)
+    frontier.release("one")
+    assert frontier.resume("one", mine, TTL).kept == 1
+    assert lease(frontier, clock, owner="other") == []
+    assert frontier.ack(mine[0], next_due=None)

@@ -1,42 +1,59 @@
--- resume(now, ttl, owner, identity, fingerprint, token, ...) -> the number of the owner's leases, identity
---   For leases that were not renewed in time because the server was unreachable. Leases that the owner still
---   holds end ttl seconds from now. Reclaimed ones are given to the owner again, unless another owner has
---   them. Their loss is not counted. identity: stored as the identity of the data if they have none (they are
---   new). Two values follow for each lease.
+-- resume(now, ttl, owner, identity, process, fingerprint, token, ...) -> the number of the owner's leases,
+--   identity, process
+--   The heartbeat of the owner, which passes all leases that it has: two values for each. They end ttl seconds
+--   from now. Reclaimed ones are given to the owner again, unless another owner has them; their loss is not
+--   counted. Other leases of the owner are returned to the queue: it has ended them, or never heard of them.
+--   identity: stored as the identity of the data if they have none (they are new).
+--   process: the Redis process that the caller knows; empty for none. Another process (a replica that became
+--   the master, or a restart) may lack the last writes. Then the storage's pages are queued again (refill).
 -- Keys: meta, entries, queue, dated, waiting, held, due, aside, leases, holders, owned, out, hosts, turns, full
 --   (1-15, see lib.lua)
 
 local now = present()
 local deadline = now + tonumber(ARGV[2])
 redis.call('HSETNX', KEYS[1], 'identity', ARGV[4])
-local lost_states = {r = true, w = true, a = true}
-local kept = 0
+local process = redis.call('INFO', 'server'):match('run_id:(%x+)')
+local before = redis.call('HGET', KEYS[1], 'process') or process
+if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
+  redis.call('HDEL', KEYS[1], 'refilled', 'refiller', 'refiller_until')
+end
+redis.call('HSET', KEYS[1], 'process', process)
+local free = {r = true, w = true, a = true}
+local kept, tokens = 0, {}
 
 local function take(fingerprint, token)
   local record = load(fingerprint)
   local holder = redis.call('HGET', KEYS[10], fingerprint)
   if holder and holder:sub(1, 16) == token then
     move(fingerprint, record, 'l', deadline, holder)
-    kept = kept + 1
-  elseif record and record.lost > 0 then
-    local free = lost_states[record.state]
-    if free then
-      leave[record.state](fingerprint, record)
-    end
-    record.lost = record.lost - 1
-    record.attempts = math.max(record.attempts - 1, 0)
-    if free then
-      record.note = ''
-      become(fingerprint, record, 'l', deadline, token .. ARGV[3])
-      kept = kept + 1
-    else
-      redis.call('HSET', KEYS[2], fingerprint, pack(record))
-    end
+    kept, tokens[fingerprint] = kept + 1, token
+    return
+  end
+  local lost = record and record.lost > 0
+  local takes = record and free[record.state] and (lost or record.state ~= 'a')
+  if takes then
+    leave[record.state](fingerprint, record)
+  end
+  if lost then
+    record.lost, record.attempts = record.lost - 1, math.max(record.attempts - 1, 0)
+  end
+  if takes then
+    record.note = ''
+    become(fingerprint, record, 'l', deadline, token .. ARGV[3])
+    kept, tokens[fingerprint] = kept + 1, token
+  elseif lost then
+    redis.call('HSET', KEYS[2], fingerprint, pack(record))
   end
 end
 
-for place = 5, #ARGV, 2 do
+for place = 6, #ARGV, 2 do
   take(ARGV[place], ARGV[place + 1])
 end
+for _, fingerprint in ipairs(of_owner(ARGV[3])) do
+  if redis.call('HGET', KEYS[10], fingerprint):sub(1, 16) ~= tokens[fingerprint] then
+    local record = load(fingerprint)
+    move(fingerprint, record, 'w', record.due)
+  end
+end
 put_hosts()
-return {kept, redis.call('HGET', KEYS[1], 'identity')}
+return {kept, redis.call('HGET', KEYS[1], 'identity'), process}

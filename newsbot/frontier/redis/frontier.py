@@ -20,7 +20,7 @@ from itertools import islice
 from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import connect, readable_errors, refuse_eviction, server_name
-from newsbot.errors import DataError, DataUnavailable, SchemaError
+from newsbot.errors import DataError, SchemaError
 from newsbot.frontier.base import (
     Added,
     Entry,
@@ -78,8 +78,6 @@ class RedisFrontier:
         keys = Keys(namespace, shard)
         self._meta = keys.meta
         self._scripts = Scripts(self._client, keys, self._place, clock)
-        self._doubtful: list[tuple[str, bytes]] = []
-        """Owner and token of each lease call that got no answer. The server may have executed the call."""
         try:
             self._check_server(keys)
         except DataError:
@@ -91,12 +89,10 @@ class RedisFrontier:
             # Several workers may start at the same time. HSETNX writes nothing if a value exists, so all of
             # them then read the values of the first worker.
             self._client.hsetnx(keys.meta, "version", str(VERSION))
-            self._client.hsetnx(keys.meta, "identity", secrets.token_hex(8))
             version = int(self._client.hget(keys.meta, "version") or 0)
-            identity = self._client.hget(keys.meta, "identity")
-            self._scripts.identity = identity.decode() if isinstance(identity, bytes) else ""
         if version > VERSION:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
+        self._scripts.resume("", 0.0, [])  # reads the identity of the data, and the process that has them
         with readable_errors(self._place):
             refuse_eviction(self._client, self._place, "queued URLs")
         if not self._scripts.is_compact(LISTPACK):
@@ -146,7 +142,6 @@ class RedisFrontier:
         """
         if limit <= 0:
             return []
-        self._undo_doubtful()
         if accept is None:
             return self._lease(owner, limit, horizon, ttl, (), alone=alone)
         leases: list[Lease] = []
@@ -177,14 +172,9 @@ class RedisFrontier:
         alone: bool = False,
     ) -> list[Lease]:
         call = secrets.token_hex(8).encode()
-        try:
-            now, found = self._scripts.lease(
-                owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
-            )
-        except DataUnavailable:
-            # only the answer may be lost: the server may have given the leases
-            self._doubtful.append((owner, call))
-            raise
+        now, found = self._scripts.lease(
+            owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
+        )
         records = [record_of(fingerprint, raw) for fingerprint, raw in found]
         return [
             Lease(
@@ -198,16 +188,6 @@ class RedisFrontier:
             )
             for record in records
         ]
-
-    def _undo_doubtful(self) -> None:
-        """Release the leases of calls whose answer was lost.
-
-        Otherwise the heartbeat would extend these leases forever.
-        """
-        while self._doubtful:  # a call is removed after its release only, because the release may fail too
-            owner, call = self._doubtful[-1]
-            self._scripts.release(owner, call=call)
-            self._doubtful.pop()
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
@@ -233,26 +213,18 @@ class RedisFrontier:
         """Return the owners that hold leases now."""
         return self._scripts.owners()
 
-    def extend(self, owner: str, ttl: float) -> int:
-        """Let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
-        return self._scripts.extend(owner, ttl)
-
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Continue work after the server was unreachable for long; see the protocol."""
+        """Extend the leases of ``owner``; see the protocol."""
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
-        kept, identity = self._scripts.resume(owner, ttl, secrets.token_hex(8), held)
-        before, self._scripts.identity = self._scripts.identity, identity
-        self._undo_doubtful()
-        return Resumed(kept, emptied=identity != before)
+        return Resumed(*self._scripts.resume(owner, ttl, held))
 
     def reap(self) -> int:
         """Reclaim expired leases, as every :meth:`lease` does. Return their number."""
         return self._scripts.reap()
 
-    def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
+    def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
         """Acquire, renew or release the lock for refilling from the storage; see the protocol."""
-        now, so_far, yours = self._scripts.refill(owner, ttl, until)
-        return Refill(now, so_far, yours)
+        return Refill(*self._scripts.refill(owner, ttl, until, reading=reading))
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
         """Record URLs as done and never due again; see the protocol."""

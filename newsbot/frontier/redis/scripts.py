@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,8 @@ class Scripts:
         self._level, self._split = FIRST_LEVEL, 0
         self.identity = ""
         """Identity of the data that the server had when this frontier was opened; see resume.lua."""
+        self.process = ""
+        """The server process that had the data then."""
 
     # --- putting in
     def add(
@@ -88,33 +91,24 @@ class Scripts:
         flags = ("1" if aside else "", "1" if counted else "")
         return bool(self._run("nack", fingerprint, token, delay, *flags))
 
-    def release(self, owner: str, *, lost: bool = False, call: bytes = b"") -> int:
-        """Release all leases of the owner, or those of one lease ``call``. Return their number."""
-        return int(self._run("release", owner, "1" if lost else "", call))
+    def release(self, owner: str, *, lost: bool = False) -> int:
+        """Release all leases of the owner. Return their number."""
+        return int(self._run("release", owner, "1" if lost else ""))
 
-    def refill(self, owner: str, ttl: float, until: float | None) -> tuple[float, float | None, bool]:
+    def refill(
+        self, owner: str, ttl: float, until: float | None, *, reading: bool
+    ) -> tuple[float, float | None, bool]:
         """Run the script ``refill``. Return the fields of :class:`newsbot.frontier.base.Refill`."""
-        now, so_far, yours = self._run("refill", owner, ttl, _optional(until))
+        now, so_far, yours = self._run("refill", owner, ttl, _optional(until), "1" if reading else "")
         return float(now), optional(so_far), bool(yours)
 
-    def extend(self, owner: str, ttl: float) -> int:
-        """Extend the owner's leases. Return their number.
-
-        Raises :class:`DataUnavailable` if the server lost its data.
-        """
-        self._check_identity()
-        return int(self._run("extend", owner, ttl))
-
-    def resume(
-        self, owner: str, ttl: float, identity: str, leases: Sequence[tuple[bytes, bytes]]
-    ) -> tuple[int, str]:
-        """Resume ``leases``, pairs (fingerprint, token). ``identity`` is used if the server has no data.
-
-        Return how many of the leases the owner has now, and the identity of the server's data.
-        """
+    def resume(self, owner: str, ttl: float, leases: Sequence[tuple[bytes, bytes]]) -> tuple[int, bool, bool]:
+        """Resume ``leases``, pairs (fingerprint, token). Return the fields of ``Resumed``."""
         values = [value for lease in leases for value in lease]
-        kept, found = self._run("resume", ttl, owner, identity, *values)
-        return int(kept), found.decode()
+        kept, *found = self._run("resume", ttl, owner, secrets.token_hex(8), self.process, *values)
+        before = self.identity, self.process
+        self.identity, self.process = (text.decode() for text in found)
+        return int(kept), self.identity != before[0], self.process != before[1]
 
     def reap(self) -> int:
         """Reclaim expired leases. Return their number."""

@@ -82,8 +82,6 @@ SELECT min(since) FROM (
     UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'done' AND at > 0 AND at <= :now
 )
 """
-_EXTEND = "UPDATE frontier_urls SET at = ? WHERE state = 'leased' AND at IS NOT NULL AND owner = ?"
-
 _SET_POLITENESS = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
@@ -240,13 +238,8 @@ class SqliteFrontier:
         with self._reading() as db:
             return [row[0] for row in db.execute(_OWNERS)]
 
-    def extend(self, owner: str, ttl: float) -> int:
-        """Let all leases of ``owner`` end ``ttl`` seconds from now. Return their number."""
-        with self._writing() as db:
-            return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
-
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Continue work after the file was unusable for long; see the protocol."""
+        """Extend the leases of ``owner``; see the protocol."""
         with self._writing() as db:
             return Resumed(take_again(db, owner, leases, self._clock() + ttl))
 
@@ -393,30 +386,38 @@ _STANDS = "SELECT id, state, token, lost, data FROM frontier_urls WHERE fingerpr
 _SET_DEADLINE = "UPDATE frontier_urls SET at = ? WHERE id = ?"
 _UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = lost - 1 WHERE id = ?"
 _TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
-LOST_STATES = ("ready", "waiting", "aside")
-"""Stored states of an entry whose lease was reclaimed and that no other worker has leased since then."""
+_RETURN = "UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, token = NULL WHERE id = ?"
+PENDING_STATES = ("ready", "waiting")
+"""Stored states of an entry whose lease was reclaimed and that no other worker has leased since then.
+
+After its last lost lease it is ``aside``.
+"""
 
 
 def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
-    """Extend the leases to ``deadline``, and lease reclaimed entries again. Return the number of leases.
+    """Extend the leases to ``deadline``, lease reclaimed entries again, and return other leases of ``owner``.
 
-    Call it inside a transaction. See :meth:`newsbot.frontier.base.Frontier.resume`.
+    Return the number of leases. Call it inside a transaction. See
+    :meth:`newsbot.frontier.base.Frontier.resume`.
     """
-    kept = 0
+    kept: set[int] = set()
     for lease in leases:
         row = db.execute(_STANDS, (lease.entry.fingerprint,)).fetchone()
         if row is None:
             continue
         if row["state"] == "leased" and row["token"] == lease.token:
             db.execute(_SET_DEADLINE, (deadline, row["id"]))
-            kept += 1
+            kept.add(row["id"])
+            continue
         # The lease was reclaimed and counted as lost, although this worker has not died. If another worker
         # holds the entry now, only the count is corrected.
-        elif row["lost"] > 0:
+        if lost := row["lost"] > 0:
             db.execute(_UNCOUNT, (row["id"],))
-            if row["state"] in LOST_STATES:
-                data = json.loads(row["data"])
-                data.pop(ASIDE, None)
-                db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
-                kept += 1
-    return kept
+        if row["state"] in PENDING_STATES or (row["state"] == "aside" and lost):
+            data = json.loads(row["data"])
+            data.pop(ASIDE, None)
+            db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
+            kept.add(row["id"])
+    unknown = [(row["id"],) for row in db.execute(_LEASES_OF, (owner,)) if row["id"] not in kept]
+    db.executemany(_RETURN, unknown)
+    return len(kept)
