@@ -16,9 +16,9 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``recrawl``: when a page is fetched again
 * ``extraction``: from the bytes of a page to an article
 * ``frontier``: which URL is fetched next, by whom, and when
-* ``search``: queries, the search index, snippets
 * ``storage``: pages, articles, stories and sources
 * ``dedup``: same and similar texts
+* ``search``: queries, the search index, snippets
 * ``discovery``: feeds, sitemaps, sections and the links in them
 * ``ranking``: decides whether a link is an article, and how soon it is fetched
 * ``push``: notices of changes

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, Self, TypedDict, TypeVar
 
 from newsbot.clock import iso
+from newsbot.urls import ascii_host
 
 Precision = Literal["second", "minute", "day"]
 Form = Literal["article", "live", "gallery"]
@@ -476,3 +477,46 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>|]|^[#+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 def _plain_markdown(line: str) -> str:
     """Return a line with all characters escaped that have a meaning in Markdown."""
     return _SPECIAL.sub(r"\\\g<0>", line.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleFilter:
+    """A filter of articles. All conditions must hold. A field that is None does not filter."""
+
+    source: str | None = None
+    """The domain of a site, in ASCII or Unicode form."""
+    language: str | None = None
+    story: str | None = None
+    """The id of a story, or the former id of a story that was joined with another one."""
+    since: datetime | None = None
+    """The earliest time of publication (of the fetch if that is unknown), included."""
+    until: datetime | None = None
+    """The latest time of publication (of the fetch if that is unknown), not included."""
+
+    def __post_init__(self) -> None:
+        """Convert the domain to ASCII, which is the form in the storage."""
+        if self.source:
+            object.__setattr__(self, "source", ascii_host(self.source))
+
+
+MAX_POSITIONS = 1000
+"""Maximum number of positions of one text on a page that are kept. The first ones are kept, but all are
+counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One hit: a place in the visible text of a page where a text was found."""
+
+    start: int
+    """The position of the first character of the hit, counted from 0."""
+    end: int
+    """The position of the first character after the hit."""
+    line: int
+    """The line number, counted from 1."""
+    before: str = ""
+    """The characters before the hit, with spaces for line breaks."""
+    found: str = ""
+    """The hit as it is on the page."""
+    after: str = ""
+    """The characters after the hit, with spaces for line breaks."""

@@ -11,11 +11,10 @@ from newsbot.alerts import state as alertbook
 from newsbot.alerts.rules import Alert
 from newsbot.alerts.saved import save
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, Kind, PageRecord
+from newsbot.items import Article, Kind, PageRecord, Position
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.report import site_report
 from newsbot.push.trust import TRUST, Trust
-from newsbot.search.phrases import Position
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult

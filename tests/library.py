@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
+from newsbot.storage.articles import Change, Changes
 from newsbot.urls import fingerprint
 
 
-@dataclass(frozen=True)
-class Change:
-    fingerprint: bytes
-    article: Article | None
-
-
-@dataclass(frozen=True)
-class Changes:
-    found: list[Change]
-    cursor: str
-    restarted: bool
-
-
 class MemoryLibrary:
-    """:class:`newsbot.search.articles.Library`."""
+    """:class:`newsbot.search.following.Library`."""
 
     def __init__(self, name: str = "one") -> None:
         self.name = name

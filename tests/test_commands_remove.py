@@ -9,11 +9,10 @@ import pytest
 
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Kind, PageRecord, Position
 from newsbot.monitoring.kept_reports import keep_report, kept_report
 from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
-from newsbot.search.phrases import Position
 from newsbot.sites.removals import RemovalNotes, within
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult

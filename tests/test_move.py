@@ -26,8 +26,7 @@ from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.owners import owner_name
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.items import Kind
-from newsbot.search.phrases import Position
+from newsbot.items import Kind, Position
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.copying import MongoLoad
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord

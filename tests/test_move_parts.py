@@ -21,10 +21,9 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Kind, PageRecord, Position
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 from newsbot.operations.move.copying import bars, lines
-from newsbot.search.phrases import Position
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from newsbot.errors import DataError, RecordBusy
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search import following, index
 from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import first_row
-from newsbot.search.query import ArticleFilter
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
 from tests.library import MemoryLibrary

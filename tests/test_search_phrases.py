@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.page.visible import smooth, visible_text
-from newsbot.search.phrases import MAX_POSITIONS, MAX_TEXTS, WINDOW, Finder, Wanted
+from newsbot.items import MAX_POSITIONS
+from newsbot.search.phrases import MAX_TEXTS, WINDOW, Finder, Wanted
 
 LETTERS = st.text(alphabet="abAB .я", min_size=1, max_size=6).filter(lambda text: bool(text.strip()))
 

@@ -17,7 +17,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from newsbot.errors import DataError, SchemaError
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter
 from newsbot.storage.article_decision import Verdict
 from newsbot.storage.mongo import MongoStorage, changes, schema
 from newsbot.storage.mongo.schema import MIGRATIONS

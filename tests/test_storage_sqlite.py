@@ -13,7 +13,7 @@ from newsbot.connections import sqlite as sqlitefile
 from newsbot.connections.sqlite import open_database
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite.articles import insert
 from newsbot.storage.sqlite.rows import conditions, to_row

@@ -18,11 +18,10 @@ from pymongo import MongoClient
 
 from newsbot.config.check import SettingsLike
 from newsbot.dedup.minhash import text_key
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
-from newsbot.search.query import ArticleFilter
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Story, story_id

@@ -12,7 +12,7 @@ from newsbot.backends import searching, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.operations.exporting import (
     FORMATS,
     Following,
@@ -26,7 +26,6 @@ from newsbot.operations.exporting import (
 )
 from newsbot.operations.exporting.feed import feed_of
 from newsbot.rights import opted_out
-from newsbot.search.query import ArticleFilter
 from newsbot.urls import canonicalize
 
 

@@ -23,9 +23,9 @@ from typing import Any
 
 from newsbot.clock import DAY, iso, utc
 from newsbot.errors import ArgumentError
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search.articles import ArticleSearch
-from newsbot.search.query import MAX_QUERY, ArticleFilter, Tagged, parse
+from newsbot.search.query import MAX_QUERY, Tagged, parse
 from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -317,7 +317,7 @@ def _matches(
 class _Changed:
     """A batch of articles in memory that :class:`ArticleSearch` can index.
 
-    It implements :class:`newsbot.search.articles.Library`.
+    It implements :class:`newsbot.search.following.Library`.
     """
 
     def __init__(self, articles: Mapping[bytes, Article]) -> None:

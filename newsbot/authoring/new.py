@@ -23,10 +23,9 @@ from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
-from newsbot.items import Kind
+from newsbot.items import ArticleFilter, Kind
 from newsbot.rules.learn import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files
-from newsbot.search.query import ArticleFilter
 from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord

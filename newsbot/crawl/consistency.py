@@ -11,7 +11,7 @@ import logging
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 

@@ -6,3 +6,39 @@
 * ``alerts``: sends alerts
 * ``samples``: saves a few pages for writing rules
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import create_looping_call
+
+
+class Extension:
+    """The base of the extensions. Methods with the names of signals are called at these signals."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._task: Any = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the extension. Raises ``NotConfigured`` if it is switched off."""
+        self = cls(crawler)
+        for name in ("spider_opened", "spider_closed", "item_scraped"):
+            if (method := getattr(self, name, None)) is not None:
+                crawler.signals.connect(method, signal=getattr(signals, name))
+        return self
+
+    def repeat(self, call: Callable[[], object], seconds: float, *, now: bool = False) -> None:
+        """Call a function every ``seconds`` until the spider is closed. ``now``: begin with a call."""
+        self._task = create_looping_call(call)
+        self._task.start(seconds, now=now)
+
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        """End the repeated calls."""
+        if self._task is not None and self._task.running:
+            self._task.stop()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Self
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
-from newsbot.alerts.watch import Options, Watch, options_from, tell
+from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.crawl.assembly import Crawl
 from newsbot.errors import ArgumentError, DataError
+from newsbot.extensions import Extension
 
 logger = logging.getLogger(__name__)
 
@@ -25,34 +24,24 @@ being fetched and cause no alert.
 """
 
 
-class Alerts:
+class Alerts(Extension):
     """Checks for alerts and sends them.
 
     Settings: NEWSBOT_ALERT_EVERY (seconds between two checks; 0 means never), and the settings that say where
     alerts are sent.
     """
 
-    def __init__(self, crawler: Crawler, options: Options) -> None:
-        self.crawler = crawler
-        self.options = options
-        self._watch: Watch | None = None
-        self._task: Any = None
-        self._round: asyncio.Task[None] | None = None
-        self._due = 0.0
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         try:
-            options = options_from(crawler.settings)
+            self.options = options_from(crawler.settings)
         except (ArgumentError, ValueError) as error:
             raise NotConfigured(str(error)) from error
-        if not options.every:
+        if not self.options.every:
             raise NotConfigured
-        self = cls(crawler, options)
-        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
-        return self
+        self._watch: Watch | None = None
+        self._round: asyncio.Task[None] | None = None
+        self._due = 0.0
 
     def spider_opened(self, spider: Spider) -> None:
         """Start the checks, if this is the spider ``news`` and the crawl stores its results."""
@@ -66,13 +55,11 @@ class Alerts:
         crawl.before_close.append(self._watch.leave)
         first = min(FIRST_AFTER, self.options.every)
         self._due = context.clock() + first
-        self._task = create_looping_call(self._look)
-        self._task.start(first, now=False)
+        self.repeat(self._look, first)
 
-    def spider_closed(self, spider: Spider) -> None:
+    def spider_closed(self, spider: Spider, reason: str) -> None:
         """Stop the checks. Another worker takes over when the lock is released or, after a crash, expires."""
-        if self._task is not None and self._task.running:
-            self._task.stop()
+        super().spider_closed(spider, reason)
         if self._round is not None:
             self._round.cancel()
 

@@ -12,20 +12,20 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.file_proxy import FileProxy
 from rich.live import Live
 from rich.text import Text
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.statscollectors import StatsCollector
-from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.utils.asyncio import call_later
 
 from newsbot.cli.terminal import clean, make_console
+from newsbot.extensions import Extension
 from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, percent
 
 logger = logging.getLogger(__name__)
@@ -38,57 +38,45 @@ REFRESH = 0.5
 """Seconds between two updates of the live display."""
 
 
-class Progress:
+class Progress(Extension):
     """Shows the progress from ``spider_opened`` to ``spider_closed``.
 
     Settings: NEWSBOT_PROGRESS (off: no progress), NEWSBOT_PROGRESS_INTERVAL (seconds between log lines).
     """
 
-    def __init__(self, stats: StatsCollector, interval: float, *, live: bool) -> None:
-        self._stats = stats
-        self._interval = interval
-        self._display = LiveDisplay(make_console(sys.stderr)) if live else None
-        self._rates = Rates()
-        self._began = 0.0
-        self._task: Any = None
-        self._first: Any = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         if not crawler.settings.getbool("NEWSBOT_PROGRESS"):
             raise NotConfigured
         given = crawler.settings.get("NEWSBOT_PROGRESS_INTERVAL")
         try:
-            interval = float(given)
+            self._interval = float(given)
         except (TypeError, ValueError):
-            interval = 0.0
-        if not 0 < interval < MAX_INTERVAL:
+            self._interval = 0.0
+        if not 0 < self._interval < MAX_INTERVAL:
             raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is not a number of seconds above 0")
-        assert crawler.stats is not None
-        self = cls(crawler.stats, interval, live=wants_live_display(crawler.settings))
-        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
-        return self
+        live = wants_live_display(crawler.settings)
+        self._display = LiveDisplay(make_console(sys.stderr)) if live else None
+        self._rates = Rates()
+        self._began = 0.0
+        self._first: Any = None
 
     def spider_opened(self, spider: Spider) -> None:
         """Start showing the progress."""
         self._began = time.monotonic()
         self._rates.per_minute(self._began, Figures())
-        self._task = create_looping_call(self._show)
         if self._display is not None:
             self._display.start()
-            self._task.start(REFRESH, now=True)
+            self.repeat(self._show, REFRESH, now=True)
         else:
             self._first = call_later(min(FIRST_AFTER, self._interval), self._show_first)
 
-    def spider_closed(self, spider: Spider) -> None:
+    def spider_closed(self, spider: Spider, reason: str) -> None:
         """Show the last state and stop."""
         if self._first is not None:
             self._first.cancel()
             self._first = None
-        if self._task is not None and self._task.running:
-            self._task.stop()
+        super().spider_closed(spider, reason)
         self._show()
         if self._display is not None:
             self._display.stop()
@@ -96,11 +84,12 @@ class Progress:
     def _show_first(self) -> None:
         self._first = None
         self._show()
-        self._task.start(self._interval, now=False)
+        self.repeat(self._show, self._interval)
 
     def _show(self) -> None:
         now = time.monotonic()
-        current = figures(self._stats.get_stats())
+        assert self.crawler.stats is not None
+        current = figures(self.crawler.stats.get_stats())
         rates = self._rates.per_minute(now, current)
         if self._display is not None:
             self._display.show(picture(current, rates, now - self._began))

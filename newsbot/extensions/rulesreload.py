@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
 from newsbot.backends import rules_folder
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.seeds import seeds
 from newsbot.errors import ArgumentError, DataError
+from newsbot.extensions import Extension
 from newsbot.rules import RuleSet
 from newsbot.rules.load import RulesWatch
 from newsbot.rules.rule import Rule
@@ -23,41 +22,25 @@ from newsbot.rules.rule import Rule
 logger = logging.getLogger(__name__)
 
 
-class RulesReload:
+class RulesReload(Extension):
     """Checks the rule files every NEWSBOT_RULES_RELOAD seconds (0: never).
 
     Visits in progress keep the rule with which they began.
     """
 
-    def __init__(self, crawler: Crawler, seconds: float) -> None:
-        self.crawler = crawler
-        self._watch = RulesWatch(rules_folder(crawler.settings))
-        self._seconds = seconds
-        self._new: RuleSet | None = None
-        self._task: Any = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RulesReload:
-        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
-        seconds = crawler.settings.getfloat("NEWSBOT_RULES_RELOAD")
-        if seconds <= 0:
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._seconds = crawler.settings.getfloat("NEWSBOT_RULES_RELOAD")
+        if self._seconds <= 0:
             raise NotConfigured
-        self = cls(crawler, seconds)
-        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
-        return self
+        self._watch = RulesWatch(rules_folder(crawler.settings))
+        self._new: RuleSet | None = None
 
     def spider_opened(self, spider: Spider) -> None:
         """Start checking the rule files."""
         context = Crawl.of(self.crawler).context
         if context.is_open:  # otherwise the backends could not be opened
-            self._task = create_looping_call(partial(context.calls.start, self.look))
-            self._task.start(self._seconds, now=False)
-
-    def spider_closed(self, spider: Spider) -> None:
-        """Stop checking the rule files."""
-        if self._task is not None and self._task.running:
-            self._task.stop()
+            self.repeat(partial(context.calls.start, self.look), self._seconds)
 
     def look(self) -> None:
         """Apply changed rules. New sources, and sources whose rule has changed, are queued at once."""

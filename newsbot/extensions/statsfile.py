@@ -5,50 +5,37 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Any
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
+
+from newsbot.extensions import Extension
 
 logger = logging.getLogger(__name__)
 
 
-class StatsFile:
+class StatsFile(Extension):
     """Writes the stats to the JSON file NEWSBOT_STATS_FILE; an empty setting switches this off.
 
     The file is written every NEWSBOT_PROGRESS_INTERVAL seconds and at the end. Only the last version has
     ``finish_reason``.
     """
 
-    def __init__(self, crawler: Crawler, path: Path, interval: float) -> None:
-        self.crawler = crawler
-        self.path = path
-        self._interval = interval
-        self._task: Any = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> StatsFile:
-        """Make the extension. Raises ``NotConfigured`` when no file is named."""
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         name = crawler.settings.get("NEWSBOT_STATS_FILE")
         if not name:
             raise NotConfigured
-        interval = crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL")
-        extension = cls(crawler, Path(name).expanduser(), interval)
-        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
-        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
-        return extension
+        self.path = Path(name).expanduser()
 
     def spider_opened(self, spider: Spider) -> None:
         """Start to write the stats at intervals."""
-        self._task = create_looping_call(self._write)
-        self._task.start(self._interval, now=False)
+        self.repeat(self._write, self.crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL"))
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
         """Write the final stats, with the reason why the crawl has ended."""
-        if self._task is not None and self._task.running:
-            self._task.stop()
+        super().spider_closed(spider, reason)
         self._write(finish_reason=reason)
 
     def _write(self, **more: str) -> None:

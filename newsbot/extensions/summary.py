@@ -7,17 +7,17 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from scrapy import Spider, signals
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.statscollectors import StatsCollector
 
 from newsbot.backends import data_folder
 from newsbot.cli.terminal import Column, counted, make_console, print_table
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
+from newsbot.extensions import Extension
 from newsbot.items import Reason
 from newsbot.sites.health import next_due
 from newsbot.sites.statistics import (
@@ -50,27 +50,18 @@ COLUMNS = (
 )
 
 
-class Summary:
+class Summary(Extension):
     """Prints the summary to stderr at ``spider_closed``, unless NEWSBOT_PROGRESS is off."""
 
-    def __init__(self, stats: StatsCollector, data: Path) -> None:
-        self._stats = stats
-        self._data = data
-        self._began = time.monotonic()
-        self._next: str | None = None
-        """A text about the source that is due next. It is made before the backends are closed."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         settings = crawler.settings
         if not settings.getbool("NEWSBOT_PROGRESS") or settings.getbool("NEWSBOT_LOG_JSON"):
             raise NotConfigured
-        assert crawler.stats is not None
-        self = cls(crawler.stats, data_folder(crawler.settings).absolute())
-        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
-        return self
+        self._data = data_folder(settings).absolute()
+        self._began = time.monotonic()
+        self._next: str | None = None
+        """A text about the source that is due next. It is made before the backends are closed."""
 
     def spider_opened(self, spider: Spider) -> None:
         """Arrange that the next due source is looked up before the backends are closed."""
@@ -91,7 +82,8 @@ class Summary:
             self._print(spider, reason)
 
     def _print(self, spider: Spider, reason: str) -> None:
-        stats = self._stats.get_stats()
+        assert self.crawler.stats is not None
+        stats = self.crawler.stats.get_stats()
         console = make_console(sys.stderr)
         rows = site_rows(stats)
         if rows:

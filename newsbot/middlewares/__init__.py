@@ -9,3 +9,45 @@
 * ``archive``: writes responses to the WARC archive
 * ``links``: collects the links that a spider yields
 """
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from lxml.html import HtmlElement
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+from scrapy.http.request import NO_CALLBACK
+from w3lib.encoding import http_content_type_encoding
+
+from newsbot.extraction import parse_html
+
+
+class Middleware:
+    """The base of the middlewares."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware as Scrapy does. Raises ``NotConfigured`` if it is switched off."""
+        return cls(crawler)
+
+    async def download(self, url: str, **request: Any) -> Response:
+        """Download a URL through all middlewares. ``request``: further arguments of :class:`Request`."""
+        assert self.crawler.engine is not None
+        return await self.crawler.engine.download_async(Request(url, callback=NO_CALLBACK, **request))
+
+
+def content_type_of(response: Response) -> str:
+    """Return the Content-Type of a response; empty if it has none."""
+    return (response.headers.get("Content-Type") or b"").decode("latin-1")
+
+
+def tree_of(response: Response) -> HtmlElement:
+    """Return the parsed tree of a page. Raises :class:`newsbot.errors.NotAnArticle` if it cannot be parsed.
+
+    The function may run in any thread.
+    """
+    return parse_html(response.body, http_content_type_encoding(content_type_of(response)))

@@ -18,6 +18,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.middlewares import Middleware
 from newsbot.rights import page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -27,19 +28,15 @@ RAW_KEY = "exchange"
 """Request meta key: the exchange that waits until the page is read."""
 
 
-class WireMiddleware:
+class WireMiddleware(Middleware):
     """Keeps each response as the server sent it, before it is decompressed.
 
     Does nothing if there is no archive.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._context = Crawl.of(crawler).context
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> WireMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Keep the response in the request's meta for :func:`keep_page`. Archive a redirect at once."""
@@ -54,17 +51,13 @@ class WireMiddleware:
         return response
 
 
-class ArchiveMiddleware:
+class ArchiveMiddleware(Middleware):
     """Archives a response after the spider has read it."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._removals = crawl.context, crawl.removals
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ArchiveMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

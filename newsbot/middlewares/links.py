@@ -12,19 +12,16 @@ from scrapy.http import Response
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, DataFull, RecordRefused
+from newsbot.middlewares import Middleware
 
 
-class LinksMiddleware:
+class LinksMiddleware(Middleware):
     """Collects the :class:`newsbot.crawl.visit.Found` of a page in its visit. Seeds are queued at once."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._outage, self._links = crawl.context.outage, crawl.links
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> LinksMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue the seeds of a crawl. Yield everything else unchanged."""

@@ -25,6 +25,7 @@ from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import NO_TLS, cause_of
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
 from newsbot.items import Bounded, EventKind, Reason
+from newsbot.middlewares import Middleware
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
 
@@ -60,21 +61,17 @@ _COUNTS = {ASIDE_KEY, PART_KEY}
 """Meta keys of requests without a visit whose responses count for the host's pauses."""
 
 
-class PolitenessMiddleware:
+class PolitenessMiddleware(Middleware):
     """Gives each request a turn, and pauses hosts after errors."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._politeness = crawl.context, crawl.politeness
         self._reachability = crawl.reachability
         self._faults = Bounded[str, int](MAX_HOSTS)
         self._plain = Bounded[str, None](MAX_HOSTS)
         """Hosts that have answered to http with something other than a redirect."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PolitenessMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:
         """Let a request that has no turn, or is late for its turn, wait for the next one.

@@ -16,8 +16,6 @@ from lxml.html import HtmlElement
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Request, Response
-from scrapy.http.request import NO_CALLBACK
-from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import Clock
 from newsbot.crawl.assembly import Crawl
@@ -25,8 +23,9 @@ from newsbot.crawl.browser import Answer, BrowserError, NoBrowserError, Part, Re
 from newsbot.crawl.failures import Ignored, cause_of
 from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Visit
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import made_by_scripts, parse_html
+from newsbot.extraction import made_by_scripts
 from newsbot.items import Bounded, Kind, Reason
+from newsbot.middlewares import Middleware, tree_of
 from newsbot.recrawl import parse_max_age
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import headers_of
@@ -51,12 +50,13 @@ CONTENT_TYPE = "text/html; charset=utf-8"
 _VALIDATORS = ("ETag", "Last-Modified")
 
 
-class RenderingMiddleware:
+class RenderingMiddleware(Middleware):
     """Replaces a downloaded page by the page after its scripts have run, if a rule or setting asks for it."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._crawler, self._context, self._trials = crawler, crawl.context, crawl.sites.rendering
+        self._context, self._trials = crawl.context, crawl.sites.rendering
         settings = crawler.settings
         self._mode = settings.get("NEWSBOT_RENDER")
         self._renderer = Renderer(
@@ -68,11 +68,6 @@ class RenderingMiddleware:
         self._told = False
         """True once it was logged that the browser does not start."""
         crawler.signals.connect(self._close, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RenderingMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the rendered page if the rule or the setting asks for rendering, else the response.
@@ -176,19 +171,14 @@ class RenderingMiddleware:
         return await self._scripts.get(part.url, lambda: self._download(part, page), self._context.clock)
 
     async def _download(self, part: Part, page: str) -> Answer | None:
-        engine = self._crawler.engine
-        assert engine is not None
         self._context.count("render/requests")
         try:
-            response = await engine.download_async(
-                Request(
-                    part.url,
-                    method=part.method,
-                    headers=part.headers,
-                    body=part.body,
-                    callback=NO_CALLBACK,
-                    meta={PART_KEY: page, "download_maxsize": MAX_PART},
-                )
+            response = await self.download(
+                part.url,
+                method=part.method,
+                headers=part.headers,
+                body=part.body,
+                meta={PART_KEY: page, "download_maxsize": MAX_PART},
             )
         except Exception as error:  # noqa: BLE001  (after any failure, the page is rendered without it)
             self._context.count(f"render/refused/{cause_of(error)}")
@@ -237,8 +227,7 @@ class _Scripts:
 
 def _tree(response: Response) -> HtmlElement | None:
     """Return the parsed tree of a page, or None if the page is not HTML."""
-    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     try:
-        return parse_html(response.body, charset)
+        return tree_of(response)
     except NotAnArticle:
         return None

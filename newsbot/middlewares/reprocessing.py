@@ -16,25 +16,22 @@ from newsbot.crawl.failures import Ignored, cause_of_status
 from newsbot.crawl.seeds import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Ending, Visit
 from newsbot.items import Bounded, EventKind, Reason, Where
+from newsbot.middlewares import Middleware
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.urls import host_key
 
 
-class ReprocessingMiddleware:
+class ReprocessingMiddleware(Middleware):
     """Applies :func:`newsbot.recrawl.gate` to each request, and makes requests conditional."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._scope, self._removals = crawl.context, crawl.scope, crawl.removals
         self._canonical, self._frontier_knows_all = crawl.canonical, crawl.frontier_knows_all
         self._heads = Heads(crawl.context)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ReprocessingMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` with the reason.

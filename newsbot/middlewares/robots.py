@@ -16,13 +16,13 @@ from protego import Protego
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
-from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of, text_of
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.items import Bounded, Reason
+from newsbot.middlewares import Middleware
 from newsbot.rights import RobotsSignals, read_robots
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import MAX_TEXT, keep_file, kept_file, origin_of
@@ -68,14 +68,14 @@ class Robots:
         return self.fault is None or self.origin == origin
 
 
-class RobotsMiddleware:
+class RobotsMiddleware(Middleware):
     """Refuses requests that robots.txt does not allow."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
             raise NotConfigured
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self.crawler = crawler
         self._context, self._politeness, self._rights = crawl.context, crawl.politeness, crawl.sites.rights
         self._follow = crawl.scope.arguments.follow
         self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
@@ -83,11 +83,6 @@ class RobotsMiddleware:
         self._asked: dict[str, asyncio.Future[Robots]] = {}
         """By host, the tasks that fetch a file now."""
         self._known = Bounded[str, Robots](MAX_KNOWN)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Raise :class:`Ignored` (``robots`` or the fault of robots.txt) if the URL must not be fetched."""
@@ -160,16 +155,10 @@ class RobotsMiddleware:
         Returns the content, None if there is no file, or a :class:`Robots` with the fault if the file cannot
         be read.
         """
-        question = Request(
-            f"{origin}/robots.txt",
-            callback=NO_CALLBACK,
-            meta={"dont_obey_robotstxt": True, "download_maxsize": MAX_DOWNLOAD, TURN_KEY: turn},
-        )
-        engine = self.crawler.engine
-        assert engine is not None
+        meta = {"dont_obey_robotstxt": True, "download_maxsize": MAX_DOWNLOAD, TURN_KEY: turn}
         self._context.count("robots/asked")
         try:
-            response = await engine.download_async(question)
+            response = await self.download(f"{origin}/robots.txt", meta=meta)
         except Exception as error:  # noqa: BLE001  (if robots.txt cannot be read, no page may be fetched)
             if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: too many redirects mean no file
                 return None

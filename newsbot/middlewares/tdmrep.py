@@ -13,11 +13,11 @@ import asyncio
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
-from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import Bounded
+from newsbot.middlewares import Middleware
 from newsbot.rights import read_tdmrep
 from newsbot.rights.site_files import MAX_BYTES, PATH
 from newsbot.sites.rights import KEEP_SECONDS, MAX_KNOWN, keep_file, kept_file, origin_of
@@ -27,21 +27,16 @@ TIMEOUT = 10.0
 """Maximum number of seconds to wait for the file."""
 
 
-class TdmRepMiddleware:
+class TdmRepMiddleware(Middleware):
     """Fetches tdmrep.json. NEWSBOT_TDMREP switches it off."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("NEWSBOT_TDMREP"):
             raise NotConfigured
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self.crawler = crawler
         self._context, self._rights = crawl.context, crawl.sites.rights
         self._asked = Bounded[str, tuple[float, asyncio.Future[None]]](MAX_KNOWN)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> TdmRepMiddleware:
-        """Make the middleware as Scrapy does."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Let a page wait until the file of its host is known.
@@ -73,11 +68,9 @@ class TdmRepMiddleware:
     async def _ask(self, origin: str) -> bytes | None:
         """Fetch the file and store it for all workers. Return its content, or None if there is no file."""
         meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
-        engine = self.crawler.engine
-        assert engine is not None
         self._context.count("tdmrep/asked")
         try:
-            response = await engine.download_async(Request(origin + PATH, callback=NO_CALLBACK, meta=meta))
+            response = await self.download(origin + PATH, meta=meta)
         except Exception:  # noqa: BLE001  (any failure counts as a site without the file)
             self._context.count("tdmrep/unreachable")
             return None

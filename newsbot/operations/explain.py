@@ -9,13 +9,12 @@ from typing import Any
 
 from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, HostCopy, Known
-from newsbot.items import Article, Kind, Link, PageRecord, Where
+from newsbot.items import Article, ArticleFilter, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify
-from newsbot.search.query import ArticleFilter
 from newsbot.sites.removals import removal_of
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -11,10 +11,10 @@ from typing import TypeVar
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
 from newsbot.dedup.index import NearIndex
+from newsbot.items import ArticleFilter
 from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
-from newsbot.search.query import ArticleFilter
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.removals import forget_texts, keep_out, within

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from newsbot.cli.command import did_you_mean
 from newsbot.cli.terminal import counted, when
 from newsbot.errors import ArgumentError
-from newsbot.items import Kind
+from newsbot.items import ArticleFilter, Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule, classify
-from newsbot.search.query import ArticleFilter
 from newsbot.sites.health import Health, health
 from newsbot.sites.statistics import share
 from newsbot.storage.base import Storage

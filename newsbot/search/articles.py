@@ -13,24 +13,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from newsbot.errors import RecordBusy
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search.events import event_key
-from newsbot.search.following import Follower, Source, Tell
+from newsbot.search.following import Follower, Library, Tell
 from newsbot.search.index import Asked, Counts, Row, SearchIndex, Told
-from newsbot.search.query import (
-    ArticleFilter,
-    Hit,
-    Query,
-    Tagged,
-    describe,
-    expression,
-    expression_of,
-    parse,
-    stems_of,
-)
+from newsbot.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
 from newsbot.search.rising import rising
 from newsbot.text.stems import placed_stems, stemming
 from newsbot.urls import fingerprint
@@ -158,22 +148,6 @@ class Attention:
                 number = one.counts.days.get(day, 0)
                 share = round(number / every, 6) if every else 0.0
                 yield {"day": day, "query": one.query, "articles": number, "of": every, "share": share}
-
-
-class Library(Source, Protocol):
-    """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
-
-    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        """Return articles by key. Unknown keys are left out."""
-
-    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
-        """Return the newest articles that match."""
-
-    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Stream the articles that match."""
-
-    def count(self, where: ArticleFilter | None = None) -> int:
-        """Return the number of matching articles."""
 
 
 @dataclass(frozen=True, slots=True)

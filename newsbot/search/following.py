@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search.index import SearchIndex
+from newsbot.storage.articles import Changes
 
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
@@ -25,36 +26,20 @@ Tell = Callable[[int], None]
 """A function that is called with the number of articles written so far."""
 
 
-class Change(Protocol):
-    """An article that was stored or removed."""
+class Library(Protocol):
+    """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
 
-    @property
-    def fingerprint(self) -> bytes:
-        """Fingerprint of the canonical URL."""
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return articles by key. Unknown keys are left out."""
 
-    @property
-    def article(self) -> Article | None:
-        """The stored article; None if it was removed."""
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return the newest articles that match."""
 
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Stream the articles that match."""
 
-class Changes(Protocol):
-    """The changes since a cursor, and the next cursor."""
-
-    @property
-    def found(self) -> Sequence[Change]:
-        """The changes, oldest first. If there are fewer than the limit, there are no more."""
-
-    @property
-    def cursor(self) -> str:
-        """The cursor for the next call."""
-
-    @property
-    def restarted(self) -> bool:
-        """True if the given cursor was of another storage. Then ``found`` begins with the first change."""
-
-
-class Source(Protocol):
-    """The storage's articles (:class:`newsbot.storage.articles.Articles`)."""
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return the number of matching articles."""
 
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
         """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
@@ -63,7 +48,7 @@ class Source(Protocol):
 class Follower:
     """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
 
-    def __init__(self, index: SearchIndex, source: Source) -> None:
+    def __init__(self, index: SearchIndex, source: Library) -> None:
         self._index, self._source = index, source
         self._lock = index.path.with_suffix(".lock")
 

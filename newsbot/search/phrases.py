@@ -19,29 +19,7 @@ from dataclasses import dataclass, field
 import regex
 
 from newsbot.extraction.page.visible import smooth
-
-MAX_POSITIONS = 1000
-"""Maximum number of positions of one text on a page that are kept. The first ones are kept, but all are
-counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """One hit: a place in the visible text of a page where a text was found."""
-
-    start: int
-    """The position of the first character of the hit, counted from 0."""
-    end: int
-    """The position of the first character after the hit."""
-    line: int
-    """The line number, counted from 1."""
-    before: str = ""
-    """The CONTEXT characters before the hit, with spaces for line breaks."""
-    found: str = ""
-    """The hit as it is on the page."""
-    after: str = ""
-    """The CONTEXT characters after the hit, with spaces for line breaks."""
-
+from newsbot.items import MAX_POSITIONS, Position
 
 MAX_TEXTS = 500
 """Maximum number of texts and expressions in one search."""

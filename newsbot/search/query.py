@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from newsbot.clock import DATES, parse_moment
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.text.stems import asked_stems, words_of
 from newsbot.text.words import letters
 from newsbot.urls import ascii_host
@@ -311,26 +311,6 @@ def _all(nodes: list[Node]) -> Node | None:
             nodes = [one for one in nodes if one not in marks]
     joined = [*nodes, *joined]
     return joined[0] if len(joined) == 1 else All(tuple(joined)) if joined else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArticleFilter:
-    """A filter of articles. All conditions must hold. A field that is None does not filter."""
-
-    source: str | None = None
-    """The domain of a site, in ASCII or Unicode form."""
-    language: str | None = None
-    story: str | None = None
-    """The id of a story, or the former id of a story that was joined with another one."""
-    since: datetime | None = None
-    """The earliest time of publication (of the fetch if that is unknown), included."""
-    until: datetime | None = None
-    """The latest time of publication (of the fetch if that is unknown), not included."""
-
-    def __post_init__(self) -> None:
-        """Convert the domain to ASCII, which is the form in the storage."""
-        if self.source:
-            object.__setattr__(self, "source", ascii_host(self.source))
 
 
 @dataclass(frozen=True, slots=True)

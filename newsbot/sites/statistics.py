@@ -12,13 +12,11 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from newsbot.items import Bounded
+from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord
-
-if TYPE_CHECKING:  # it imports the whole extraction, which commands do not need
-    from newsbot.storage.base import Storage
 
 RATE_WINDOW = 60.0
 """Seconds over which rates per minute are computed."""

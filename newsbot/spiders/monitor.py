@@ -20,7 +20,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
-from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import parse_duration
 from newsbot.crawl import address_guard
@@ -30,8 +29,8 @@ from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
-from newsbot.extraction import parse_html
 from newsbot.items import Link, PageRecord, Reason
+from newsbot.middlewares import content_type_of, tree_of
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.rendering import write_reports
@@ -409,15 +408,13 @@ def _answer(response: Response, fault: str | None) -> Answer:
 
 def _links_on(response: Response) -> list[Link]:
     """Return the links of a page. The function may run in any thread."""
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    media = content_type.partition(";")[0].strip().lower()
+    media = content_type_of(response).partition(";")[0].strip().lower()
     if media and "html" not in media:
         return []
     try:
-        tree = parse_html(response.body, http_content_type_encoding(content_type))
+        return find_links(tree_of(response), response.url)
     except NotAnArticle:  # empty, or an image with an HTML content type
         return []
-    return find_links(tree, response.url)
 
 
 def _item(check: PageCheck) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
-from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
 from newsbot.crawl import address_guard
@@ -32,10 +31,11 @@ from newsbot.crawl.seeds import seeds
 from newsbot.crawl.source_state import make_due
 from newsbot.crawl.visit import META_KEY, RULE_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, NotAnArticle
-from newsbot.extraction import SiteMemory, join_pages, next_page, parse_html, read_page
+from newsbot.extraction import SiteMemory, join_pages, next_page, read_page
 from newsbot.extraction.fields.titles import same_title
 from newsbot.extraction.pagination import MAX_PAGES
 from newsbot.items import Article, Details, EventKind, Reason
+from newsbot.middlewares import tree_of
 from newsbot.middlewares.archive import keep_page
 from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.rules.rule import Rule, classify
@@ -102,8 +102,7 @@ def _read(response: Response, visit: Visit, memory: SiteMemory, now: datetime) -
 
     The function may run in any thread.
     """
-    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
-    tree = parse_html(response.body, charset)
+    tree = tree_of(response)
     page = read_page(
         response.body,
         response.url,

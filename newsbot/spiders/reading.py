@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 
 from lxml.html import HtmlElement
 from scrapy.http import Response
-from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import iso, utc
 from newsbot.crawl.assembly import Crawl
@@ -31,9 +30,10 @@ from newsbot.discovery.list_pages import split_pages, stated_next
 from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, parse_html, read_page
+from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, read_page
 from newsbot.extraction.page.parse import MAX_MARKUP
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
+from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
 from newsbot.push.websub import hubs_in
 from newsbot.rights import PageRights, page_rights
@@ -308,10 +308,6 @@ def _zone(visit: Visit) -> tzinfo:
     return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
 
 
-def _content_type(response: Response) -> str:
-    return (response.headers.get("Content-Type") or b"").decode("latin-1")
-
-
 async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
     visit.parsed = asyncio.ensure_future(asyncio.to_thread(work))
     await asyncio.wait([visit.parsed])
@@ -326,7 +322,7 @@ _GZIP = b"\x1f\x8b"
 def _parse_source(response: Response, visit: Visit) -> Any:
     """Return the :class:`Feed` or :class:`Sitemap`. Raises ``FeedError`` or ``SitemapError``."""
     if visit.kind is Kind.FEED:
-        return parse_feed(response.body, response.url, _content_type(response), zone=_zone(visit))
+        return parse_feed(response.body, response.url, content_type_of(response), zone=_zone(visit))
     return parse_sitemap(response.body, response.url, zone=_zone(visit))
 
 
@@ -396,13 +392,12 @@ class HtmlPage:
 def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
     """Read a page as a section or an article. May run in any thread, because it changes no shared state."""
     page = HtmlPage()
-    content_type = _content_type(response)
-    if visit.kind is not Kind.SECTION and not looks_like_html(response.body, content_type):
+    if visit.kind is not Kind.SECTION and not looks_like_html(response.body, content_type_of(response)):
         page.refusal = "not_html"
         return page
     try:
         with page.timed("parse"):
-            tree = parse_html(response.body, http_content_type_encoding(content_type))
+            tree = tree_of(response)
     except NotAnArticle as error:
         page.fault = error.reason
         return page

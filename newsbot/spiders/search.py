@@ -22,10 +22,10 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.list_pages import trap
 from newsbot.discovery.sections import find_links
 from newsbot.errors import ArgumentError, NotAnArticle
-from newsbot.extraction import parse_html
 from newsbot.extraction.page.charset import decode
 from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.items import Link
+from newsbot.middlewares import content_type_of, tree_of
 from newsbot.recrawl import may_retry
 from newsbot.rules.rule import Rule, classify
 from newsbot.search.phrases import Finder, Places, Wanted
@@ -161,8 +161,7 @@ class SearchSpider(auxiliary.SideSpider):
             for again in self._again(response.request, cause_of_status(response.status)):
                 yield again
             return
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        tree, text = await asyncio.to_thread(_read, response, content_type)
+        tree, text = await asyncio.to_thread(_read, response)
         if text is None:
             self._context.count("search/no_text")
             return
@@ -243,19 +242,19 @@ class SearchSpider(auxiliary.SideSpider):
         )
 
 
-def _read(response: Response, content_type: str) -> tuple[HtmlElement | None, str | None]:
+def _read(response: Response) -> tuple[HtmlElement | None, str | None]:
     """Return the page's tree and its visible text.
 
     The tree is None if the page is not HTML. The text is None if the page has no text.
     """
-    charset = http_content_type_encoding(content_type)
+    content_type = content_type_of(response)
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "text/plain":
-        return None, plain_lines(decode(response.body, charset))
+        return None, plain_lines(decode(response.body, http_content_type_encoding(content_type)))
     if kind and "html" not in kind:
         return None, None
     try:
-        tree = parse_html(response.body, charset)
+        tree = tree_of(response)
     except NotAnArticle:  # empty, or an image with an HTML content type
         return None, None
     return tree, visible_text(tree)

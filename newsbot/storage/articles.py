@@ -8,8 +8,7 @@ from itertools import repeat
 from typing import Protocol
 
 from newsbot.errors import DataFull, DataUnavailable
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import Stored
 
 MAX_VERSIONS = 30

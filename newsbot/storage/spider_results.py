@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-from newsbot.search.phrases import MAX_POSITIONS, Position
+from newsbot.items import MAX_POSITIONS, Position
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.synchronize import Barrier
 
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import story_id

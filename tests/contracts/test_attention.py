@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.items import ArticleFilter
 from newsbot.search import index
 from newsbot.search.articles import MAX_DAYS, ArticleSearch
-from newsbot.search.query import ArticleFilter
 from newsbot.storage.base import Storage
 from newsbot.web.dashboard.attention import as_csv, as_jsonl
 from tests.contracts.storage_samples import NOON, make_article

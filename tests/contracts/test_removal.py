@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.items import Kind
-from newsbot.search.phrases import Position
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter, Kind, Position
 from newsbot.storage.article_decision import Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.search.query import ArticleFilter
+from newsbot.items import ArticleFilter
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
 from tests.searching import find, paths

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.search.phrases import MAX_POSITIONS, Position
+from newsbot.items import MAX_POSITIONS, Position
 from newsbot.storage.spider_results import MAX_CONTEXT, Searches, SearchResult, SearchSummary
 from tests import warm
 from tests.contracts.storage_backends import Place

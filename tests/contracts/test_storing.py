@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.articles import MAX_VERSIONS
 from newsbot.storage.base import Storage

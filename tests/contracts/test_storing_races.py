@@ -7,8 +7,7 @@ from collections import Counter
 from datetime import timedelta
 from multiprocessing.synchronize import Barrier
 
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import Verdict
 from newsbot.storage.base import Storage
 from tests import warm

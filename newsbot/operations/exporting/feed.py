@@ -14,9 +14,8 @@ from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree as ET
 
 from newsbot.errors import ArgumentError
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search.articles import ArticleSearch
-from newsbot.search.query import ArticleFilter
 
 ATOM = "http://www.w3.org/2005/Atom"
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}

@@ -14,8 +14,7 @@ from typing import Any
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import (
     KEPT,
     Stored,

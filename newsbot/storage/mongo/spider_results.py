@@ -17,7 +17,7 @@ from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Document, all_duplicates
-from newsbot.search.phrases import Position
+from newsbot.items import Position
 from newsbot.storage.mongo.connection import Server, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events

@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import (
     KEPT,
     Decision,

@@ -12,8 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from newsbot.clock import from_stamp, stamp
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.notes import to_json
 from newsbot.text.words import clean
 

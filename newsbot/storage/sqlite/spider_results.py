@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from newsbot.search.phrases import Position
+from newsbot.items import Position
 from newsbot.storage.notes import to_json
 from newsbot.storage.pages import merged
 from newsbot.storage.spider_results import (

@@ -10,8 +10,8 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
-from newsbot.items import Article
-from newsbot.search.query import ArticleFilter, Hit
+from newsbot.items import Article, ArticleFilter
+from newsbot.search.query import Hit
 from newsbot.storage.stories import Story, out_by
 from newsbot.text.differences import changes
 from newsbot.urls import canonicalize

@@ -12,12 +12,12 @@ from aiohttp import web
 
 from newsbot.alerts import saved as saving
 from newsbot.clock import utc
+from newsbot.items import ArticleFilter
 from newsbot.monitoring.kept_reports import kept_report, monitored
 from newsbot.operations.explain import Explanation, explain
 from newsbot.operations.explain_text import document
 from newsbot.search.articles import MAX_COMPARED, Attention
 from newsbot.search.index import Counts
-from newsbot.search.query import ArticleFilter
 from newsbot.storage.spider_results import SearchSummary
 from newsbot.urls import ascii_host
 from newsbot.web.dashboard import actions, articles, overview, sites

@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from newsbot.clock import utc
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.search.articles import RisingTerm
 from newsbot.search.index import Told
-from newsbot.search.query import ArticleFilter
 from newsbot.storage.stories import out_by
 from newsbot.web.dashboard.articles import ArticleRow, one_of_each_story, row_of
 from newsbot.web.readers import Data

@@ -10,8 +10,8 @@ from aiohttp import web
 
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
+from newsbot.items import ArticleFilter
 from newsbot.operations.explain_text import lines
-from newsbot.search.query import ArticleFilter
 from newsbot.sites.health import Health
 from newsbot.text.differences import word_changes
 from newsbot.web.dashboard import endpoints as operations
