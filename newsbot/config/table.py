@@ -86,7 +86,8 @@ _DATA = (
         "",
         "shared frontier and near-duplicate index: `redis://user:password@host:6379/0` (`rediss://` with "
         "TLS), Redis 7.0 or newer with `maxmemory-policy noeviction`, `appendonly yes` and `appendfsync "
-        "always`. Empty: the data file",
+        "always`. A Redis Cluster: some of its nodes, `redis://user:password@host1:6379,host2:6379`. Empty: "
+        "the data file",
         secret=True,
     ),
     Setting(

@@ -14,7 +14,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary, ref
 
 import redis
 from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode
 from redis.connection import ConnectionPool
 from redis.retry import Retry
 from scrapy_redis.connection import get_redis_from_settings
@@ -89,7 +90,7 @@ TIMEOUT = 5.0
 
 FORM = (
     "redis://host:6379/0, with a log-in as user:password@ before the host (in a password, write : / ? # @ % "
-    "as %3A …)"
+    "as %3A …); nodes of a Redis Cluster as redis://host1:6379,host2:6379"
 )
 
 Argument = bytes | str | int | float
@@ -106,11 +107,14 @@ _TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 class _Settings:
     """The settings in the form that the connection function of scrapy-redis reads."""
 
-    def __init__(self, settings: SettingsLike, params: Mapping[str, Any]) -> None:
+    def __init__(self, settings: SettingsLike, url: str, params: Mapping[str, Any]) -> None:
         self._settings = settings
+        self._url = url
         self._params = params
 
     def get(self, name: str, default: Any = None) -> Any:
+        if name == "REDIS_URL":
+            return self._url or default
         if name in ("REDIS_ENCODING", "REDIS_DECODE_RESPONSES"):
             return default  # records are bytes, so these settings of scrapy-redis must not apply
         return self._settings.get(name, default)
@@ -121,6 +125,8 @@ class _Settings:
 
 def connect(settings: SettingsLike) -> redis.Redis:
     """Return a client. Nothing is sent yet, except by a cluster client, which requests the list of nodes.
+
+    If REDIS_URL names several nodes, the client is that of a Redis Cluster. One of the nodes must be up.
 
     The client never retries a command. If the response to a call that leases entries is lost, a second call
     would lease other entries. The first entries would then wait until their leases expire. Raises
@@ -136,11 +142,14 @@ def connect(settings: SettingsLike) -> redis.Redis:
     place = server_name(settings)
     if place == _NO_ADDRESS:
         raise DataError(f"{place}: cannot be used; write {FORM}")
+    url, nodes = _split(str(settings.get("REDIS_URL") or ""))
+    if nodes:
+        params = {"redis_cls": "redis.cluster.RedisCluster", **params, "startup_nodes": nodes}
     try:
         for name in _TIMEOUTS:
             params[name] = params[name] and float(params[name])
         with readable_errors(place):  # a cluster client connects at once
-            client: redis.Redis = get_redis_from_settings(_Settings(settings, params))
+            client: redis.Redis = get_redis_from_settings(_Settings(settings, url, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
             # This connection is created only as a check. It raises for unknown names in REDIS_PARAMS, which
@@ -150,6 +159,26 @@ def connect(settings: SettingsLike) -> redis.Redis:
         # the client's message may quote parts of a password that is not escaped
         raise DataError(f"{place}: cannot be used ({_one_line(error)})") from error
     return client
+
+
+def _split(url: str) -> tuple[str, list[Any]]:
+    """Return the URL with the first of its hosts, and the others as nodes of a Redis Cluster."""
+    parts = urlsplit(url)
+    login, at, hosts = parts.netloc.rpartition("@")
+    first, *others = hosts.split(",")
+    node: Callable[..., Any] = ClusterNode
+    nodes = [urlsplit(f"//{other}") for other in others]
+    return (
+        url.replace(parts.netloc, f"{login}{at}{first}", 1),
+        [node(each.hostname or "localhost", each.port or 6379) for each in nodes],
+    )
+
+
+def close(client: Any) -> None:
+    """Close a client and all its connections."""
+    if hasattr(client, "disconnect_connection_pools"):
+        client.disconnect_connection_pools()  # its own method leaves the connections open
+    client.close()
 
 
 def server_name(settings: SettingsLike) -> str:
@@ -162,7 +191,8 @@ def server_name(settings: SettingsLike) -> str:
         return f"redis://{settings.get('REDIS_HOST') or 'localhost'}:{settings.get('REDIS_PORT') or 6379}"
     try:
         parts = urlsplit(str(url))
-        _ = parts.port  # raises ValueError if it is not a number: it may be part of a password
+        for host in parts.netloc.rpartition("@")[2].split(","):
+            _ = urlsplit(f"//{host}").port  # raises ValueError if it is not a number, but part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
@@ -247,16 +277,27 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
 
     ``what`` names the data in the keys, for the message.
     """
-    memory = client.info("memory")
-    if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
-        raise DataError(
-            f"{place}: would delete {what} when its memory is full; set maxmemory-policy noeviction"
-        )
+    for memory in _infos(client, "memory"):
+        if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
+            raise DataError(
+                f"{place}: would delete {what} when its memory is full; set maxmemory-policy noeviction"
+            )
 
 
 def thrown_away(client: redis.Redis) -> int:
     """Return the number of keys that the server has evicted since it started."""
-    return int(client.info("stats").get("evicted_keys") or 0)
+    return sum(int(stats.get("evicted_keys") or 0) for stats in _infos(client, "stats"))
+
+
+def _infos(client: Any, section: str) -> list[Mapping[str, Any]]:
+    """Return a section of INFO: of the server, or of each master of a cluster that can be reached."""
+    if not hasattr(client, "get_primaries"):
+        return [client.info(section)]
+    found: list[Mapping[str, Any]] = []
+    for node in client.get_primaries():
+        with suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            found.append(client.info(section, target_nodes=node))
+    return found
 
 
 @contextmanager

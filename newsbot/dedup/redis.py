@@ -17,7 +17,6 @@ from __future__ import annotations
 import logging
 import random
 import re
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ import redis
 from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import (
     Argument,
+    close,
     connect,
     lua_script,
     readable_errors,
@@ -137,7 +137,7 @@ class RedisIndex:
 
     def close(self) -> None:
         """See :meth:`newsbot.dedup.index.NearIndex.close`."""
-        self._client.close()
+        close(self._client)
 
     # --- inside
     def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
@@ -208,11 +208,15 @@ class RedisIndex:
 def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
     """Delete an index of any scheme. Raises subclasses of :class:`DataError`."""
     settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
-    with readable_errors(server_name(settings)), closing(connect(settings)) as client:
-        keys = Keys(namespace)
-        client.unlink(keys.meta)  # first, so that a partly deleted index looks empty
-        for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
-            client.unlink(key)
+    client = connect(settings)
+    try:
+        with readable_errors(server_name(settings)):
+            keys = Keys(namespace)
+            client.unlink(keys.meta)  # first, so that a partly deleted index looks empty
+            for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
+                client.unlink(key)
+    finally:
+        close(client)
 
 
 def _literal(text: str) -> str:

@@ -19,7 +19,7 @@ from itertools import islice
 
 from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike
-from newsbot.connections.redis import connect, readable_errors, refuse_eviction, server_name
+from newsbot.connections.redis import close, connect, readable_errors, refuse_eviction, server_name
 from newsbot.errors import DataError, SchemaError
 from newsbot.frontier.base import (
     Added,
@@ -354,7 +354,7 @@ class RedisFrontier:
 
     def close(self) -> None:
         """Close the connection. Leases are not returned: call :meth:`release` first."""
-        self._client.close()
+        close(self._client)
 
 
 def _flat(rows: Sequence[list[bytes | str]]) -> list[bytes | str]:
