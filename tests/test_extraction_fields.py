@@ -50,6 +50,7 @@ def test_names(written: str, names: list[str]) -> None:
         ("By Jane Doe For The Daily News", ["Jane Doe"]),
         ("Jane Doe - jane@example.org", ["Jane Doe"]),
         ("Jane Doe on May 3, 2024", ["Jane Doe"]),
+        ("Jane Doe am Samstag", ["Jane Doe"]),
         ("Mary E Smith", ["Mary E Smith"]),
         ("Ana Silva e Rui Costa", ["Ana Silva", "Rui Costa"]),
         ("Jane Doe Jr.", ["Jane Doe Jr."]),

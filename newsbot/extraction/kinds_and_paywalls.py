@@ -11,32 +11,13 @@ from newsbot.extraction.page.jsonld import Node, scalar, types_of
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import size, words
 from newsbot.items import Form
+from newsbot.text.languages import compiled
 
-_LIVE_PATH = re.compile(
-    r"/(?:live|liveblog|live-blog|liveticker|live-updates?|en-direct|direct|directo|en-vivo|ao-vivo|diretta|"
-    r"na-zywo|onlajn|onlain|online)(?:[/._-]|$)|[-_/](?:liveblog|liveticker|live-updates|minuto-a-minuto)\b",
-    re.IGNORECASE,
-)
-_LIVE_TITLE = re.compile(
-    r"^\W{0,3}(?:live|liveblog|liveticker|en direct|direct|en directo|en vivo|ao vivo|diretta|na żywo|canlı|"
-    r"onlajn|онлайн|наживо|текстовая трансляция|直播|速報中|실시간)(?:\s{0,2}[:|–—.】\]-]|$)|"
-    r"\blive(?:blog|ticker| updates)\b|\bLIVE:|\s[–—|-]\s(?-i:LIVE|Live)$|"
-    r"\bminuto a minuto\b|\bminute par minute\b",
-    re.IGNORECASE,
-)
+_LIVE_PATH = r"/%(live_paths)s(?:[/._-]|$)|[-_/]%(live_anywhere)s"
+_LIVE_TITLE = r"^\W{0,3}%(live)s(?:\s{0,2}[:|–—.】\]-]|$)|%(live_anywhere)s|\s[–—|-]\s(?-i:LIVE|Live)$"
 _LIVE_NAME = re.compile(r"live-?_?(?:blog|ticker|feed|updates|entry|post)", re.IGNORECASE)
-_GALLERY_TITLE = re.compile(
-    r"^\W{0,3}(?:in (?:pictures|photos|images)|(?:photo )?gallery|photos|fotos|bildergalerie|fotostrecke|"
-    r"en images|en imágenes|fotogaler\w{1,3}|фоторепортаж|фотогалерея|diaporama)\s{0,2}[:|–—.-]|"
-    r"[(\[|:–—-]\s{0,2}(?:(?:in )?(?:pictures|photos)|photo gallery|galerie photos?|"
-    r"фото(?:репортаж)?|fotos|foto)\W{0,2}$",
-    re.IGNORECASE,
-)
-_GALLERY_PATH = re.compile(
-    r"/(?:galler(?:y|ies)|photo-?galler(?:y|ies)|photos?|pictures?|fotostrecken?|bildergalerien?|bilder|"
-    r"diaporamas?|galerias?|fotogaler[a-z]{1,4}|fotos?|slideshows?|photoreport|fotoreportazh)(?:[/._-]|$)",
-    re.IGNORECASE,
-)
+_GALLERY_TITLE = r"^\W{0,3}%(galleries)s\s{0,2}[:|–—.-]|[(\[|:–—-]\s{0,2}%(gallery_ends)s\W{0,2}$"
+_GALLERY_PATH = r"/%(gallery_paths)s(?:[/._-]|$)"
 _GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
 _LIVE_TYPE = re.compile(r"LiveBlogPosting$")
 _STAMPS = 8
@@ -52,38 +33,6 @@ _MOST_TIMES = 60
 _GALLERY_TEXT = 3000
 """Maximum length of a gallery's text. A longer text is a story with pictures."""
 
-# A line that offers a subscription for the rest of the text.
-_OFFER = re.compile(
-    r"(?:subscribe|log ?in|sign ?(?:in|up)|register|become a (?:member|subscriber))\b.{0,60}\b(?:to "
-    r"(?:continue|read|keep)|continue reading|full (?:article|story|access))|continue reading (?:this|with)|"
-    r"this (?:article|content|story) is (?:for|only|exclusive|reserved)|subscriber[- ]only|"
-    r"(?:weiterlesen|weiter lesen|ganzen artikel)\b.{0,60}\b(?:abo|anmeld|registrier|plus)|jetzt abonnieren|"
-    r"il vous reste \d|réservé (?:à nos|aux) abonnés|article réservé|contenido exclusivo|"
-    r"solo para suscriptores|exclusivo para (?:suscriptores|assinantes)|contenuto riservato|"
-    r"riservato agli abbonati|"
-    r"(?:полн(?:ый|ая|ую)|дальше|продолжение)\b.{0,60}\bподпис|"
-    r"доступ(?:ен|на|но)? (?:только )?(?:для |по )подпис|"
-    r"тільки для передплатник|dostęp(?:ny)? (?:tylko )?dla prenumerator|czytaj dalej.{0,40}subskr|"
-    r"les videre med|for abonnenter|vain tilaajille|この記事は(?:有料|会員)|有料会員限定|"
-    r"(?:limit of|out of) free articles|(?:unlock|access) this (?:article|story)|start your (?:free )?trial|"
-    r"(?:weiterlesen|artikel|lesen) mit \w{2,20}\+?|weiterzulesen|"
-    r"(?:suscr[ií]bete|reg[ií]strate|inicia sesión) para (?:seguir|continuar)|"
-    r"abbonati per (?:continuare|leggere)|(?:assine|cadastre-se|faça login) para (?:continuar|ler)|"
-    r"чтобы (?:прочитать|дочитать|читать)\b.{0,40}\bподпис|передплат.{0,40}щоб (?:читати|прочитати)|"
-    r"dostępna dla (?:prenumerator|subskryb)|lees verder met|(?:exclusief )?voor abonnees|"
-    r"bli prenumerant|endast för prenumeranter|læs videre med|abonelere özel|aboneler için|"
-    r"유료\s?(?:회원|구독)|구독자 전용|(?:订阅|訂閱|付费|付費)(?:后|後)?(?:继续|繼續)?阅?閱?[读讀]|仅供订阅|"
-    r"(?:to (?:continue|keep) reading|to read the (?:full|whole|rest))\b.{0,30}\b(?:subscribe|log ?in|"
-    r"sign|register)|"
-    r"la suite (?:\w+ ){0,3}est réservée|abonnez-vous pour (?:lire|continuer|accéder|poursuivre)|"
-    r"per continuare a leggere|щоб (?:прочитати|читати|дочитати)\b.{0,60}\bпередплат|"
-    r"(?:logga in|prenumerera|bli medlem)\b.{0,30}\bför att (?:läsa|fortsätta)|artikeln är låst|"
-    r"logg inn for å (?:lese|fortsette)|abonnementssak|log ind for at (?:læse|fortsætte)|"
-    r"forbeholdt abonnenter|jatka lukemista|会員登録が必要|続きを読むには|残り\s?[:：]?\s?\d{1,5}\s?文字|"
-    r"(?:pouze|jen|výhradně) pro předplatitele|len pre predplatiteľov|előfizetőknek|για συνδρομητές|"
-    r"doar pentru abonați",
-    re.IGNORECASE,
-)
 # Parts of the class or id of a paywall.
 _WALL = re.compile(
     r"pay-?wall|piano-(?:offer|inline)|reg-?wall|subscri(?:be|ption)-(?:wall|required|only)|premium-(?:content|"
@@ -112,7 +61,7 @@ def form_of(page: Page, title: str, text: str) -> Form:
         return "live"
     # Reports on concerts also contain the word "live". If only the URL or only the title has it, there must
     # be many <time> elements. If both have it, that is enough.
-    named = bool(_LIVE_PATH.search(page.parts.path)) + bool(_LIVE_TITLE.search(title))
+    named = bool(compiled(_LIVE_PATH).search(page.parts.path)) + bool(compiled(_LIVE_TITLE).search(title))
     if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
     if named > 1:
@@ -125,7 +74,7 @@ def form_of(page: Page, title: str, text: str) -> Form:
 def is_gallery(page: Page, title: str) -> bool:
     """True for a page whose URL, structured data or title declare a gallery of pictures."""
     return (
-        bool(_GALLERY_PATH.search(page.parts.path) or _GALLERY_TITLE.search(title))
+        bool(compiled(_GALLERY_PATH).search(page.parts.path) or compiled(_GALLERY_TITLE).search(title))
         or any(_is(node, _GALLERY_TYPE) for node in page.nodes.all[:20])
     ) and _pictures(page) >= _GALLERY_PICTURES
 
@@ -214,7 +163,7 @@ def _offers(page: Page) -> bool:
         # once for each box.
         said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
         if size(said) > 10 and len(said) < 400:
-            if _OFFER.search(said):
+            if compiled("%(paywalls)s").search(said):
                 return True
             left -= len(said)
             if left < 0:

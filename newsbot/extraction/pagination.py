@@ -18,6 +18,7 @@ from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.strings import key
 from newsbot.items import Article
 from newsbot.rules.rule import Rule
+from newsbot.text.languages import compiled, words
 
 MAX_PAGES = 20
 """Maximum number of pages that are joined. If there are more, it is a list or a crawler trap."""
@@ -26,17 +27,17 @@ MAX_TEXT = 1_000_000
 
 _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
 # The last segment of a path if it is a page number: "2", "page-2".
-_PAGE_PART = re.compile(
-    r"^(?:page|p|seite|pagina|part|str|stranica)?[-_]?(\d{1,3})(?:\.\w{2,5})?$", re.IGNORECASE
-)
+_PAGE_PART = r"^(?:%(url_pages)s|p|part|str)?[-_]?(\d{1,3})(?:\.\w{2,5})?$"
+_PAGE_TAIL = r"(.{8,}?)[-_,](?:(?:%(url_pages)s|p)[-_]?)?(\d{1,2})(\.\w{2,5})"
+# Query parameters besides the words for "page".
 _PAGE_KEYS = frozenset(
-    {"page", "p", "seite", "pagina", "pg", "part", "start", "paged", "pagenum", "pageno", "pagenumber"}
-    | {"page_no", "page_num", "currentpage", "_page", "stranica", "strona"}
+    {"p", "pg", "part", "start", "paged", "pagenum", "pageno", "pagenumber", "page_no", "page_num"}
+    | {"currentpage", "_page"}
 )
 _ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
 _SHORT = (["p"], ["page"], ["part"])
 """Paths whose number is the id of an article and not the number of a page: /p/7."""
-_SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
+_SAYS_PAGE = r"%(url_pages)s|\bpg="
 _LONG_NAME = 12
 """Maximum length of a path of one word that is taken for a section or a script and not for an article."""
 _SAME_LINE = 40
@@ -97,7 +98,7 @@ def is_continuation(url: str, other: str) -> bool:
     return (
         here[0] == there[0]
         and there[1] > here[1]
-        and (_SAYS_PAGE.search(f"{two.path}?{two.query}") is not None or _names_story(here[0]))
+        and (compiled(_SAYS_PAGE).search(f"{two.path}?{two.query}") is not None or _names_story(here[0]))
     )
 
 
@@ -173,21 +174,26 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
     number = 1
     query = []
     for name, value in parse_qsl(parts.query[:2000], keep_blank_values=True):
-        if name.lower() in _PAGE_KEYS and value.isdecimal() and len(value) <= 3:
+        if _is_page_key(name) and value.isdecimal() and len(value) <= 3:
             number = int(value)
         else:
             query.append((name, value))
     steps = [step for step in parts.path.split("/") if step]
     # The number may be a step of the path: /story/2, /story/page-2, /story/page/2.
-    match = _PAGE_PART.match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
+    match = compiled(_PAGE_PART).match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
     if match is not None:
         number = int(match[1])
         steps.pop()
-        if len(steps) > 1 and steps[-1].lower() in _PAGE_KEYS:
+        if len(steps) > 1 and _is_page_key(steps[-1]):
             steps.pop()
     path = "/".join(steps)
     # Or it is at the end of a file's name: /story-2.html, /story,page-2.html.
-    tail = re.fullmatch(r"(.{8,}?)[-_,](?:(?:p|page|seite)[-_]?)?(\d{1,2})(\.\w{2,5})", path)
+    tail = compiled(_PAGE_TAIL).fullmatch(path)
     if tail is not None:
         number, path = int(tail[2]), tail[1] + tail[3]
     return (_ENDING.sub("", path), tuple(query)), number
+
+
+def _is_page_key(name: str) -> bool:
+    """True for a query parameter or a step of a path that stands before the number of a page."""
+    return name.lower() in _PAGE_KEYS or name.lower() in words("url_pages")

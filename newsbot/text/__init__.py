@@ -4,6 +4,7 @@ Files in reading order:
 
 * ``words``: splits a text into words and normalizes them
 * ``stems``: stems of words, for search
-* ``names``: names of months (``months.txt``) and time zones
+* ``languages``: words and phrases by language, from the files in ``newsbot/extraction/languages/``
+* ``names``: names of months and time zones
 * ``differences``: the differences between two versions of an article
 """

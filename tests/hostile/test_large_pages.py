@@ -12,7 +12,7 @@ from newsbot.discovery import sections
 from newsbot.discovery.sections import PageLinks, find_links
 from newsbot.errors import DataError
 from newsbot.extraction import parse_html
-from newsbot.extraction.fields import author_marks
+from newsbot.extraction.fields import authors
 from newsbot.extraction.fields.dates import visible
 from newsbot.extraction.page import parse
 from newsbot.items import Kind, Where
@@ -188,10 +188,10 @@ def test_elements_that_are_considered_are_bounded(monkeypatch):
     assert sum(1 for _ in tree.iter()) <= parse.MAX_TAGS
     assert len(visible._DATED(tree)) == visible.MAX_ELEMENTS
     checked: list[object] = []
-    real = author_marks._is_sure
-    monkeypatch.setattr(author_marks, "_is_sure", noting(checked, real))
-    author_marks.author_marks(tree)
-    assert len(checked) == author_marks.MAX_LOOKED_AT
+    real = authors._is_sure
+    monkeypatch.setattr(authors, "_is_sure", noting(checked, real))
+    authors.author_marks(tree)
+    assert len(checked) == authors.MAX_MARKED
 
 
 def page_of_links(desk, reader):

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.extraction.fields.agencies import agency_of
-from newsbot.extraction.fields.author_marks import AuthorMarks, author_marks
 from newsbot.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
-from newsbot.extraction.fields.names import BY, MAX_AUTHORS, clean_authors
+from newsbot.extraction.fields.names import BY, MAX_AUTHORS, agency_of, clean_authors
 from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.extraction.page.page import Page, text_of, xpath
 from newsbot.extraction.strings import key
 from newsbot.items import Link
+from newsbot.text.languages import compiled
 
 MAX_LOOKED_AT = 10_000
 """Maximum number of elements that are searched for labels and for signatures."""
@@ -28,18 +29,26 @@ MAX_DATE_LINES = 30
 """Maximum number of paragraphs that are searched for a place at their start ("Munich, Germany –")."""
 MAX_LABELLED = 300
 """Maximum number of lines with a label such as "By" or "Text:" that are searched for names."""
+MAX_SURE = 20
+"""Maximum number of elements in :attr:`AuthorMarks.sure`."""
+MAX_NAMED = 40
+"""Maximum number of elements in :attr:`AuthorMarks.named`."""
+MAX_MARKED = 2000
+"""Maximum number of elements that are checked in full after a quick test of their attributes."""
+_NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
+_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
+# Attributes that may name an author.
+_LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
+_AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
+
 VISIBLE_TRUST = 0.5
 """Confidence of the visible byline. Metadata with a higher confidence win over it."""
 _SITE_TRUST = 0.3
 """Confidence of a list of authors that has only the name of the site."""
 
-_LABEL = re.compile(
-    r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
-    r"(?:by|von|par|por|di|door|av|af|text|texte|words|story|текст|автор(?:ы)?|aut(?:h)?or(?:en|in|es|a|e)?|"
-    r"autorin/autor|auteur|redazione|redaktion|yazan|haber)\s?[:：]|autorin/autor\b)|"
-    r"(?!(?:ph?oto|foto|pictur|bild|imag|illustrat|graphi|video|translat|power|design|proudly))"
-    r"(?:-+\s)?(?:[^\W\d_]+\s){0,2}(?:by|von|par|por)\s)",
-    re.IGNORECASE,
+_LABEL = (
+    r"[(\[]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
+    r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}%(by)s\s)"
 )
 """Labels before the names in a line.
 
@@ -56,7 +65,7 @@ _NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|social", re.IGNORECASE)
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
-_BY_BEHIND = re.compile(r"\b(?:by|von|par|por|da|door|av)$", re.IGNORECASE)
+_BY_BEHIND = r"%(by)s$"
 """The end of a ``twitter:label1`` whose value is the author: "Written by", "Verfasst von"."""
 
 
@@ -84,7 +93,9 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         found = clean_authors(persons + others)
         if found:
             yield Candidate(found, JSON_LD, 0.9 if persons else 0.72)
-    preview = page.meta_all("twitter:data1") if _BY_BEHIND.search(page.meta("twitter:label1")) else []
+    preview = (
+        page.meta_all("twitter:data1") if compiled(_BY_BEHIND).search(page.meta("twitter:label1")) else []
+    )
     for values, method, confidence in (
         (_microdata(page), MICRODATA, 0.8),
         (preview, META, 0.72),
@@ -213,7 +224,10 @@ def _bylines(page: Page) -> list[str]:
         text = text_of(element, 400)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
         # Other boxes also have classes that mention authors. A text without "by" must be written in capitals.
-        if any(BY.match(text) or (_capitalised(text) and (" " in one or agency_of(one))) for one in names):
+        if any(
+            compiled(BY).match(text) or (_capitalised(text) and (" " in one or agency_of(one)))
+            for one in names
+        ):
             return [text]
     return _labelled_names(page) or _signature(page) or _profile(page, marks)
 
@@ -222,10 +236,11 @@ def _labelled_names(page: Page) -> list[str]:
     """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
     # The first words of an element are checked first, because its whole text is slow to get.
-    labelled = (element for element in islice(lines, MAX_LOOKED_AT) if _LABEL.match(_start(element)))
+    label_of = compiled(_LABEL).match
+    labelled = (element for element in islice(lines, MAX_LOOKED_AT) if label_of(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[] ")
-        label = _LABEL.match(text)
+        label = label_of(text)
         if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element):
             continue
         names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
@@ -309,3 +324,79 @@ def _capitalised(text: str) -> bool:
 
 def _is_aside(element: HtmlElement, page: Page) -> bool:
     return page.is_aside(element, _ASIDE, _ASIDE_TAGS)
+
+
+# --- markup
+@dataclass(frozen=True, slots=True)
+class AuthorMarks:
+    """The elements of a page whose markup names an author, in page order."""
+
+    sure: list[HtmlElement] = field(default_factory=list)
+    """Links to an author, and names in hCard and microformats2 (https://microformats.org)."""
+    named: list[HtmlElement] = field(default_factory=list)
+    """Elements whose class, id or test id mentions an author."""
+
+
+def author_marks(tree: HtmlElement) -> AuthorMarks:
+    """Return the elements of a page whose markup names an author, found in one walk over the page."""
+    marks = AuthorMarks()
+    known: dict[HtmlElement, bool] = {}
+    left = MAX_MARKED
+    for element in tree.iter(etree.Element):
+        attributes: Any = element.items()
+        for name, value in attributes:
+            # This test runs for each attribute of the page. Searching substrings is faster than any regex.
+            if name in _LOOKED_AT and (
+                "aut" in value or "Aut" in value or "yline" in value or "avtor" in value or "fn" in value
+            ):
+                if len(marks.sure) < MAX_SURE and _is_sure(element, known):
+                    marks.sure.append(element)
+                if len(marks.named) < MAX_NAMED and _is_named_byline(element):
+                    marks.named.append(element)
+                left -= 1
+                if not left:
+                    return marks
+                break
+    return marks
+
+
+def _is_sure(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
+    if element.tag == "a":
+        href = element.get("href") or ""
+        if " author " in f" {element.get('rel')} " or any(path in href for path in _AUTHOR_PATHS):
+            return True
+    named = f" {element.get('class') or ''} "
+    return (" fn " in named or " p-author " in named) and _in_author_box(element, known)
+
+
+def _is_named_byline(element: HtmlElement) -> bool:
+    if element.get("rel") == "author":
+        return True
+    named, tested = element.get("class"), element.get("data-testid")
+    return element.tag not in _NO_BYLINE and bool(
+        (named and _is_named(named))
+        or "author" in (element.get("id") or "")
+        or (tested and ("author" in tested or "byline" in tested))
+    )
+
+
+def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
+    """True if the class of the element, or of one around it, mentions an author or a byline.
+
+    ``known`` caches the results by element.
+
+    Without the cache, a deeply nested page with many names would take quadratic time.
+    """
+    passed: list[HtmlElement] = []
+    found = False
+    for box in chain((element,), element.iterancestors()):
+        if box in known:
+            found = known[box]
+            break
+        passed.append(box)
+        named = box.get("class") or ""
+        if "author" in named or "byline" in named:
+            found = True
+            break
+    known.update(dict.fromkeys(passed, found))
+    return found

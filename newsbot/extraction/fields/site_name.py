@@ -12,7 +12,8 @@ from lxml.html import HtmlElement
 from newsbot import urls
 from newsbot.extraction.page.jsonld import first_text
 from newsbot.extraction.page.page import Page, text_of
-from newsbot.extraction.strings import key, plain, word_set
+from newsbot.extraction.strings import key, plain
+from newsbot.text.languages import compiled, words
 
 MAX_TITLE = 400
 """Maximum length of a headline. The rest is cut off."""
@@ -21,18 +22,17 @@ _SEPARATOR = re.compile(
     r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
     r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"
 )
-_NO_HEADLINE = re.compile(
+_NO_HEADLINE = (
     r"[\w-]{2,20}\.(?:com|org|net|info|news|tv|eu|de|at|ch|fr|it|es|pt|pl|cz|sk|hu|ro|bg|gr|tr|nl|be|se|no|dk|"
     r"fi|is|ie|lt|lv|ee|by|kz|ru|ua|uk|us|ca|au|nz|in|id|my|sg|jp|kr|cn|tw|hk|vn|il|za|br|mx|ar|cl|co|me)|\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|"
-    r"(?:page|seite|страница|сторінка|página|pagina|strona|sayfa)\s\d{1,3}",
-    re.IGNORECASE,
+    r"%(page)s\s\d{1,3}"
 )
 """Parts of a title that are never a headline: a host name, a date, a page number."""
 _DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
 """The date after the name of the site: "… - РИА Новости, 03.05.2024"."""
 _COLON = re.compile(r"\s*[:：]\s*")
-_SITE_ENDS = re.compile(r"[\u3400-\u9fff\w]{1,10}(?:网|網|频道|頻道|日报|日報|晚报|晚報)")
-"""Endings of the names of Chinese sites."""
+_SITE_ENDS = r"[\u3400-\u9fff\w]{1,10}%(site_ends)s"
+"""The name of a Chinese site."""
 _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
@@ -42,12 +42,6 @@ _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэ�
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
 ), strict=True))  # fmt: skip
-_COMMON = word_set(
-    "news online world com tv sport sports business magazine live today newspaper media the international",
-    "новости сегодня онлайн газета nachrichten aktuell actualités noticias notícias notizie nyheter",
-)
-"""Words that may stand beside the short name of a site: "BBC News", "RT World News"."""
-_ARTICLES = word_set("the a der die das la le les el los il lo o os de of and und et y e")
 
 
 def clean_title(title: str, sites: Sequence[str]) -> str:
@@ -75,7 +69,7 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     # Only the first and the last part can be the name of the site. A part between them never is.
     last, first = parts[-1], parts[0]
     tail = title[last.end() :]
-    if (_names_site(tail, sites) or _NO_HEADLINE.fullmatch(tail)) and title[: last.start()].strip():
+    if (_names_site(tail, sites) or compiled(_NO_HEADLINE).fullmatch(tail)) and title[: last.start()].strip():
         return title[: last.start()]
     if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
         return title[first.end() :]
@@ -89,7 +83,9 @@ def _without_label(title: str, sites: Sequence[str]) -> str:
     dash without spaces separates the name only in languages that do not write spaces.
     """
     dash = _UNSPACED.search(title)
-    if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
+    if dash is not None and (
+        key(tail := title[dash.end() :]) in sites or compiled(_SITE_ENDS).fullmatch(tail)
+    ):
         return title[: dash.start()]
     colons = list(_COLON.finditer(title))
     for at in (colons[-1], colons[0]) if colons else ():
@@ -121,7 +117,7 @@ def _is_name_of(name: str, site: str) -> bool:
         return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
     # A short name must be a whole word, and the other words must be common: "BBC News" at bbc.co.uk.
     if any(romanised(end) == site for end in (parts[0], parts[-1])) and all(
-        part in _COMMON or romanised(part) == site for part in parts
+        part in words("site_words") or romanised(part) == site for part in parts
     ):
         return True
     return len(parts) > 1 and site.isascii() and 3 <= len(site) <= 20 and _abbreviates(site, parts)
@@ -137,7 +133,7 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     # letters. Every part must give at least one letter, except articles and "and".
     reached = {0}
     for part in parts:
-        further = set(reached) if part in _ARTICLES else set()
+        further = set(reached) if part in words("articles") else set()
         for start in reached:
             for size in range(1, min(len(part), len(label) - start) + 1):
                 if label[start + size - 1] != part[size - 1]:

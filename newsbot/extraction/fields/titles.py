@@ -22,6 +22,7 @@ from newsbot.extraction.page.jsonld import first_text
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain, words
 from newsbot.items import Link, Where
+from newsbot.text.languages import words as words_of
 
 # The start of the text that follows a headline: a separator before the name of the site or section.
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
@@ -31,20 +32,6 @@ _IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
 _NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
 _LEAST_LINE = 20
 """Minimum length of the first line of a heading that can be the headline alone."""
-_EMPTY = frozenset(
-    {
-        "untitled",
-        "home",
-        "index",
-        "document",
-        "без названия",
-        "no title",
-        "new page",
-        "loading",
-        "article",
-        "news",
-    }
-)
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
@@ -112,7 +99,7 @@ def _is_for_search(heading: HtmlElement) -> bool:
 
 def _usable(title: str, sites: list[str]) -> bool:
     name = key(title)
-    return bool(name) and name not in _EMPTY and name not in sites and len(title) >= 2
+    return bool(name) and name not in words_of("no_titles") and name not in sites and len(title) >= 2
 
 
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:

@@ -39,6 +39,7 @@ from newsbot.extraction.page.jsonld import scalar
 from newsbot.extraction.page.page import Page, Times, text_of
 from newsbot.extraction.strings import word_list
 from newsbot.items import Link, Precision, Where
+from newsbot.text.languages import compiled
 
 Moment = Candidate[Written]
 MAX_TAGS = 40
@@ -66,15 +67,6 @@ _MODIFIED = word_list(
     "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised "
     "date_modified updated_time"
 )
-_CHANGED = re.compile(
-    r"\b(?:updated|modified|last update|aktualisiert|stand(?=:)|обновлен[оа]|изменен[оа]|оновлено|"
-    r"mis à jour|actualizad[oa]|atualizad[oa]|aggiornat[oa]|bijgewerkt|laatste update|oppdatert|"
-    r"uppdaterad|opdateret|"
-    r"päivitetty|aktualizacja|zaktualizowano|aktualizováno|güncelleme(?: tarihi)?|güncellendi|diperbarui|"
-    r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
-    re.IGNORECASE,
-)
-"""Words before the time of a change in visible text."""
 _NAMED_CHANGED = re.compile("updat|modif")
 _NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
 """Parts of the class, ``itemprop`` or id of a ``<time>``."""
@@ -162,8 +154,9 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
+    updated = compiled("%(updated)s")
     for text in around_headline(page):
-        told = _CHANGED.search(text)
+        told = updated.search(text)
         shown = find_date(text[told.end() : told.end() + 60], region) if told is not None else None
         if shown is not None:
             yield Candidate(shown, VISIBLE, 0.5)
@@ -177,7 +170,7 @@ def _tells_change(tag: Times) -> bool:
     before = tag.element.getprevious()
     parent = tag.element.getparent()
     said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
-    return bool(_NAMED_CHANGED.search(tag.names) or _CHANGED.search(said[-30:]))
+    return bool(_NAMED_CHANGED.search(tag.names) or compiled("%(updated)s").search(said[-30:]))
 
 
 def _later_of_two(page: Page, region: str | None) -> Times | None:

@@ -2,7 +2,7 @@
 
 The result is a :class:`Written`. It says how precise the text was, and has a zone only if a zone was written.
 The formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and dates in
-words or digits in some 60 languages. Years of the Persian and Thai calendars are converted.
+words or digits in some 70 languages. Years of the Persian and Thai calendars are converted.
 """
 
 from __future__ import annotations
@@ -10,21 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from functools import cache
 from itertools import islice
+from unicodedata import normalize
 
-from newsbot.extraction.fields.dates.calendars import BUDDHIST, persian_dates, western
-from newsbot.extraction.fields.dates.forms import (
-    AFTERNOON,
-    BEFORE,
-    COMPACT,
-    FORMS,
-    JAVASCRIPT,
-    SECONDS,
-    SPLIT_SECOND,
-)
 from newsbot.items import Precision
-from newsbot.text.names import hours_ahead, month
+from newsbot.text.languages import compiled, phrases
+from newsbot.text.names import HOURS, hours_ahead, month
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""
@@ -32,11 +25,101 @@ AHEAD = timedelta(days=1)
 """How far in the future a plausible time may be. Clocks and zones of sites are sometimes wrong."""
 MAX_TEXT = 400
 """Maximum number of characters of a text that are searched."""
+BUDDHIST = 543
+"""Number of years by which the Thai calendar is ahead of the Gregorian calendar."""
 _BUDDHIST_FROM = 2500
 """The first year that is read as a year of the Thai calendar."""
 _MOST_OF_A_FORM = 20
-"""Maximum number of matches of one regular expression (:data:`~.forms.FORMS`) that are checked."""
+"""Maximum number of matches of one of :func:`_forms` that are checked."""
 has_digit = re.compile(r"\d").search
+
+# --- the forms of a date
+# The groups are year, month or name (of the month), day, hour, minute, second, am and pm (with 12 and _before
+# too), zone and offset. All repetitions are bounded.
+# "met" and "mest" are left out, because they are also words that may follow a time in some languages.
+_ZONES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
+_CLOCK = (
+    r"(?:(?:(?P<am_before>%(am_before)s)|(?P<pm_before>%(pm_before)s))\s?)?"
+    r"(?P<hour>[01]?\d|2[0-4])"
+    r"(?:(?:[:.ч时時點点시]|\s?h)\s?(?P<minute>[0-5]\d|\d(?=[分분]))(?!\d)"
+    r"(?:(?:[:.]|[分분]\s?)(?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)[分분]?"
+    r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)))?"
+    rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONES})\b\)?)?"
+    r"(?:\s{0,2}(?P<offset>[+\-−](?:(?:0\d|1[0-4])(?::?[0-5]\d)?|(?:(?<=GMT.)|(?<=UTC.)|(?<=GMT\s.)|(?<=UTC\s.))\d(?::[0-5]\d)?))"
+    r"(?![\d:]))?"
+)
+_HOUR_ONLY = r"(?P<hour12>1[0-2]|[1-9])\s?(?:(?P<am12>%(am)s)|(?P<pm12>%(pm)s))"
+_GAP = r"(?:[\s,;|/·•–—\-]|%(at)s|[.@]|[(（][^\W\d_]{1,10}\.?[)）]|%(weekdays)s){0,12}"
+_TAIL = rf"(?:{_GAP}(?:{_CLOCK}|{_HOUR_ONLY}))?"
+_DE = r"(?:\s?%(of)s\s?)?"
+_SIGN = r"(?:[^\W\d_]|[\u0300-\u036f\u064b-\u0655\u0900-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff])"
+"""A letter, or a vowel sign that Python does not count as part of a word."""
+_WORD = (
+    rf"(?P<name>[\u0e01-\u0e4e]{{1,3}}\.[\u0e01-\u0e2e]|(?:كانون|تشرين)\s\w{{5,6}}|{_SIGN}{{2,18}})['’׳]?\.?"
+)
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DAY = r"(?P<day>[0-3]?\d)"
+_OF_YEAR = r"[.,]?(?:[\s\-]?%(year)s,?)?"
+_TEMPLATES = (
+    # 2024年5月3日 14:05
+    rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})\s?[日일]?{_TAIL}",
+    # 2024-05-03 14:05:10 +0300, 2024/5/3, 2024. 5. 3.
+    rf"(?<!\d){_YEAR}(?P<mark>[-/.])\s?(?P<month>\d{{1,2}})(?P=mark)\s?(?P<day>\d{{1,2}})(?!\d)\.?(?:T|{_GAP})?(?:{_CLOCK})?",
+    # 3 мая 2024 г., 14:05; 3rd of May 2024; 3 de mayo de 2024; 3 พฤษภาคม 2567
+    (
+        rf"(?<!\d){_DAY}(?:%(ordinals)s|\.)?[\s,\-/]{{0,3}}{_DE}(?:tháng\s)?{_WORD}"
+        rf"[\s,\-/]{{0,3}}{_DE}(?:ค\.ศ\.\s|พ\.ศ\.\s)?(?P<year>(?:19|20|25)\d\d)(?!\d){_TAIL}"
+    ),
+    # May 3, 2024, 2:05 pm
+    rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}{_DAY}(?:%(ordinals)s)?[\s,\-]{{1,3}}{_YEAR}(?!\d){_TAIL}",
+    # 03.05.2024 14:05, 03/05/2024
+    rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[0-3]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
+    # 3 tháng 5, 2024; 3 thg 5, 2024
+    rf"(?<!\d){_DAY}\s(?:tháng|thg)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s){_YEAR}{_TAIL}",
+    # 2024. május 3., 2024 m. gegužės 3 d.
+    rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_WORD}\s{_DAY}(?!\d)(?:\.|\s?d\.)?,?{_TAIL}",
+    # 2024. gada 3. maijs; 2024 ж. 3 мамыр
+    rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_DAY}[.\-]?\s?{_WORD}(?!\w){_TAIL}",
+    # 2024 оны 5-р сарын 3
+    rf"(?<!\d){_YEAR}\s?оны\s(?P<month>[01]?\d)(?:-?р)?\sсарын\s{_DAY}(?!\d){_TAIL}",
+    # 03.05.24
+    rf"(?<![\d.]){_DAY}(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
+)
+# A time that stands before the date, with or without a day of the week between them.
+_BEFORE = rf"{_CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|%(weekdays)s)[.,]?[\s,]{{1,3}}){{0,2}}$"
+# A date without separators: 20240503, 20240503T140500Z.
+_COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
+# A date as JavaScript or the Unix command "date" prints it: Fri May 03 2024 14:05:00 GMT+0300.
+_JAVASCRIPT = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"
+    r"([A-Z]{3,4})?([+-]\d{4})?(?: (\d{4}))?"
+)
+# A time in ISO 8601 that has seconds.
+_SECONDS = re.compile(r".{10}[T ]\d\d:\d\d:\d\d")
+# The fraction after POSIX seconds.
+_SPLIT_SECOND = re.compile(r"(?<=^\d{10})\.\d{1,9}$")
+_SOLAR = (
+    r"(?<!\d)(?P<day>[0-3]?\d)\s?(?P<name>%(solar_months)s)(?:\s?ماه)?[\s,]{0,3}(?P<year>1[34]\d\d)(?!\d)"
+    r"(?:[\s,|\-–—]{0,4}(?:ساعت\s)?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\d))?"
+)
+_EPOCH = -356_033
+"""The offset in :func:`from_solar_hijri` that makes 1 Farvardin 1403 the 20th of March 2024."""
+# The digit 0 of each script. The other digits follow it.
+_ZEROS = (
+    0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50,
+    0x0ED0, 0x1040, 0x17E0, 0xFF10,
+)  # fmt: skip
+_SIGNS: dict[int, str | None] = (
+    {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
+    | {ord("،"): ",", ord("："): ":", ord("，"): ","}
+    | dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x2066, 0x2067, 0x2069))
+)
+"""Table for ``str.translate``. It converts digits to ASCII, and removes direction marks and joiners."""
+
+
+@cache
+def _forms() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(compiled, _TEMPLATES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +195,7 @@ def find_date(text: str, language: str | None = None) -> Written | None:
     found: list[tuple[int, Written]] = []
     # Each regular expression gives its first valid match. The leftmost of these matches wins. If two begin at
     # the same place, the match of the earlier expression wins.
-    for form in FORMS:
+    for form in _forms():
         for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
             if written is not None and _in_range(written.local):
@@ -124,9 +207,40 @@ def find_date(text: str, language: str | None = None) -> Written | None:
 
 
 def _persian(text: str) -> Iterator[Written]:
-    for day, hour, minute in persian_dates(text):
-        local = datetime(day.year, day.month, day.day, hour or 0, minute or 0)
-        yield Written(local, "day" if hour is None else "minute")
+    """Yield the dates of the Persian calendar in a text from :func:`western`."""
+    for match in compiled(_SOLAR).finditer(text):
+        number, day = phrases("solar_months").index(match["name"]) + 1, int(match["day"])
+        if 1 <= day <= (31 if number < 7 else 30):
+            found = from_solar_hijri(int(match["year"]), number, day)
+            local = datetime(
+                found.year, found.month, found.day, int(match["hour"] or 0), int(match["minute"] or 0)
+            )
+            yield Written(local, "minute" if match["hour"] else "day")
+
+
+def from_solar_hijri(year: int, month: int, day: int) -> date:
+    """Return the Gregorian date of a date in the Persian (Solar Hijri) calendar.
+
+    Leap years follow the 33-year rule (8 leap years in 33 years), which is exact from 1244 to 1472.
+
+    >>> from_solar_hijri(1403, 2, 28)
+    datetime.date(2024, 5, 17)
+    """
+    # 1595 is added so that the years are counted from the start of a 33-year cycle. The first six months have
+    # 31 days each.
+    cycle, rest = divmod(year + 1595, 33)
+    days = 365 * (year + 1595) + 8 * cycle + (rest + 3) // 4 + day
+    before = (month - 1) * 31 if month < 7 else (month - 7) * 30 + 186
+    return date.fromordinal(_EPOCH + days + before)
+
+
+def western(text: str) -> str:
+    """Return ``text`` with ASCII digits and commas and without direction marks.
+
+    >>> western("٣ مايو ٢٠٢٤")[-4:]
+    '2024'
+    """
+    return text if text.isascii() else normalize("NFC", text.translate(_SIGNS))
 
 
 def _iso(text: str) -> Written | None:
@@ -136,18 +250,18 @@ def _iso(text: str) -> Written | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    precision: Precision = "day" if len(text) <= 10 else "second" if SECONDS.match(text) else "minute"
+    precision: Precision = "day" if len(text) <= 10 else "second" if _SECONDS.match(text) else "minute"
     return Written(moment.replace(tzinfo=None), precision, moment.tzinfo)
 
 
 def _compact(text: str) -> Written | None:
     """Parse ``20240503``, ``20240503T140500Z``, POSIX seconds and POSIX milliseconds."""
     whole = text.removeprefix("/Date(").removesuffix(")/")  # the JSON of older ASP.NET
-    whole = SPLIT_SECOND.sub("", whole)
+    whole = _SPLIT_SECOND.sub("", whole)
     if whole.isdecimal() and len(whole) in (10, 13):
         moment = datetime.fromtimestamp(int(whole) / (1000 if len(whole) == 13 else 1), UTC)
         return Written(moment.replace(tzinfo=None), "second", UTC)
-    match = COMPACT.fullmatch(text)
+    match = _COMPACT.fullmatch(text)
     if match is None:
         return None
     year, mon, day, hour, minute, second, zone = match.groups()
@@ -158,7 +272,7 @@ def _compact(text: str) -> Written | None:
 
 def _js(text: str, language: str | None) -> Written | None:
     """Parse ``Fri May 03 2024 14:05:00 GMT+0300 (MSK)`` and ``Fri May 03 14:05:00 CEST 2024``."""
-    match = JAVASCRIPT.match(text)
+    match = _JAVASCRIPT.match(text)
     if match is None or not (match[3] or match[9]):
         return None
     number = month(match[1])
@@ -177,7 +291,7 @@ def _from_match(match: re.Match[str], text: str, language: str | None) -> Writte
             return None
         if part.get("hour") is None and part.get("hour12") is None:
             # The time may be before the date: "14:05, Friday, 3 May 2024".
-            before = BEFORE.search(text[max(0, match.start() - 40) : match.start()])
+            before = compiled(_BEFORE).search(text[max(0, match.start() - 40) : match.start()])
             if before is None:
                 return Written(day, "day")
             part = before.groupdict()
@@ -213,9 +327,9 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
 
 def _with_clock(day: datetime, part: dict[str, str | None], language: str | None) -> Written:
     hour = int(part.get("hour") or part.get("hour12") or 0)
-    half = part.get("half") or part.get("half12") or part.get("half_before")
-    if half and hour <= 12:
-        hour = hour % 12 + (12 if half.lower().startswith(AFTERNOON) else 0)
+    afternoon = any(part.get(name) for name in ("pm", "pm12", "pm_before"))
+    if hour <= 12 and (afternoon or any(part.get(name) for name in ("am", "am12", "am_before"))):
+        hour = hour % 12 + (12 if afternoon else 0)
     # The sum allows the hour 24, which is midnight of the next day.
     local = day + timedelta(
         hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0)

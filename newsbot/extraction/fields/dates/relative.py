@@ -9,44 +9,21 @@ import re
 from datetime import datetime, timedelta, tzinfo
 
 from newsbot.extraction.fields.dates.moments import Written
+from newsbot.text.languages import compiled
 
 MAX_TEXT = 120
 """Maximum length of a text that is parsed. In a longer text, "yesterday" is the day of an event."""
 
-_TODAY = (
-    "today|heute|сегодня|сьогодні|сёння|dzisiaj|dziś|dnes|aujourd['’]hui|hoy|oggi|hoje|vandaag|i dag|idag|"
-    "tänään|bugün|днес|hari ini|hôm nay|今日|今天|오늘"
+_CLOCK = r"(?P<hour>[01]?\d|2[0-3])[:.h](?P<minute>[0-5]\d)(?!\d)\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s))?"
+_DAY = (
+    r"(?<!\w)(?:(?P<today>%(today)s)|(?P<yesterday>%(yesterday)s))(?!\w)"
+    rf"(?:[\s,;.|·•–—-]|%(at)s(?=[\s.])){{0,8}}(?:{_CLOCK})?"
 )
-_YESTERDAY = (
-    "yesterday|gestern|вчера|вчора|учора|wczoraj|včera|hier|ayer|ieri|ontem|gisteren|i går|igår|eilen|dün|"
-    "kemarin|hôm qua|昨日|昨天|어제"
-)
-_CLOCK = r"(?P<hour>[01]?\d|2[0-3])[:.h](?P<minute>[0-5]\d)(?!\d)\s{0,2}(?P<half>[ap]\.?m\b)?"
-_DAY = re.compile(
-    rf"(?<!\w)(?:(?P<today>{_TODAY})|(?P<yesterday>{_YESTERDAY}))(?!\w)"
-    r"(?:[\s,;|·•–—-]|(?:at|um|в|о|у|à|a las|"
-    rf"alle|às|om|kl\.?|klo|saat|godz\.?|v)(?=\s)){{0,8}}(?:{_CLOCK})?",
-    re.IGNORECASE,
-)
-_MINUTE = (
-    "minutes?|mins?|минут[уы]?|мин|хвилин[ау]?|хв|minuten?|minut[yę]?|minutos?|minuti|minuto|dakika|menit|phút|"
-    "分钟|分|분"
-)
-_HOUR = (
-    "hours?|hrs?|час(?:а|ов)?|годин[ауи]?|stunden?|std|godzin[yę]?|hodin[ay]?|heures?|horas?|ore|ora|uur|timer?|"
-    "timmar|saat|jam|giờ|小时|時間|시간"
-)
-_DAYS = (
-    "days?|дн(?:я|ей|і|ів)|день|tage?n?|dni|dny|jours?|días?|dias?|giorni|giorno|dagen|dager|gün|hari|"
-    "ngày|天|日|일"
-)
-_NUMBER = r"(?P<number>\d{1,3}|an?|eine[rn]?|une?|una?|um|одну|един)"
-_AGO_WORD = r"(?:ago|назад|тому|temu|fa|geleden|sitten|siden|sedan|önce|lalu|trước|преди|前|전|atrás)"
-_BEFORE_WORD = r"(?:vor|il y a|hace|há|před|преди)"
-_UNIT = rf"(?:(?P<minutes>{_MINUTE})|(?P<hours>{_HOUR})|(?P<days>{_DAYS}))\.?"
+_NUMBER = r"(?P<number>\d{1,3}|%(one)s)"
+_UNIT = r"(?:(?P<minutes>%(minutes)s)|(?P<hours>%(hours)s)|(?P<days>%(days)s))\.?"
 _SPANS = (
-    re.compile(rf"(?<!\w){_NUMBER}\s?{_UNIT}\s?{_AGO_WORD}(?!\w)", re.IGNORECASE),
-    re.compile(rf"(?<!\w){_BEFORE_WORD}\s{_NUMBER}\s?{_UNIT}(?!\w)", re.IGNORECASE),
+    rf"(?<!\w){_NUMBER}\s?{_UNIT}\s?%(ago)s(?!\w)",
+    rf"(?<!\w)%(ago_before)s\s{_NUMBER}\s?{_UNIT}(?!\w)",
 )
 _LONGEST = timedelta(days=31)
 """The longest time ago, written in days, that is accepted."""
@@ -64,11 +41,11 @@ def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
     if len(text) > MAX_TEXT:
         return None
     local = now.astimezone(zone).replace(tzinfo=None)
-    match = _DAY.search(text)
+    match = compiled(_DAY).search(text)
     if match is not None:
         return _of_day(match, local, zone)
-    for pattern in _SPANS:
-        match = pattern.search(text)
+    for template in _SPANS:
+        match = compiled(template).search(text)
         if match is not None:
             return _of_span(match, local, zone)
     return None
@@ -81,8 +58,8 @@ def _of_day(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | No
     if match["hour"] is None:
         return Written(day, "day")
     hour = int(match["hour"])
-    if match["half"] and hour <= 12:
-        hour = hour % 12 + (12 if match["half"][0] in "pP" else 0)
+    if hour <= 12 and (match["am"] or match["pm"]):
+        hour = hour % 12 + (12 if match["pm"] else 0)
     moment = day + timedelta(hours=hour, minutes=int(match["minute"]))
     # "Today, 20:00" in the future is the time of an event.
     return Written(moment, "minute", zone) if moment <= local + timedelta(hours=1) else None

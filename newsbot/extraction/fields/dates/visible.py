@@ -17,6 +17,7 @@ from newsbot.extraction.fields.dates.moments import Written, find_date, has_digi
 from newsbot.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
 from newsbot.extraction.fields.dates.relative import relative_moment
 from newsbot.extraction.page.page import Page, text_of, xpath
+from newsbot.text.languages import compiled
 
 MAX_ELEMENTS = 120
 """Maximum number of elements named after dates that are read."""
@@ -62,21 +63,8 @@ _IN_DATA = re.compile(
     re.IGNORECASE,
 )
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
-_SAYS_PUBLISHED = re.compile(
-    r"publi|posted|created|erstellt|veröffentlicht|опубликован|размещен|дата|написа|добавлен|on\b|by\b|"
-    r"\bam\b|vom|stand|pubblicat|gepubliceerd",
-    re.IGNORECASE,
-)
-# Words before a publication time that may follow the time of an update in the same line.
-_FIRST = re.compile(
-    r"\b(?:(?:first )?publi(?:shed|é|cad|cat)|posted|created|veröffentlicht|erstellt|опубликован|опубліков|"
-    r"pubblicat|gepubliceerd|opublikowan)",
-    re.IGNORECASE,
-)
-_SAYS_OTHER = re.compile(
-    r"updat|modif|aktualisiert|обновлен|изменен|copyright|©|deadline|registr|expires|mis à jour",
-    re.IGNORECASE,
-)
+_SAYS_PUBLISHED = r"%(published)s|%(dated)s"
+_SAYS_OTHER = r"%(updated)s|%(other_dates)s|©"
 
 
 def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
@@ -140,7 +128,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
         after = after or element is headline
         # The text of the children is not read here, because the loop also visits the children.
         own = _own_start(element)
-        if not has_digit(own) or _SAYS_OTHER.search(own):
+        if not has_digit(own) or compiled(_SAYS_OTHER).search(own):
             continue
         written = find_date(own, region)
         if written is not None:
@@ -169,8 +157,8 @@ def _from_publication(text: str) -> str:
 
     Other lines are returned unchanged.
     """
-    change = _SAYS_OTHER.search(text)
-    told = _FIRST.search(text, change.end()) if change is not None else None
+    change = compiled(_SAYS_OTHER).search(text)
+    told = compiled("%(published)s").search(text, change.end()) if change is not None else None
     return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
 
 
@@ -196,7 +184,7 @@ def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Wr
     for element in _DATED(page.tree):
         text = text_of(element, MAX_RELATIVE + 1)
         written = relative_moment(text, now, zone)
-        if written is not None and not is_aside(element, page) and not _SAYS_OTHER.search(text):
+        if written is not None and not is_aside(element, page) and not compiled(_SAYS_OTHER).search(text):
             yield written, 0.35
 
 
@@ -235,9 +223,9 @@ def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> floa
 
 def _worded(text: str, score: float) -> float:
     """Return the confidence ``score``, changed by words such as "updated" and "published" in ``text``."""
-    if _SAYS_OTHER.search(text):
+    if compiled(_SAYS_OTHER).search(text):
         return score - 0.1
-    return score + (0.04 if _SAYS_PUBLISHED.search(text) else 0.0)
+    return score + (0.04 if compiled(_SAYS_PUBLISHED).search(text) else 0.0)
 
 
 def is_aside(element: HtmlElement, page: Page) -> bool:

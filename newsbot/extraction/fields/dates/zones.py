@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from newsbot.extraction.fields.dates.moments import Written
+from newsbot.extraction.fields.language import normal_code
+from newsbot.text.languages import by_language
 
 # Offsets of zones are multiples of _STEP (a few rare ones excepted) between _WEST and _EAST.
 _STEP = timedelta(minutes=30)
@@ -43,13 +45,6 @@ _COUNTRIES = {
     "za": "Africa/Johannesburg",
 }  # fmt: skip
 """Time zones (IANA names) by country code. The zones with most readers come first."""
-_LANGUAGES = {
-    "bg": "bg", "cs": "cz", "da": "dk", "de": "de", "el": "gr", "et": "ee", "fi": "fi", "he": "il",
-    "hr": "hr", "hu": "hu", "id": "id", "it": "it", "ja": "jp", "ko": "kr", "lt": "lt", "lv": "lv",
-    "nb": "no", "nl": "nl", "nn": "no", "no": "no", "pl": "pl", "ro": "ro", "ru": "ru", "sk": "sk",
-    "sl": "si", "sv": "se", "th": "th", "tr": "tr", "uk": "ua", "vi": "vn",
-}  # fmt: skip
-"""Country code by language, for languages whose readers nearly all live in one time zone."""
 
 
 def shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
@@ -90,6 +85,10 @@ def _zone_names(host: str, language: str | None) -> Iterator[str]:
     """Yield the zones of the countries that the host and the language suggest."""
     main, _, country = (language or "").lower().replace("_", "-").partition("-")
     ending = host.rpartition(".")[2]
-    known = (ending, {"gb": "uk"}.get(country, country), _LANGUAGES.get(main, ""))
+    known = (
+        ending,
+        {"gb": "uk"}.get(country, country),
+        by_language("country").get(normal_code(main) or "", ("",))[0],
+    )
     for code in known:
         yield from _COUNTRIES.get(code, "").split()

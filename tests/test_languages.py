@@ -1,0 +1,306 @@
+"""The words and phrases of languages: each entry is needed, and files with mistakes are refused.
+
+``data/languages/<code>.yaml`` has an example for each entry of ``newsbot/extraction/languages/<code>.yaml``:
+a text that is read correctly only with this entry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+from lxml.html import document_fromstring
+
+from newsbot.extraction import kinds_and_paywalls, notices
+from newsbot.extraction.fields import authors, language, names, titles
+from newsbot.extraction.fields.dates import moments, visible, zones
+from newsbot.extraction.fields.dates.moments import find_date
+from newsbot.extraction.fields.dates.relative import relative_moment
+from newsbot.extraction.fields.language import detect, normal_code
+from newsbot.extraction.fields.names import agency_of, clean_authors
+from newsbot.extraction.fields.site_name import clean_title
+from newsbot.extraction.page.page import Page
+from newsbot.extraction.pagination import is_continuation
+from newsbot.text import languages
+from newsbot.text import names as names_in_text
+from newsbot.text.languages import KINDS, Language, compiled, expression, phrases, read
+from newsbot.text.names import hours_ahead
+
+EXAMPLES = Path(__file__).parent / "data" / "languages"
+NOW = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)
+CODES = list(languages.languages())
+JANE, BOTH = ["Jane Doe"], ["Jane Doe", "John Roe"]
+
+
+def _written(text: str, code: str) -> str:
+    found = find_date(text, code)
+    return found.local.isoformat(" ", "minutes") if found is not None and found.precision != "day" else ""
+
+
+def _relative(text: str) -> timedelta | None:
+    found = relative_moment(text, NOW, UTC)
+    return NOW.replace(tzinfo=None) - found.local if found is not None else None
+
+
+def _labelled(line: str) -> list[str]:
+    tree = document_fromstring(f"<html><body><p>{line}</p></body></html>")
+    return authors._labelled_names(Page.read(tree, "https://www.example.org/news/rain.html"))
+
+
+def _in_form(template: str) -> Callable[[str, str], bool]:
+    return lambda text, _: compiled(template).search(text) is not None
+
+
+def _byline(expected: list[str]) -> Callable[[str, str], bool]:
+    return lambda text, _: clean_authors([text]) == expected
+
+
+def _clock(expected: str) -> Callable[[str, str], bool]:
+    return lambda text, code: _written(text, code).endswith(expected)
+
+
+def _title(*sites: str) -> Callable[[str, str], bool]:
+    return lambda text, _: clean_title(text, sites).rstrip("月") in ("Rain in May", "雨在五")
+
+
+CHECKS: Mapping[str, Callable[[str, str], bool]] = {
+    "codes": lambda text, code: normal_code(text) == code,
+    "script": lambda text, code: detect(text) == code,
+    "letters": lambda text, code: detect(text) == code,
+    "stop_words": lambda text, code: detect(text) == code,
+    "country": lambda text, _: bool(list(zones._zone_names("www.example.com", text))),
+    "months": lambda text, code: _written(text, code).endswith("14:05"),
+    "solar_months": lambda text, code: find_date(text, code) is not None,
+    "weekdays": _clock("14:05"),
+    "ordinals": _clock("14:05"),
+    "of": _clock("14:05"),
+    "year": _clock("14:05"),
+    "at": _clock("14:05"),
+    "am": _clock("00:05"),
+    "am_before": _clock("00:05"),
+    "pm": _clock("14:05"),
+    "pm_before": _clock("14:05"),
+    "zones": lambda text, code: hours_ahead(text, 12, code) == float(languages.pairs("zones")[code][text]),
+    "today": lambda text, _: _relative(text) == timedelta(hours=9, minutes=30),
+    "yesterday": lambda text, _: _relative(text) == timedelta(days=1, hours=9, minutes=30),
+    "minutes": lambda text, _: _relative(text) == timedelta(minutes=5),
+    "hours": lambda text, _: _relative(text) == timedelta(hours=9, minutes=30),
+    "days": lambda text, _: _relative(text) == timedelta(days=5, hours=9, minutes=30),
+    "one": lambda text, _: _relative(text) is not None,
+    "ago": lambda text, _: _relative(text) is not None,
+    "ago_before": lambda text, _: _relative(text) is not None,
+    "published": lambda text, code: _written(visible._from_publication(text), code).startswith("2024-05-03"),
+    "updated": lambda text, _: visible._worded(text, 0.5) < 0.5,
+    "other_dates": lambda text, _: visible._worded(text, 0.5) < 0.5,
+    "dated": lambda text, _: visible._worded(text, 0.5) > 0.5,
+    "by": _byline(JANE),
+    "bylines": _byline(JANE),
+    "byline_labels": _byline(JANE),
+    "author_labels": lambda text, _: _labelled(text) == ["Jane"],
+    "other_makers": lambda text, _: not _labelled(text),
+    "and": _byline(BOTH),
+    "and_in_lower_case": _byline(BOTH),
+    "text_labels": _byline(BOTH),
+    "photo_labels": lambda text, _: clean_authors([text])[0] == "Jane Doe",
+    "edited": _byline(JANE),
+    "in_places": _byline(JANE),
+    "country_words": _byline(JANE),
+    "roles": _byline(JANE),
+    "role_kinds": _byline(JANE),
+    "roles_behind": _byline(JANE),
+    "degrees": _byline(JANE),
+    "after_names": _byline(JANE),
+    "ends_of_names": _byline(JANE),
+    "on": _byline(JANE),
+    "not_names": _byline(JANE),
+    "no_authors": _byline([]),
+    "agencies": lambda text, _: agency_of(text) is not None,
+    "agency_words": lambda text, _: agency_of(text) == "Reuters",
+    "site_words": _title("bbc", "rt"),
+    "articles": _title("nherald"),
+    "site_ends": _title(),
+    "page": _title(),
+    "no_titles": lambda text, _: not titles._usable(text, []),
+    "url_pages": lambda text, _: is_continuation("https://example.org/rain", f"https://example.org/{text}"),
+    "live": _in_form(kinds_and_paywalls._LIVE_TITLE),
+    "live_anywhere": _in_form(kinds_and_paywalls._LIVE_TITLE),
+    "live_paths": _in_form(kinds_and_paywalls._LIVE_PATH),
+    "galleries": _in_form(kinds_and_paywalls._GALLERY_TITLE),
+    "gallery_ends": _in_form(kinds_and_paywalls._GALLERY_TITLE),
+    "gallery_paths": _in_form(kinds_and_paywalls._GALLERY_PATH),
+    "paywalls": _in_form("%(paywalls)s"),
+    "errors": lambda text, _: notices.is_error(text),
+    "error": lambda text, _: notices.is_error(text),
+    "challenges": lambda text, _: notices.is_challenge(text),
+    "logins": lambda text, _: notices.is_login(text),
+    "consent": lambda text, _: notices.asks_consent(text),
+}
+"""For each kind: is an example read correctly? The arguments are the example and the code of the language."""
+
+
+@cache
+def examples(code: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the examples of a language by kind and entry."""
+    text = (EXAMPLES / f"{code}.yaml").read_text(encoding="utf-8")
+    return dict(yaml.load(text, Loader=yaml.BaseLoader))
+
+
+def entries(code: str) -> Iterator[tuple[str, str]]:
+    """Yield each kind of a language and each of its entries.
+
+    The twelve months are one entry (``all``), and so are the function words.
+    """
+    content = languages.languages()[code]
+    for kind, found in content.lists.items():
+        yield from ((kind, one) for one in (("all",) if kind in WHOLE else found))
+    for kind, mapping in content.pairs.items():
+        for name, value in mapping.items():
+            yield from ((kind, one.strip()) for one in (value.split(",") if kind == "agencies" else (name,)))
+
+
+WHOLE = ("months", "stop_words")
+
+
+def without(code: str, kind: str, entry: str) -> dict[str, Language]:
+    """Return all languages without one entry. It is removed from all files, because languages share words."""
+    if kind == "months":
+        names = {name for names in languages.by_language(kind)[code] for name in names.split("/")}
+        dropped = {one for months in languages.by_language(kind).values() for one in months}
+        left = {one: "/".join(name for name in one.split("/") if name not in names) or "-" for one in dropped}
+        return _changed(kind, lambda _, found: tuple(left[one] for one in found))
+    if kind in WHOLE:
+        return _changed(kind, lambda other, found: () if other == code else found)
+    return _changed(kind, lambda _, found: tuple(one for one in found if one != entry))
+
+
+def _changed(kind: str, change: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> dict[str, Language]:
+    """Return all languages with other entries of a kind. A mapping is changed by its names or spellings."""
+    changed = {}
+    for code, content in languages.languages().items():
+        lists, pairs = dict(content.lists), dict(content.pairs)
+        if kind in lists:
+            lists[kind] = change(code, lists[kind])
+            if not lists[kind]:
+                del lists[kind]
+        if kind == "agencies" and kind in pairs:
+            pairs[kind] = {
+                name: ",".join(change(code, tuple(one.strip() for one in value.split(","))))
+                for name, value in pairs[kind].items()
+            }
+        elif kind in pairs:
+            left = change(code, tuple(pairs[kind]))
+            pairs[kind] = {name: value for name, value in pairs[kind].items() if name in left}
+        changed[code] = replace(content, lists=lists, pairs=pairs)
+    return changed
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Mapping[str, Language] | None], None]]:
+    """Return a function that makes newsbot use other languages, or the own ones again (None)."""
+    real = languages.languages
+
+    def change(content: Mapping[str, Language] | None) -> None:
+        monkeypatch.setattr(languages, "languages", real if content is None else lambda: content)
+        for cached in (
+            languages.phrases,
+            languages.words,
+            languages.compiled,
+            moments._forms,
+            names._agencies,
+            language._renamed,
+            language._by_script,
+            language._languages_of_word,
+        ):
+            cached.cache_clear()
+        importlib.reload(names_in_text)
+
+    yield change
+    change(None)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_entry_is_needed(code: str, use: Callable[[Mapping[str, Language] | None], None]) -> None:
+    known = examples(code)
+    assert {(kind, entry) for kind, texts in known.items() for entry in texts} == set(entries(code))
+    for kind, entry in entries(code):
+        check, text = CHECKS[kind], known[kind][entry]
+        assert check(text, code), f"{kind}: {text!r} is not read correctly"
+        use(without(code, kind, entry))
+        assert not _passes(check, text, code), f"{kind}: {entry!r} is not needed for {text!r}"
+        use(None)
+
+
+def _passes(check: Callable[[str, str], bool], text: str, code: str) -> bool:
+    try:
+        return check(text, code)
+    except (KeyError, IndexError):  # the entry itself was looked up
+        return False
+
+
+def test_each_kind_is_used_and_documented() -> None:
+    assert set(CHECKS) == set(KINDS)
+    docs = (Path(__file__).parent.parent / "docs" / "languages.md").read_text(encoding="utf-8")
+    for name, kind in KINDS.items():
+        assert f"| `{name}` | {kind.form} | {kind.meaning} |" in docs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("todai:\n- heute", "xx.yaml:1: unknown key 'todai' (did you mean 'today'?)"),
+        ("today:\n- heute\n- heute", "xx.yaml:3: 'heute' is there twice"),
+        ("today:\n- heute\ntoday:\n- heut", "xx.yaml:3: the key 'today' is there twice"),
+        ("today: heute", "xx.yaml:1: a list is expected"),
+        ("today:\n- [heute]", "xx.yaml:2: text is expected"),
+        ("months:\n- januar", "xx.yaml:2: twelve months are expected, not 1"),
+        ("paywalls:\n- jetzt (bald", "xx.yaml:2: 'jetzt (bald': the parentheses are not balanced"),
+        ("- heute", "xx.yaml:1: a mapping is expected"),
+        ("", "xx.yaml:1: a mapping is expected"),
+        ("a: 1\n  b: 2", "xx.yaml:2: "),
+    ],
+)
+def test_a_mistake_is_reported_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        read("xx", text.encode(), "xx.yaml")
+
+
+def test_a_file_is_bounded() -> None:
+    with pytest.raises(ValueError, match="longer than"):
+        read("xx", b"#" * (languages.MAX_BYTES + 1), "xx.yaml")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "texts", "others"),
+    [
+        ("log-in to read", ["Log in to read", "login to read", "LOG-IN to read"], ["blog in to read"]),
+        ("the (big|) house", ["the house", "the big house"], ["the bighouse"]),
+        ("(any|) house", ["a house", "any house"], ["houses"]),
+        ("sign (up|)", ["sign", "sign up"], ["signs"]),
+        ("subscri* … read", ["subscribe now to read"], ["subscribe " + "x" * 70 + " read"]),
+        ("a.m.", ["a.m.", "am", "a. m."], ["amp"]),
+        ("^just a moment", ["Just a moment …"], ["not just a moment"]),
+        ("^oops$", ["Oops!"], ["Oops, he said"]),
+        ("今天", ["就在今天上午"], []),
+        ("\\(e\\)ko", ["(e)ko"], ["eko"]),
+    ],
+)
+def test_the_signs_of_phrases(phrase: str, texts: list[str], others: list[str]) -> None:
+    pattern = compiled(expression(phrase).replace("%", "%%"))
+    assert all(pattern.search(text) for text in texts)
+    assert not any(pattern.search(text) for text in others)
+
+
+def test_repetitions_in_expressions_are_bounded() -> None:
+    """Nothing but the rest of one word may be long, so no phrase needs more than linear time."""
+    for name, kind in KINDS.items():
+        if kind.form in ("phrases", "units"):
+            for phrase in phrases(name):
+                assert "+" not in expression(phrase)
+                assert ".*" not in expression(phrase)
