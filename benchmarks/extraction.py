@@ -45,7 +45,7 @@ from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_e
 from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import read_page
-from newsbot.extraction.body import forest, learned
+from newsbot.extraction.body import judge
 from newsbot.items import Article, Link, Where
 from newsbot.rules.rule import Layout, Rule
 from newsbot.rules.selectors import read_selector
@@ -178,14 +178,14 @@ class Folds:
         self._publisher = definitions.publisher
         self._count = int(json.loads((folder / "folds.json").read_text(encoding="utf-8"))["count"])
         self._trees = [
-            forest.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
+            judge.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
             for number in range(self._count)
         ]
 
     def use(self, page: Fields) -> None:
         """Make newsbot use the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
-        learned.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
+        judge.shipped = lambda: trees  # type: ignore[assignment]
 
 
 def fold_of(publisher: str, count: int) -> int:

@@ -1,17 +1,16 @@
-"""Trains the model that decides which pieces of a page are article text, with cross-validation by publisher.
+"""Trains the trees that decide which pieces of a page are article text, with cross-validation by publisher.
 
 Reads the sets of :mod:`benchmarks.extraction` with whole texts, and the set with snippets, which has little
-of each page, but many publishers. Publishers are split into folds; each fold is judged by trees that were
-trained without its publishers. The final trees are trained on all pages and written to
-``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
+of each page, but many publishers. ``--labels`` adds texts that an earlier extraction found on pages without a
+gold text. They are written once by ``--freeze`` and are not in the repository, because they are publishers'
+text. Publishers are split into folds; each fold is judged by trees that were trained without its publishers.
+The final trees are trained on all pages and written to ``newsbot/extraction/body/forest.json``. Needs
+``benchmarks/requirements.txt``.
 
-Two forests are trained and averaged. One is trained on the pages as they are read. The other also gets each
-page without the text of another extractor, and with the text of a different one, so that the forest does
-not rely on that text.
+    python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT
+    python -m benchmarks.learning [FOLDER] [--labels FILE] [--write] [--folds 5] [--keep DIR]
 
-    OMP_NUM_THREADS=1 python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
-
-``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the publishers of each fold to
+``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the number of folds to
 ``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extraction with
 them.
 """
@@ -19,178 +18,219 @@ them.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import logging
-from copy import copy
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from lxml.html import HtmlElement, fromstring, tostring
 from numpy.typing import NDArray
 
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.blocks import join, render
-from newsbot.extraction.body.density import densest
-from newsbot.extraction.body.extractor import first_reading, lean_copy
-from newsbot.extraction.body.learned import clues, without_copies
+from newsbot.extraction.body.features import View, columns_of
+from newsbot.extraction.body.judge import SCALE
 from newsbot.extraction.body.pieces import cut
-from newsbot.extraction.body.text import known_of
-from newsbot.extraction.body.word_features import Columns
+from newsbot.extraction.body.text import known_of, next_articles
 from newsbot.extraction.page.page import Page
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.strings import key, squash
 
+HERE = Path(__file__).parent.parent
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
-TARGET = Path(__file__).parent.parent / "newsbot" / "extraction" / "body" / "forest.json"
+LABELLED = ("traf", "htmldate")
+"""Sets without gold texts. The texts that an earlier extraction found label their pages."""
+TARGET = HERE / "newsbot" / "extraction" / "body" / "forest.json"
 TREES = {
-    "max_iter": 150,
-    "learning_rate": 0.07,
-    "max_leaf_nodes": 16,
-    "min_samples_leaf": 40,
-    "l2_regularization": 5.0,
-    "max_features": 0.3,
-    "random_state": 0,
+    "objective": "binary",
+    "learning_rate": 0.1,
+    "num_leaves": 8,
+    "min_data_in_leaf": 80,
+    "lambda_l2": 20.0,
+    "feature_fraction": 0.1,
+    "bagging_fraction": 0.6,
+    "bagging_freq": 1,
+    "max_bin": 127,
+    "seed": 0,
+    "deterministic": True,
+    "num_threads": 1,
+    "verbosity": -1,
 }
-"""Chosen by the mean over the folds."""
+"""Chosen by the mean over the folds.
+
+Each tree sees few of the features and of the pieces. Otherwise the trees learn the few publishers by heart.
+"""
+ROUNDS = 250
 SNIPPET = 0.02
 """Weight of a piece with a snippet, chosen in the same way. The total weight of an article's words is 1."""
 LEAD = 0.5
 """Weight of the words of a standfirst: it belongs to the article, but the measure does not require it."""
-VARIED = 0.4
-"""Weight of a page with no text or a different text of another extractor."""
+LABEL = 0.3
+"""Weight of a page that is labelled by the text of an earlier extraction."""
 LEAST_AGREED = 0.3
-"""The F1 that at least one simple extractor must reach on a page. If none does, the gold text
-probably belongs to something else (comment rules, a menu)."""
+"""Minimum share of a gold text in the pieces of its page. With less, it is the text of another page."""
+
+FEW_HELD = 2
+"""Maximum number of other pieces in a piece that is not a second copy of the text."""
+
+Gold = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The open pieces of one page: features, whether each is in the gold text, and weights.
+    """The judged pieces of one page: features, whether each is in the gold text, and weights."""
 
-    ``varied`` is the same page with different texts of another extractor.
-    """
-
+    name: str
+    id: str
     publisher: str
     names: tuple[str, ...]
     rows: NDArray[np.float32]
     belongs: NDArray[np.int8]
     weights: NDArray[np.float64]
-    varied: tuple[NDArray[np.float32], ...] = ()
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=DATA, help="folder with score.py and the sets"
-    )
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py and the sets are")
+    parser.add_argument("--labels", type=Path, help="texts for pages without a gold text, from --freeze")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     parser.add_argument("--keep", type=Path, help="folder for the trees of the folds")
+    parser.add_argument("--freeze", type=Path, help="write the texts that an extraction gives, and stop")
+    parser.add_argument("--by", type=Path, default=HERE, help="the checkout whose extraction --freeze asks")
     options = parser.parse_args(arguments)
-    for name in ("trafilatura", "readability"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    definitions = load_definitions(options.folder)
-    samples = [
-        sample
-        for name in SETS
-        for page in definitions.ds_flat(str(options.folder / name))
-        if (sample := read(definitions, page, strict=name == "aeb")) is not None
-    ]
-    print(f"{len(samples)} pages, {sum(len(s.rows) for s in samples)} pieces")
+    if options.freeze is not None:
+        freeze(options.folder, options.freeze, options.by)
+        return
+    samples = list(read_all(load_definitions(options.folder), options.folder, options.labels))
+    print(f"{len(samples)} pages, {sum(len(s.rows) for s in samples)} pieces", flush=True)
     if options.keep is not None:
-        _folds(samples, options.folds, options.keep)
+        learn_folds(samples, options.folds, options.keep)
     if options.write:
         TARGET.write_text(as_json(learn(samples), samples[0].names), encoding="utf-8")
 
 
-def _folds(samples: list[Sample], count: int, folder: Path) -> None:
+_READER = """
+import json, sys
+from pathlib import Path
+from benchmarks.extraction import load_definitions
+from newsbot.extraction import extract
+folder = Path(sys.argv[1])
+for name in sys.argv[2:]:
+    for page in load_definitions(folder).ds_flat(str(folder / name)):
+        article = extract(page["read"](), page["url"])
+        if article is not None:
+            said = {"set": name, "id": page["id"], "title": article.title, "text": article.text}
+            print(json.dumps(said, ensure_ascii=False), flush=True)
+"""
+"""It runs in another checkout, so it uses only what all versions have."""
+
+
+def freeze(folder: Path, target: Path, checkout: Path) -> None:
+    """Write the texts that another checkout finds on the pages of :data:`LABELLED`, as JSON lines."""
+    place = checkout.resolve()
+    command = [sys.executable, "-c", _READER, str(folder.resolve()), *LABELLED]
+    with target.open("wb") as lines:
+        environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONUTF8": "1"}
+        subprocess.run(command, cwd=place, env=environment, stdout=lines, check=True)
+
+
+def read_all(definitions: ModuleType, folder: Path, labels: Path | None) -> Iterator[Sample]:
+    """Yield a sample for each page that has a gold text, snippets or a frozen text."""
+    given = _frozen(labels) if labels is not None else {}
+    for name in dict.fromkeys((*SETS, *(LABELLED if given else ()))):
+        for page in definitions.ds_flat(str(folder / name)):
+            sample = read(definitions, name, page, given.get((name, page["id"])))
+            if sample is not None:
+                yield sample
+
+
+def _frozen(labels: Path) -> dict[tuple[str, str], Gold]:
+    with labels.open(encoding="utf-8") as lines:
+        found = [json.loads(line) for line in lines]
+    return {(said["set"], said["id"]): said for said in found}
+
+
+def learn_folds(samples: list[Sample], count: int, folder: Path) -> None:
     """Train with each fold left out; print the share of weight that is judged correctly on the fold."""
     folder.mkdir(parents=True, exist_ok=True)
-    folds = {sample.publisher: fold_of(sample.publisher, count) for sample in samples}
     (folder / "folds.json").write_text(json.dumps({"count": count}), encoding="utf-8")
     for number in range(count):
-        trees = learn([s for s in samples if folds[s.publisher] != number])
+        trees = learn([s for s in samples if fold_of(s.publisher, count) != number])
         (folder / f"forest-{number}.json").write_text(as_json(trees, samples[0].names), encoding="utf-8")
-        left_out = [s for s in samples if folds[s.publisher] == number and s.weights.any()]
+        left_out = [s for s in samples if fold_of(s.publisher, count) == number and s.weights.any()]
         right = [
-            float(np.average((_mean(trees, s.rows) > 0) == s.belongs, weights=s.weights)) for s in left_out
+            float(np.average((trees.predict(s.rows) > 0.5) == s.belongs, weights=s.weights)) for s in left_out
         ]
-        print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}")
+        print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}", flush=True)
 
 
-def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Sample | None:
-    """Return a page with the labels of its pieces from gold text or snippets; None for a page without either.
+def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> Sample | None:
+    """Return a page with labels from its gold text, frozen text or snippets.
 
-    Also None if the gold text belongs to something else, see :data:`LEAST_AGREED`.
+    The result is None if there are none, or if the page lacks the gold text (:data:`LEAST_AGREED`).
     """
     gold = page["gold"]
-    if "text" not in gold and "inc" not in gold:
+    if "text" not in gold and "inc" not in gold and label is None:
         return None
     try:
-        tree = parse_html(page["read"]())
+        found = Page.read(parse_html(page["read"]()), page["url"])
     except NotAnArticle:
         return None
-    found = Page.read(tree, page["url"])
-    lean = lean_copy(tree)
-    pieces, _ = without_copies(cut(tree))
-    known = known_of(found)
-    first, other = join(first_reading(copy(lean))), _by_readability(lean)
-    columns, is_open = clues(pieces, known, first) if pieces else ({}, np.zeros(0, np.bool_))
-    if not is_open.any():
+    view = View(cut(found.tree, next_articles(found)), known_of(found))
+    if not view.count or not view.is_open.any():
         return None
-    texts = [piece.text for piece, chosen in zip(pieces, is_open, strict=True) if chosen]
+    columns = columns_of(view)
+    copies = columns["holds"] > FEW_HELD
+    texts = [view.pieces.texts[place] for place in np.flatnonzero(view.is_open).tolist()]
+    labelled = _labelled(definitions, (name, gold, label), texts, copies)
+    if labelled is None:
+        return None
+    rows = np.stack(list(columns.values()), axis=1)
+    return Sample(name, page["id"], definitions.publisher(page), tuple(columns), rows, *labelled)
+
+
+def _labelled(
+    definitions: ModuleType,
+    page: tuple[str, Gold, Gold | None],
+    texts: list[str],
+    copies: NDArray[np.bool_],
+) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
+    name, gold, label = page
     if "text" in gold:
-        if not _agreed(definitions, gold, (first, other, join(densest(lean)))):
-            return None
-        belongs, weights = _by_gold(definitions, gold, texts, strict=strict)
-    else:
-        belongs, weights = _by_snippets(texts, gold)
-    varied = tuple(_rows(clues(pieces, known, text)[0]) for text in _others(other))
-    names = tuple(columns)
-    return Sample(definitions.publisher(page), names, _rows(columns), belongs, weights, varied)
-
-
-def _by_readability(tree: HtmlElement) -> str:
-    """Return the text that readability takes for the article, empty if it fails."""
-    document = importlib.import_module("readability").Document  # needed for training only
-    try:
-        found = document(tostring(tree, encoding="unicode")).summary(html_partial=True)
-        return join(render([fromstring(found)]))
-    except Exception:  # noqa: BLE001 - if the library fails, only one variant of the page is missing
-        return ""
-
-
-def _rows(columns: Columns) -> NDArray[np.float32]:
-    return np.stack(list(columns.values()), axis=1)
-
-
-def _others(other: str) -> list[str]:
-    return ["", other] if len(other) >= 100 else [""]
-
-
-def _agreed(definitions: ModuleType, gold: dict[str, Any], texts: tuple[str, ...]) -> bool:
-    """True if at least one text has something in common with the gold text."""
-    for text in texts:
-        true, false, missed, _ = definitions.body(gold, text, False)
-        if 2 * true >= LEAST_AGREED * (2 * true + false + missed) > 0:
-            return True
-    return False
+        return _by_gold(definitions, gold, texts, copies, strict=name == "aeb")
+    found = _by_gold(definitions, label, texts, copies, strict=False) if label is not None else None
+    if "inc" not in gold:
+        return None if found is None else (found[0], LABEL * found[1])
+    belongs, weights = _by_snippets(texts, gold)
+    if found is None:
+        return belongs, weights
+    said = weights > 0
+    return np.where(said, belongs, found[0]), np.where(
+        said, np.maximum(weights, LABEL * found[1]), LABEL * found[1]
+    )
 
 
 def _by_gold(
-    definitions: ModuleType, gold: dict[str, Any], texts: list[str], *, strict: bool
-) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Return for each piece whether it is in the gold text or in the standfirst, and its weight."""
+    definitions: ModuleType, gold: Gold, texts: list[str], copies: NDArray[np.bool_], *, strict: bool
+) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
+    """Return for each piece if it is in the gold text or the standfirst, and its weight."""
     labels = _Labels(definitions, gold, strict=strict)
-    said = [labels.of(text) for text in texts]
+    said = [(False, 0)] * len(texts)
+    for index in np.argsort(copies, kind="stable").tolist():
+        said[index] = labels.of(texts[index])
     belongs = np.array([answer for answer, _ in said], np.int8)
-    weights = _balanced(np.array([weight for _, weight in said], float), belongs, labels.size)
+    counts = np.array([weight for _, weight in said], float)
+    if counts[belongs == 1].sum() < LEAST_AGREED * labels.size:
+        return None
+    weights = _balanced(counts, belongs, labels.size)
     for index, text in enumerate(texts):
         if not belongs[index] and (count := labels.standfirst(text)):
             belongs[index] = 1
@@ -199,42 +239,48 @@ def _by_gold(
 
 
 class _Labels:
-    """Decides whether a text is in the gold text, by sequences of up to four words."""
+    """Recognises pieces of the gold text by their runs of up to four words."""
 
-    def __init__(self, definitions: ModuleType, gold: dict[str, Any], *, strict: bool) -> None:
+    def __init__(self, definitions: ModuleType, gold: Gold, *, strict: bool) -> None:
         self._words = definitions.WC.findall
         words = self._words(gold["text"])
         self.size = len(words)
-        self._runs = {n: {tuple(words[i : i + n]) for i in range(len(words) - n + 1)} for n in (1, 2, 3, 4)}
-        self._lines = {" ".join(self._words(line)) for line in gold["text"].split("\n")}
+        self._runs = {
+            n: Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for n in (1, 2, 3, 4)
+        }
+        """How often each run is left. Each run of the gold text labels one piece, so copies get no label."""
+        self._lines = Counter(" ".join(self._words(line)) for line in gold["text"].split("\n"))
         optional = "" if strict else f"{gold.get('title') or ''} {gold.get('optional') or ''}"
         self._optional = " ".join(self._words(optional))
         self._title = key(gold.get("title") or "")
         self._standfirst = "" if strict else " ".join(self._words(gold.get("optional") or ""))
 
     def of(self, text: str) -> tuple[bool, int]:
-        """Return the label and its weight in words; the weight is 0 if the label is unimportant."""
+        """Return if a text is in the gold text, and its weight in words, which is 0 if it does not matter."""
         words = self._words(text)
         length = min(4, len(words))
         if not length:
             return False, 0
         runs = [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
-        share = sum(run in self._runs[length] for run in runs) / len(runs)
+        share = sum(self._runs[length][run] > 0 for run in runs) / len(runs)
         line = " ".join(words)
-        belongs = share > 0.5 if length == 4 else line in self._lines or (length == 3 and share == 1)
-        if not belongs and length >= 2 and line in self._optional:
+        belongs = share > 0.5 if length == 4 else self._lines[line] > 0 or (length == 3 and share == 1)
+        if belongs:
+            self._runs[length].subtract(runs)
+            self._lines[line] -= 1
+        elif length >= 2 and line in self._optional:
             return False, 0
         return belongs, len(words)
 
     def standfirst(self, text: str) -> int:
-        """Return the number of words if the text is part of the standfirst; 0 for others and the headline."""
+        """Return the number of words of a text in the standfirst, and 0 for other texts and the headline."""
         words = self._words(text)
         inside = len(words) >= 5 and " ".join(words) in self._standfirst and key(text) != self._title
         return len(words) if inside else 0
 
 
-def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Return for pieces with a snippet whether it is one of the article; other pieces have the weight 0."""
+def _by_snippets(texts: list[str], gold: Gold) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Return for pieces with a snippet if it is one of the article. The weight of all others is 0."""
     wanted, unwanted = ([line for line in map(squash, gold.get(name, ())) if line] for name in ("inc", "exc"))
     said = [(any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts]
     belongs = np.array([inside for inside, _ in said], np.int8)
@@ -242,7 +288,7 @@ def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int
 
 
 def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) -> NDArray[np.float64]:
-    """Return weights as the measure counts words. Boilerplate of a page weighs at most two articles."""
+    """Return weights relative to the article's length. The pieces outside of it together weigh at most 2."""
     weights = words / max(size, 60)
     foreign = weights[belongs == 0].sum()
     if foreign > 2:
@@ -251,65 +297,54 @@ def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) 
     return balanced
 
 
-def learn(samples: list[Sample]) -> list[Any]:
-    """Return two forests of scikit-learn: one for the samples as read, one with the varied samples too."""
-    plain = [(sample.rows, sample.belongs, sample.weights) for sample in samples]
-    varied = [(rows, s.belongs, VARIED * s.weights) for s in samples for rows in s.varied]
-    return [_fit(plain), _fit(plain + varied)]
+def learn(samples: Iterable[Sample]) -> Any:
+    """Return the trees that LightGBM has trained on the samples."""
+    import lightgbm  # noqa: PLC0415 - not needed to score
 
-
-def _fit(parts: list[tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float64]]]) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - not needed to score
-
+    parts = [(sample.rows, sample.belongs, sample.weights) for sample in samples]
     rows, belongs, weights = (np.concatenate(values) for values in zip(*parts, strict=True))
     counted = weights > 0
     weights = weights[counted]
-    trees = HistGradientBoostingClassifier(**TREES)
-    return trees.fit(rows[counted], belongs[counted], sample_weight=weights / weights.mean())
+    data = lightgbm.Dataset(
+        rows[counted], label=belongs[counted], weight=weights / weights.mean(), params=TREES
+    )
+    return lightgbm.train(TREES, data, ROUNDS)
 
 
-def _mean(forests: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = np.mean([trees.decision_function(rows) for trees in forests], axis=0)
-    return scores
-
-
-def as_json(forests: list[Any], names: tuple[str, ...]) -> str:
-    """Return the mean of forests in the format of :class:`newsbot.extraction.body.forest.Forest`.
-
-    Unused columns are dropped.
-    """
+def as_json(trees: Any, names: tuple[str, ...]) -> str:
+    """Return trees as JSON for :func:`newsbot.extraction.body.judge.from_json`, without unused features."""
+    nodes: list[list[float]] = []
     roots: list[int] = []
-    nodes: list[tuple[int, float, int, int, float]] = []
-    depth = 0
-    for (predictor,) in (stage for trees in forests for stage in trees._predictors):  # noqa: SLF001 - no public name
-        start = len(nodes)
-        roots.append(start)
-        for node in predictor.nodes:
-            leaf = bool(node["is_leaf"])
-            depth = max(depth, int(node["depth"]))
-            nodes.append(
-                (
-                    -1 if leaf else int(node["feature_idx"]),
-                    0.0 if leaf else float(f"{node['num_threshold']:.6g}"),
-                    start + int(node["left"]),
-                    start + int(node["right"]),
-                    float(f"{node['value'] / len(forests):.4g}") if leaf else 0.0,
-                )
-            )
-    used = sorted({node[0] for node in nodes} - {-1})
-    number = {column: index for index, column in enumerate(used)} | {-1: -1}
+    deepest = 0
+
+    def add(node: dict[str, Any], depth: int) -> int:
+        """Append a node and what is below it; return its number."""
+        nonlocal deepest
+        deepest = max(deepest, depth)
+        number = len(nodes)
+        nodes.append([-1, 0.0, 0, 0, round(SCALE * node.get("leaf_value", 0.0))])
+        if "split_feature" in node:
+            threshold = float(f"{node['threshold']:.6g}")
+            below = [add(node[f"{side}_child"], depth + 1) for side in ("left", "right")]
+            nodes[number] = [node["split_feature"], threshold, *below, 0]
+        return number
+
+    for tree in trees.dump_model()["tree_info"]:
+        roots.append(len(nodes))
+        add(tree["tree_structure"], 0)
+    used = sorted({int(node[0]) for node in nodes} - {-1})
+    place = {column: index for index, column in enumerate(used)} | {-1: -1}
     data = {
         "names": [names[column] for column in used],
-        "base": float(np.mean([trees._baseline_prediction.item() for trees in forests])),  # noqa: SLF001
-        "depth": depth,
+        "depth": deepest,
         "roots": roots,
-        "feature": [number[node[0]] for node in nodes],
+        "feature": [place[int(node[0])] for node in nodes],
         "threshold": [node[1] for node in nodes],
         "left": [node[2] for node in nodes],
         "right": [node[3] for node in nodes],
         "value": [node[4] for node in nodes],
     }
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
+    lines = [f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in data.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

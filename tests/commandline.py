@@ -147,6 +147,6 @@ def article(number: int, **changes: Any) -> Article:
         "language": "en",
         "fetched_at": datetime(2024, 5, number, 9, 0, tzinfo=UTC),
         "content_hash": text_key(text),
-        "extraction": {"title": "json-ld", "text": "trafilatura"},
+        "extraction": {"title": "json-ld", "text": "learned"},
     }
     return Article(**(values | changes))

@@ -165,7 +165,7 @@ def test_nothing_at_all() -> None:
     assert why(b"") == "empty"
     assert why(b" \r\n\t ") == "empty"
     assert why(b"<html><head></head><body></body></html>") == "no_text"
-    assert why(page(body="")) == "too_short"
+    assert why(page(body="")) == "no_text"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> Non
     assert article.partial
     assert article.text == said.strip()
     assert article.extraction["text"] == "teaser"
-    assert why(page(json_ld(node % '"wordCount":1'), "")) == "too_short"
+    assert why(page(json_ld(node % '"wordCount":1'), "")) == "no_text"
     cut = node.replace(said, "The river") % '"datePublished":"2024-05-03"'
     whole = f'<meta property="og:description" content="{said}">'
     assert read(page(json_ld(cut) + whole, "")).text == said.strip()

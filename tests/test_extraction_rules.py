@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from lxml.html import document_fromstring
 
-from newsbot.extraction.body import extractor as body
+from newsbot.extraction.body import text
 from newsbot.extraction.selectors import Selected
 from newsbot.items import Where
 from tests.extraction_pages import PROSE, TEXT, from_feed, json_ld, layout, page, read, rule
@@ -83,7 +83,7 @@ def test_alternatives_are_tried_in_order(selectors: list[str], title: str) -> No
 def test_selectors_that_find_nothing_leave_the_field_to_other_evidence() -> None:
     article = read(PAGE, rule=rule(layout(title="h5.none", text=".none", published_at=".none")))
     assert article.published_source == "json-ld"
-    assert article.extraction["text"] == "trafilatura"
+    assert article.extraction["text"] == "learned"
     assert PROSE[0] in article.text
 
 
@@ -129,22 +129,12 @@ def test_the_layout_of_the_day_of_publication(published: str | None, title: str)
     assert read(html, rule=rule(*layouts), hint=hint).title == title
 
 
-def test_a_rule_that_gives_the_text_runs_no_generic_extractor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_whose_text_a_rule_selects_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("called")
 
-    monkeypatch.setattr(body, "main_part", never)
+    monkeypatch.setattr(text, "judge", never)
     assert read(PAGE, rule=rule(layout(text=".story p"))).text.splitlines() == PROSE
-
-
-def test_a_fault_of_the_generic_extractor_does_not_lose_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise IndexError("a fault")
-
-    monkeypatch.setattr(body, "main_part", fail)
-    article = read(page())
-    assert article.text.splitlines() == PROSE
-    assert article.extraction["text"] == "learned"
 
 
 def test_the_language_of_the_rule_is_only_a_prior() -> None:

@@ -23,7 +23,7 @@ from newsbot.operations.exporting.feed import TYPES
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPENSIVE = {
-    *("numpy", "scipy", "datasketch", "aiohttp", "trafilatura", "tldextract", "requests", "redis", "pymongo"),
+    *("numpy", "scipy", "datasketch", "aiohttp", "tldextract", "requests", "redis", "pymongo"),
     *("rich.console", "pyarrow", "matplotlib", "sqlite3"),
 }
 LOADED = """

@@ -75,8 +75,7 @@ def read_page(
     ``html`` is the body of the response and ``url`` the URL of the page. The other arguments are optional:
 
     * ``rule``: the rule of the site.
-    * ``hint``: the link that led to the page. Its title and time are possible values for the article. If
-    a
+    * ``hint``: the link that led to the page. Its title and time are possible values for the article. If a
       feed or a news sitemap lists the page, its text may be short.
     * ``charset``: the encoding that the server declared.
     * ``now``: the current time (aware; by default from the clock). Dates after it are not trusted.
@@ -133,7 +132,7 @@ class _Reader:
         # A date is evidence for an article, so the dates are extracted before lacks_evidence() is called.
         self._times(article)
         expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
-        if not expected and lacks_evidence(self.page, body.text, dated=article.published_at is not None):
+        if not expected and lacks_evidence(self.page, body, dated=article.published_at is not None):
             raise NotAnArticle("no_evidence")
         self._people_and_subjects(article)
         # The page of an author has the author's name as its title.
@@ -149,7 +148,7 @@ class _Reader:
 
     def _refuse(self, body: Body) -> None:
         reason = refuse_page(self.page, body.text, self.hint) or refuse_text(
-            self.page, body.blocks, self.rule, self.hint
+            self.page, body, self.rule, self.hint
         )
         if reason is not None:
             raise NotAnArticle(reason)
@@ -173,7 +172,7 @@ class _Reader:
         # The position is counted in the remaining text, so the lines removed before it do not count.
         article.site_lines = [(at - before, lines[at]) for before, at in enumerate(removed)]
         kept = set(range(len(lines))).difference(removed)
-        return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method)
+        return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method, body.view)
 
     def _canonical(self) -> tuple[str, str]:
         drop = self.rule.drop_query if self.rule is not None else ()

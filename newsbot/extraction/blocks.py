@@ -15,25 +15,23 @@ Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
 MAX_BLOCKS = 5000
 """Maximum number of blocks of a text. Further blocks are dropped."""
 
-_KINDS: dict[str, Kind] = {
+KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "head": "heading", "blockquote": "quote", "quote": "quote", "li": "item", "item": "item",
-    "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
 }  # fmt: skip
-"""Kind of a block by the name of its element: HTML names, and the TEI names that trafilatura returns."""
+"""Kind of a block by the name of its element."""
 # Elements that begin a new block.
 _BREAKS = word_set(
-    "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
+    "p div section article main header footer ul ol dl table tbody thead tfoot tr pre code br "
     "hr address details summary center "
     "figure body html form fieldset"
-) | frozenset(_KINDS)
+) | frozenset(KINDS)
 # Elements whose content is not part of a text.
 _SKIPPED = word_set(
     "script style noscript template svg iframe object embed video audio canvas button select option input "
     "textarea form nav figcaption "
-    "aside head title graphic img picture source menu dialog"
+    "aside head title img picture source menu dialog"
 )
-_HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +87,13 @@ class _Renderer:
             return False
         if not isinstance(name, str) or element in self._removed:
             return True
-        return name in _SKIPPED and not (name == "head" and not _is_html_head(element))
+        return name in _SKIPPED
 
     def _start(self, element: etree._Element) -> None:
         if element.tag in _BREAKS:
             self._flush()
-            if element.tag in _KINDS:
-                self._kinds.append(_KINDS[str(element.tag)])
+            if element.tag in KINDS:
+                self._kinds.append(KINDS[str(element.tag)])
         if element.text:
             self._parts.append(element.text)
 
@@ -103,7 +101,7 @@ class _Renderer:
         # A skipped element has not pushed its kind, so it must not pop one.
         if element.tag in _BREAKS and not (element is not self._root and self._is_skipped(element)):
             self._flush()
-            if element.tag in _KINDS:
+            if element.tag in KINDS:
                 self._kinds.pop()
         if element.tail and element is not self._root:
             self._parts.append(element.tail)
@@ -115,9 +113,3 @@ class _Renderer:
         self._parts.clear()
         if text:
             self._blocks.append(Block(self._kinds[-1], text))
-
-
-def _is_html_head(element: etree._Element) -> bool:
-    """True for the ``<head>`` of a page. In trafilatura's trees, ``head`` is a subheading."""
-    parent = element.getparent()
-    return (parent is not None and parent.tag == "html") or any(child.tag in _HTML_HEAD for child in element)

@@ -10,9 +10,13 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, unquote
 
+import numpy as np
+
 from newsbot.extraction import notices
-from newsbot.extraction.blocks import Block, join
-from newsbot.extraction.body.density import concentration, headline_links
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.body.features import Known, View
+from newsbot.extraction.body.pieces import REGIONS, cut
+from newsbot.extraction.body.text import Body
 from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
@@ -64,6 +68,14 @@ _MANY_WORDS = 4
 _LONG_HEADLINE = 25
 """Minimum number of letters of a heading that is a headline and not a name."""
 
+_BESIDE = 15
+"""Maximum number of letters beside a link in the same line if the line is a headline."""
+_LEAST_PROSE = 25
+"""Minimum number of letters, those in links subtracted twice, of a box with prose."""
+_LONG_PROSE = 300
+"""Number of letters above which the prose of a box counts for the box itself."""
+_FRAME = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "aside", "header"))
+
 
 def is_strong(hint: Link | None) -> bool:
     """True if the site announced the page as news, in a feed, a news sitemap or a push notification."""
@@ -77,7 +89,7 @@ def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
     return rule is not None and classify(rule, page.url).kind is Kind.ARTICLE
 
 
-def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
+def lacks_evidence(page: Page, body: Body, *, dated: bool) -> bool:
     """True for a page without evidence that it is an article.
 
     JSON-LD of the page's own article is always evidence. Other metadata and dates are weaker,
@@ -90,7 +102,7 @@ def lacks_evidence(page: Page, text: str, *, dated: bool) -> bool:
     if not dated and not _calls_itself(page):
         return _odds(page) < ARTICLE_ADDRESS
     if _is_front(page):
-        return concentration(page.tree, size(text))[1] < 0.6
+        return _concentration(_view(page, body), size(body.text))[1] < 0.6
     return _odds(page) < OTHER_ADDRESS
 
 
@@ -138,9 +150,9 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
-def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
+def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None) -> str | None:
     """Return the reason if the text is too short or a list of other articles, else None."""
-    text = join(blocks)
+    text = body.text
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
     own = page.has_own_article
@@ -152,31 +164,29 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
         return "front_page" if _is_front(page) and not expected else "too_short"
     if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
-    return _listing(page, blocks, length, named=named)
+    return _listing(page, body, length, named=named)
 
 
-def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
+def _listing(page: Page, body: Body, length: int, *, named: bool) -> str | None:
     """Return the reason if the page is a list: many linked headlines, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
     named_as_list = not named and _is_named_as_list(page)
     # Long prose is an article even among many links, unless the URL or the type suggests a list.
-    if _is_prose(blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
+    if _is_prose(body.blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
         return None
     listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
     suspected = page.nodes.has_list_type() or listed or search or front
-    paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
-    headlines = headline_links(page.tree)
+    view = _view(page, body)
+    headlines = _headline_links(view)
+    paragraphs = sum(len(block.text) >= 100 and _is_sentence(block) for block in body.blocks)
     # Articles also link to other articles. So many links are required, but fewer if the URL or the structured
     # data suggest a list. A page that declares itself an article must have many more headlines than
     # paragraphs.
     per_paragraph = 3 if named else 1 if listed else 2
-    if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
+    if headlines < max(4 if suspected else 10, paragraphs * per_paragraph):
         return None
-    # The paragraphs of an article are in one place. On a list, each teaser is in its own box.
-    prose, share = concentration(page.tree, length)
-    least = 0.6 if suspected else 0.2 if named else 0.3
-    if share >= least and prose >= (LONG / 2 if suspected else 200):
+    if _is_in_one_place(view, length, suspected=suspected):
         return None
     if search:
         return "search_results"
@@ -185,9 +195,57 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     return "front_page" if front else "section_front"
 
 
+def _is_in_one_place(view: View, length: int, *, suspected: bool) -> bool:
+    """True if the prose is in one place, as the paragraphs of an article are.
+
+    On a list, each teaser is in its own box.
+    """
+    prose, share = _concentration(view, length)
+    return share >= (0.6 if suspected else 0.2) and prose >= (LONG / 2 if suspected else 200)
+
+
+def _is_sentence(block: Block) -> bool:
+    return _SENTENCE_END.search(block.text) is not None
+
+
+def _view(page: Page, body: Body) -> View:
+    """Return the pieces of the page. They are cut here if a rule selected the text."""
+    return body.view or View(cut(page.tree), Known())
+
+
+def _headline_links(view: View) -> int:
+    """Return the number of different lines that are links and look like headlines."""
+    beside = view.length - view.linked
+    return len(
+        {
+            text
+            for text, rest in zip(view.pieces.texts, beside.tolist(), strict=True)
+            if rest <= _BESIDE and len(text) >= _LONG_HEADLINE and len(text.split()) >= _MANY_WORDS
+        }
+    )
+
+
+def _concentration(view: View, length: int) -> tuple[float, float]:
+    """Return two numbers: the letters of prose in the box with most prose, and their share of ``length``.
+
+    ``length`` is the length of the page's text in letters. The paragraphs of an article are siblings, so the
+    share is high. Each teaser of a front page is in its own box, so the share is low.
+    """
+    if not view.count:
+        return 0.0, 0.0
+    frame = np.array(view.pieces.tree.regions)[view.box] & _FRAME > 0
+    own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
+    worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
+    worth = np.where(worth >= _LEAST_PROSE, worth, 0)
+    # The second term: paragraphs that are divided by <br> only are all in one box.
+    sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
+    most = float(sums.max())
+    return most, most / max(length, 1)
+
+
 def _is_prose(blocks: Sequence[Block]) -> bool:
     """True if there is more prose than in any list of teasers."""
-    prose = [len(block.text) for block in blocks if _SENTENCE_END.search(block.text)]
+    prose = [len(block.text) for block in blocks if _is_sentence(block)]
     return len(prose) >= PARAGRAPHS and sum(prose) >= PROSE
 
 

@@ -29,6 +29,7 @@ _SCRIPTS = xpath("//script[@src or not(contains(@type,'json'))]")
 _STATED = xpath("//script[contains(@type,'ld+json')][contains(.,'articleBody')]")
 _NEVER_SHOWN = frozenset({"script", "style", "noscript", "template", "head"})
 _CONTROLS = frozenset({*_NEVER_SHOWN, "a", "button", "select", "textarea"})
+_TEMPLATES = frozenset({"text/template", "text/html", "text/x-template"})
 _LEAST_SENTENCE = 60
 """Minimum length of a string that is a paragraph, in letters."""
 _LEAST_SENTENCES = 3
@@ -47,7 +48,10 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
     best: list[Block] = []
     most = LEAST
     for script in tree.iter("script"):
-        for markup in _strings(script.text or "", depth=0):
+        text = script.text or ""
+        # A template is markup that a script shows later. Blogger has the text of each post in one.
+        markups = [text[:MAX_SCRIPT]] if script.get("type") in _TEMPLATES else _strings(text, depth=0)
+        for markup in markups:
             blocks = _blocks(markup)
             length = sum(size(block.text) for block in blocks)
             if length > most:

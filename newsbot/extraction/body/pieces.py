@@ -1,9 +1,9 @@
-"""Cuts a page into pieces: runs of text between line breaks, each with the boxes of markup around it."""
+"""Cuts a page into pieces: runs of text between line breaks, each with the box of markup around it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -11,10 +11,67 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.extraction.strings import resolved, squash, word_set
+from newsbot.extraction.strings import resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
 """Maximum number of pieces of a page. The longest real articles have about 1,000."""
+
+TAGS = (
+    "p", "li", "div", "td", "span", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "th", "dt", "dd", "pre",
+    "section", "article", "figcaption", "center", "body",
+)  # fmt: skip
+OTHER_TAG = 30
+"""The number of a tag that is not in :data:`TAGS`. The number of another tag is its place there."""
+REGIONS = (
+    "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
+    "blockquote", "section", "hidden",
+)  # fmt: skip
+"""Elements that are recorded for all boxes inside them. "hidden" stands for any hidden element."""
+SUBJECTS = {
+    "comment": word_list("comment disqus discuss reply replies opinions respond"),
+    "share": word_list("share sharing social follow facebook twitter like vote rating"),
+    "related": word_list(
+        "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
+        "latest next other recirc listing feed card linkbox suggest stories viral mgid criteo zergnet",
+        "headlines",
+    ),
+    "foot": word_list("foot copyright legal disclaim bottom contacts? contentinfo"),
+    "nav": word_list("nav menu breadcrumb topbar toolbar pagination pager masthead"),
+    "side": word_list("side widget rail aside column right left col complementary"),
+    "ad": word_list("^ads?$ advert sponsor banner adv dfp gpt commerc shop buy price affili"),
+    "meta": word_list(
+        "byline author meta date time info credit source publish posted writer avtor bio agency"
+    ),
+    "media": word_list(
+        "caption figure photo image img gallery media video embed audio player pic slide carousel foto ",
+        "credit copyright",
+    ),
+    "tag": word_list("^tags?$ topic keyword label categor section rubric"),
+    "subscribe": word_list(
+        "newsletter subscri signup paywall login register cookie consent modal popup overlay premium",
+        "piano donat notif alert gdpr download app regwall metered offer message",
+    ),
+    "consent": word_list(
+        "cookie consent onetrust optanon cmp gdpr ccpa privacy didomi usercentrics dialog modal"
+    ),
+    "title": word_list("title headline heading header kicker"),
+    "lead": word_list(
+        "summary lead lede standfirst intro deck dek subtitle description excerpt abstract teaser chapo",
+        "anons",
+    ),
+    "points": word_list("keypoint takeaway highlight bullet fact"),
+    "article": word_list("article story post entry news single detail"),
+    "body": word_list("body content text paragraph main copy rich wysiwyg prose txt"),
+    "hidden": word_list("hidden hide sr visually screen print tooltip dropdown collapse"),
+    "quote": word_list("quote pull box factbox info embed tweet insta blockquote"),
+    "main_text": word_list(
+        r"(?:article|post|entry|story|news|page|single|main|art|full)[-_\s]{0,2}(?:body|text|content|copy|detail)"
+    ),
+}
+"""Subjects of a box, with patterns for the words in its ``class``, ``id``, ``role`` and ``itemprop``.
+
+Programmers use these words in markup, whatever the language of the page is.
+"""
 
 _INLINE = word_set(
     "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
@@ -24,215 +81,229 @@ _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
     "input textarea button math map",
 )
-# Elements that count as pictures although they are skipped.
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
-REGIONS = (
-    "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
-    "blockquote", "section", "hidden",
-)  # fmt: skip
-"""Elements whose name is recorded for all pieces inside them. "hidden" stands for any hidden element."""
-_REGION_NAMES = frozenset(REGIONS)
 _STRONG = frozenset({"b", "strong", "em", "i"})
-_SENTENCES = frozenset(
-    {"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "dd", "dt", "figcaption"}
-)
+_SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt figcaption")
 """Elements that contain sentences.
 
 Custom elements (with a hyphen in the name) inside them do not begin a new line.
 """
 _PLAIN = _INLINE - _STRONG - {"a"}
 """Elements that change only the look of words. They do not matter for the pieces."""
-# Attributes whose words are those of a box.
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
-
-
-@dataclass(slots=True, eq=False)
-class Box:
-    """A block element, such as a paragraph or a ``<div>``.
-
-    ``words`` are the words in its class, id, role and similar attributes. ``regions`` are the names in
-    :data:`REGIONS` of the box and its ancestors. ``kind`` is equal for similar boxes. ``depth`` is the number
-    of ancestors.
-    """
-
-    tag: str
-    words: tuple[str, ...]
-    parent: Box | None
-    regions: frozenset[str]
-    kind: str
-    depth: int
-
-    def above(self, steps: int) -> Box:
-        """Return the ancestor ``steps`` levels up, or the outermost box."""
-        box = self
-        for _ in range(steps):
-            if box.parent is None:
-                break
-            box = box.parent
-        return box
-
-
-@dataclass(slots=True, eq=False)
-class Piece:
-    """A run of text on one line.
-
-    ``box`` is the innermost box around it. ``linked`` and ``strong`` are the shares of its letters in links
-    and in bold or italics, 0 to 1. ``links`` is the number of links. ``after_break`` is True if ``<br>``
-    precedes the piece.
-    """
-
-    text: str
-    box: Box
-    linked: float
-    strong: float
-    links: int
-    after_break: bool
-    pictures: int = 0
-    """Number of pictures between the previous piece and this one."""
-
-
-def cut(tree: HtmlElement) -> list[Piece]:
-    """Return the pieces of a page in order. The tree is not changed."""
-    body = tree.find("body")
-    return _Cutter(tree if body is None else body).run()
+_PATTERNS = tuple(re.compile("|".join(parts)) for parts in SUBJECTS.values())
+_MAIN_TEXT = list(SUBJECTS).index("main_text")
+_TAG_NUMBERS = {name: number for number, name in enumerate(TAGS)}
+_REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
+_IS_HIDDEN = _REGION_BITS["hidden"]
+_LEAST_ALT = 15
+_DEEP = 255
+"""Depth from which on the subjects of boxes are not counted, because a count has one byte."""
+_MOST_ATTRIBUTES = 300
+"""Maximum number of characters of a box's names that are read."""
 
 
 @dataclass(slots=True)
+class Boxes:
+    """The block elements with text, as columns. The number of a box is its place in each list.
+
+    A box comes after its parent. The first box is ``body``, which is its own parent.
+    """
+
+    tags: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    regions: list[int] = field(default_factory=list)
+    """Bits of :data:`REGIONS` for the box and all boxes around it."""
+    around: list[int] = field(default_factory=list)
+    """How many of the box and the boxes around it name each subject: one byte per subject."""
+    kinds: list[str] = field(default_factory=list)
+    """The end of the path of tags and names to the box. It is equal for similar boxes."""
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The pieces of a page in order, as columns with one entry per piece."""
+
+    texts: list[str] = field(default_factory=list)
+    boxes: list[int] = field(default_factory=list)
+    """Numbers of the innermost boxes around the pieces."""
+    linked: list[int] = field(default_factory=list)
+    """Number of characters in links, at most the length of the text."""
+    strong: list[int] = field(default_factory=list)
+    """Number of characters in bold or italics, at most the length of the text."""
+    links: list[int] = field(default_factory=list)
+    broken: list[bool] = field(default_factory=list)
+    """True if ``<br>`` precedes the piece."""
+    pictures: list[int] = field(default_factory=list)
+    """Number of pictures and videos between the previous piece and this one."""
+    alts: list[str] = field(default_factory=list)
+    """The longer descriptions (``alt``) of pictures."""
+    tree: Boxes = field(default_factory=Boxes)
+
+
+def cut(tree: HtmlElement, removed: Collection[etree._Element] = ()) -> Pieces:
+    """Return the pieces of a page, without those in ``removed`` elements. The tree is not changed."""
+    body = tree.find("body")
+    return _Cutter(tree if body is None else body, removed).run()
+
+
 class _Cutter:
-    """Walks through a page and collects its pieces. The counts are those of the piece that is being read."""
+    """Walks through a page and collects its pieces."""
 
-    root: HtmlElement
-    pieces: list[Piece] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    """Names of the open block elements."""
-    boxes: list[Box | etree._Element] = field(default_factory=list)
-    """The open block elements. They become boxes when a piece needs them, because many contain no text."""
-    in_link: int = 0
-    in_strong: int = 0
-    linked: int = 0
-    strong: int = 0
-    links: int = 0
-    pictures: int = 0
-    after_break: bool = False
+    __slots__ = (
+        "_box_of", "_broken", "_found", "_in_link", "_in_strong", "_linked", "_links", "_names", "_open",
+        "_parts", "_pictures", "_removed", "_root", "_strong",
+    )  # fmt: skip
 
-    def run(self) -> list[Piece]:
-        self.names.append("body")
-        self.boxes.append(Box("body", _words(dict(self.root.items())), None, frozenset(), "body", 0))
-        walker = etree.iterwalk(self.root, events=("start", "end"))
-        # This loop runs for each element, so it must be fast. White space before a piece is skipped, because
-        # most of it is between elements. Inside a piece, white space separates words.
+    def __init__(self, root: HtmlElement, removed: Collection[etree._Element]) -> None:
+        self._root = root
+        self._removed = removed
+        self._found = Pieces()
+        self._parts: list[str] = []
+        self._names = ["body"]
+        """Names of the open block elements."""
+        self._open: list[etree._Element] = [root]
+        self._box_of = [_add_box(self._found.tree, root, "body", 0)]
+        """Boxes of the outer open elements. Boxes are created late, because many elements contain no text."""
+        self._in_link = self._in_strong = 0
+        self._linked = self._strong = self._links = self._pictures = 0
+        self._broken = False
+
+    def run(self) -> Pieces:
+        """Return the pieces below the root."""
+        # This loop runs for each element, so it must be fast. White space before a piece is skipped. Inside a
+        # piece, white space separates words.
+        walker = etree.iterwalk(self._root, events=("start", "end"))
+        removed, parts, texts, root = self._removed, self._parts, self._found.texts, self._root
         for event, element in walker:
             name = element.tag
-            if name in _SKIPPED or not isinstance(name, str):
+            if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
                 if event == "start":
-                    self.pictures += name in _MOVING
+                    self._pictures += name in _MOVING
                     walker.skip_subtree()
                     continue
             elif event == "start":
                 if name not in _PLAIN:
                     self._start(element, name)
-                if (text := element.text) and (self.parts or not text.isspace()):
+                if (text := element.text) and (parts or not text.isspace()):
                     self._add(text)
                 continue
             elif name not in _PLAIN:
                 self._end(element, name)
-            if (text := element.tail) and (self.parts or not text.isspace()) and element is not self.root:
+            if (text := element.tail) and (parts or not text.isspace()) and element is not root:
                 self._add(text)
-            if len(self.pieces) >= MAX_PIECES:
-                return self.pieces
+            if len(texts) >= MAX_PIECES:
+                return self._found
         self._flush()
-        return self.pieces
+        return self._found
 
     def _start(self, element: etree._Element, name: str) -> None:
         if name == "a":
-            self.in_link += 1
-            self.links += 1
+            self._in_link += 1
+            self._links += 1
         elif name in _STRONG:
-            self.in_strong += 1
+            self._in_strong += 1
         elif name == "br":
             self._flush()
-            self.after_break = True
+            self._broken = True
         elif name == "img":
-            self._picture()
-        # Custom elements in a sentence are links or tooltips of the site and do not break the line.
-        elif element is not self.root and not ("-" in name and self.names[-1] in _SENTENCES):
-            if self.parts or self.links or self.after_break:
-                self._flush()
-            self.names.append(name)
-            self.boxes.append(element)
+            self._break()
+            self._pictures += 1
+            if len(alt := element.get("alt") or "") >= _LEAST_ALT:
+                self._found.alts.append(alt)
+        elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
+            self._break()
+            self._names.append(name)
+            self._open.append(element)
 
     def _end(self, element: etree._Element, name: str) -> None:
         if name == "a":
-            self.in_link -= 1
+            self._in_link -= 1
         elif name in _STRONG:
-            self.in_strong -= 1
-        # The comparison of names excludes custom elements in sentences, which _start() has not opened.
-        elif name not in ("br", "img") and element is not self.root and self.names[-1] == name:
-            if self.parts or self.links or self.after_break:
-                self._flush()
-            self.names.pop()
-            self.boxes.pop()
-
-    def _picture(self) -> None:
-        if self.parts or self.links or self.after_break:
-            self._flush()
-        self.pictures += 1
+            self._in_strong -= 1
+        elif name not in ("br", "img") and element is not self._root and self._names[-1] == name:
+            self._break()
+            self._names.pop()
+            self._open.pop()
+            del self._box_of[len(self._open) :]
 
     def _add(self, text: str) -> None:
-        self.parts.append(text)
-        if (self.in_link or self.in_strong) and not text.isspace():
-            self.linked += len(text) if self.in_link else 0
-            self.strong += len(text) if self.in_strong else 0
+        self._parts.append(text)
+        if (self._in_link or self._in_strong) and not text.isspace():
+            self._linked += len(text) if self._in_link else 0
+            self._strong += len(text) if self._in_strong else 0
+
+    def _break(self) -> None:
+        if self._parts or self._links or self._broken:
+            self._flush()
 
     def _flush(self) -> None:
-        text = "".join(self.parts)
+        text = "".join(self._parts)
         if text and not text.isspace() and (text := squash(resolved(text))):
-            length = len(text)
-            # The counts include white space that squash() has removed, so a share could exceed 1.
-            linked, strong = min(1.0, self.linked / length), min(1.0, self.strong / length)
-            self.pieces.append(
-                Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
-            )
-            self.pictures = 0
-        # The counts are cleared even if there was no text. Otherwise links around pictures would count for
-        # the next piece.
-        self.parts.clear()
-        self.linked = self.strong = self.links = 0
-        self.after_break = False
+            found = self._found
+            found.texts.append(text)
+            found.boxes.append(self._box())
+            found.linked.append(min(len(text), self._linked))
+            found.strong.append(min(len(text), self._strong))
+            found.links.append(self._links)
+            found.broken.append(self._broken)
+            found.pictures.append(self._pictures)
+            self._pictures = 0
+        self._parts.clear()
+        self._linked = self._strong = self._links = 0
+        self._broken = False
 
-    def _box(self) -> Box:
-        """Return the innermost box. Boxes are created here, on first use, from the outside in."""
-        known = len(self.boxes)
-        while not isinstance(box := self.boxes[known - 1], Box):
-            known -= 1
-        for at in range(known, len(self.boxes)):
-            element = self.boxes[at]
-            if not isinstance(element, Box):
-                box = self.boxes[at] = _box(element, self.names[at], box)
-        return box
+    def _box(self) -> int:
+        """Return the number of the innermost open box. Boxes are created here, from the outside in."""
+        made = self._box_of
+        for place in range(len(made), len(self._open)):
+            made.append(_add_box(self._found.tree, self._open[place], self._names[place], made[-1]))
+        return made[-1]
 
 
-def _box(element: etree._Element, name: str, parent: Box) -> Box:
-    attributes: Any = dict(element.items())
-    words = _words(attributes) if attributes else ()
-    regions = parent.regions
-    if name in _REGION_NAMES and name not in regions:
-        regions |= {name}
+def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> int:
+    attributes: dict[Any, Any] = dict(element.items())
+    names: tuple[str, ...] = ()
+    spoken = 0
+    if attributes:
+        said = " ".join([value for key in _NAMES if (value := attributes.get(key))])
+        names, spoken = _read_names(said[:_MOST_ATTRIBUTES]) if said else (names, spoken)
+    is_root = not boxes.tags
+    depth = 0 if is_root else boxes.depths[parent] + 1
+    regions = 0 if is_root else boxes.regions[parent] | _REGION_BITS.get(name, 0)
     if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
-        regions |= {"hidden"}
-    # Only the end of the parent's kind is used, so that the strings stay short on deeply nested pages.
-    kind = f"{parent.kind[-80:]}/{name}.{'.'.join(words[:4])}"
-    return Box(name, words, parent, regions, kind, parent.depth + 1)
+        regions |= _IS_HIDDEN
+    boxes.tags.append(name)
+    boxes.parents.append(parent)
+    boxes.depths.append(depth)
+    boxes.regions.append(regions)
+    boxes.around.append(spoken if is_root else boxes.around[parent] + (spoken if depth < _DEEP else 0))
+    boxes.kinds.append("body" if is_root else f"{boxes.kinds[parent][-80:]}/{name}.{'.'.join(names[:4])}")
+    return len(boxes.tags) - 1
 
 
-def _words(attributes: Mapping[Any, Any]) -> tuple[str, ...]:
-    said = " ".join([value for name in _NAMES if (value := attributes.get(name))])
-    return _split(said[:300]) if said else ()
+def tag_number(name: str) -> int:
+    """Return the number of a tag (:data:`TAGS`)."""
+    return _TAG_NUMBERS.get(name, OTHER_TAG)
 
 
 @lru_cache(maxsize=8192)
-def _split(said: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.lower() for word in _WORD.findall(said)))[:12]
+def _read_names(said: str) -> tuple[tuple[str, ...], int]:
+    """Return the words of a box's names, and the subjects that they name, one byte per subject."""
+    words = tuple(dict.fromkeys([word.lower() for word in _WORD.findall(said)]))[:12]
+    subjects = {subject for word in words for subject in _subjects(word)}
+    if _PATTERNS[_MAIN_TEXT].search(said.lower()):
+        subjects.add(_MAIN_TEXT)
+    return words, sum(1 << (8 * subject) for subject in subjects)
+
+
+@lru_cache(maxsize=16384)
+def _subjects(word: str) -> tuple[int, ...]:
+    """Return the numbers of the subjects that a word names.
+
+    Words are cached one by one, because new sites have new names made of known words.
+    """
+    return tuple([number for number, pattern in enumerate(_PATTERNS) if pattern.search(word)])

@@ -1,24 +1,26 @@
-"""Finds the text of an article by the site's rule, else by the generic extractor.
+"""Finds the text of an article: by the site's rule, else the pieces of the page that the judge takes.
 
-The text of the extractor is compared with the text that the structured data state. If the page has neither,
-the data of its scripts, its captions or its summary are used.
+The text is compared with the text that the structured data state. If the page has neither, the data of its
+scripts, its captions or its summary are used.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import unescape
 from itertools import islice
 
+import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
-from newsbot.extraction.blocks import Block, join, render
+from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
-from newsbot.extraction.body.extractor import generic_body
+from newsbot.extraction.body.features import Known, Marks, View
+from newsbot.extraction.body.judge import judge
+from newsbot.extraction.body.pieces import Pieces, cut, tag_number
 from newsbot.extraction.body.tidy import tidy, trim_edges
-from newsbot.extraction.body.word_features import Known
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.extraction.kinds_and_paywalls import form_of, is_gallery
@@ -29,14 +31,23 @@ from newsbot.extraction.strings import key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
 """Maximum length of a text, in characters."""
+LEARNED = "learned"
+"""The method for a text that the judge took from the page."""
 TEASER = "teaser"
 """The method for a text that is only the summary, because the text of the article is not in the page."""
 _HARDLY_ANY = 100
 """Minimum length of a text. A shorter text counts as missing."""
 _MOST_PICTURES = 500
 """Maximum number of pictures whose captions are read."""
-_LEAST_CAPTION = 15
-"""Minimum length of the description of a picture."""
+_REPEATED = 40
+"""Minimum length of a line that is dropped if another box has it too, as a copy for phones or for print."""
+_BESIDE = 12
+"""Maximum number of characters beside the link in a line that only leads elsewhere."""
+_LEAST_LINK = 20
+"""Minimum number of characters of such a link."""
+_HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
+# Boxes that are of the same kind as the box around them: <blockquote><p> is a quote.
+_INNER = frozenset({"p", "div", "span"})
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -47,6 +58,8 @@ class Body:
 
     blocks: tuple[Block, ...]
     method: str
+    view: View | None = field(default=None, compare=False, repr=False)
+    """The pieces of the page. None if a rule selected the text."""
 
     @property
     def text(self) -> str:
@@ -63,7 +76,7 @@ class Body:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
         else:
             blocks = trim_edges(blocks, title, authors)
-        return Body(tuple(blocks), self.method)
+        return Body(tuple(blocks), self.method, self.view)
 
     def structure(self) -> dict[str, list[int]]:
         """Return the numbers (from 0) of lines of :attr:`text` by their kind, without plain paragraphs."""
@@ -86,7 +99,7 @@ class Body:
 def find_body(page: Page, selected: Selected) -> Body:
     """Return the text of the page. The result has no blocks if there is no text.
 
-    ``selected`` has the selectors of the site's rule. If they give text, the generic extractor does not run.
+    ``selected`` has the selectors of the site's rule. If they give text, the page is not judged.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
@@ -94,17 +107,60 @@ def find_body(page: Page, selected: Selected) -> Body:
 
     stated = _stated(page)
     # The elements that a rule removes are removed even if the rule does not select the text.
-    removed = selected.removed | next_articles(page)
-    blocks, method = generic_body(page.tree, _known(page, stated), removed)
+    view = View(cut(page.tree, selected.removed | next_articles(page)), _known(page, stated))
+    blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
-        return Body(tuple(stated), JSON_LD)
+        return Body(tuple(stated), JSON_LD, view)
     # Headings do not count, because a page whose scripts load the text may still contain the headline.
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
-        return _carried(page) or Body(tuple(blocks), method)
-    return Body(tuple(blocks), method)
+        return _carried(page, view) or Body(tuple(blocks), LEARNED, view)
+    return Body(tuple(blocks), LEARNED, view)
 
 
-def _carried(page: Page) -> Body | None:
+def judged_blocks(view: View) -> list[Block]:
+    """Return the pieces that belong to the article.
+
+    If the judge takes hardly anything, the prose of the densest box is the text: a block of prose that stands
+    alone on a page is not dropped, however unlike an article the page is.
+    """
+    if not view.count:
+        return []
+    chosen = judge(view) > 0
+    is_heading = np.isin(view.tag, _HEADINGS)
+    if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
+        dense = view.in_densest & (view.prose > 0)
+        chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
+    pieces = view.pieces
+    found: list[Block] = []
+    first: dict[str, int] = {}
+    for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
+        text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
+        if len(text) >= _REPEATED and first.setdefault(text, around) != around:
+            continue
+        found.append(Block(_kind(pieces, place), text))
+    return found
+
+
+def _pointers(view: View) -> Marks:
+    """True for lines that contain only a link, perhaps after a short label: they lead elsewhere.
+
+    An article has its links within sentences. Written-out addresses and headings are not pointers.
+    """
+    beside = np.array([len(text) for text in view.pieces.texts]) - np.array(view.pieces.linked)
+    marks: Marks = (
+        (beside <= _BESIDE) & (view.linked >= _LEAST_LINK) & (np.array(view.pieces.links) == 1) & ~view.ends
+    )
+    return marks & ~np.isin(view.tag, _HEADINGS) & ~view.addresses
+
+
+def _kind(pieces: Pieces, place: int) -> Kind:
+    tree, box = pieces.tree, pieces.boxes[place]
+    if tree.tags[box] in _INNER:
+        box = tree.parents[box]
+    return KINDS.get(tree.tags[box], "paragraph")
+
+
+def _carried(page: Page, view: View) -> Body | None:
     """Return a text for a page without visible text, or None.
 
     It comes from the data of the page's scripts, from the captions of a gallery, or from the summary.
@@ -113,14 +169,14 @@ def _carried(page: Page) -> Body | None:
     if not found and _is_named(page):
         found = tidy(sentence_blocks(page.tree))
     if found:
-        return Body(tuple(found), "embedded")
+        return Body(tuple(found), "embedded", view)
     if is_gallery(page, page.headings[0] if page.headings else page.title_tag):
         below = dict.fromkeys(text_of(element, 1000) for element in page.tree.iter("figcaption"))
         shown = tidy([Block("paragraph", text) for text in islice(below, _MOST_PICTURES) if text])
         if size(join(shown)) >= _HARDLY_ANY:
-            return Body(tuple(shown), "captions")
+            return Body(tuple(shown), "captions", view)
     teaser = _teaser(page)
-    return Body((Block("paragraph", teaser),), TEASER) if teaser else None
+    return Body((Block("paragraph", teaser),), TEASER, view) if teaser else None
 
 
 def _is_named(page: Page) -> bool:
@@ -148,14 +204,13 @@ def known_of(page: Page) -> Known:
 
 def _known(page: Page, stated: list[Block]) -> Known:
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
-    keys = frozenset(filter(None, map(key, titles)))
     return Known(
-        keys,
-        page.meta("og:description", "description"),
-        join(stated),
-        _authors(page),
-        _site(page),
-        _captions(page),
+        titles=frozenset(filter(None, map(key, titles))),
+        description=page.meta("og:description", "description"),
+        stated=join(stated),
+        headline=page.meta("og:title") or next(iter(page.headings), page.title_tag),
+        site=_site(page),
+        authors=_authors(page),
     )
 
 
@@ -165,14 +220,11 @@ def _authors(page: Page) -> frozenset[str]:
 
 
 def _site(page: Page) -> frozenset[str]:
-    names = [*page.host.removeprefix("www.").split(".")[:-1], page.meta("og:site_name")[:60]]
-    return frozenset(name for text in names if len(name := key(text).replace(" ", "")) > 3)
-
-
-def _captions(page: Page) -> frozenset[str]:
-    """Return the first letters of the descriptions (``alt``) of the page's pictures."""
-    said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
-    return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
+    host = page.host.removeprefix("www.")
+    names = [*host.split(".")[:-1], page.meta("og:site_name")[:60]]
+    return frozenset(
+        [name for text in names if len(name := key(text).replace(" ", "")) > 3] + [host] * (len(host) > 4)
+    )
 
 
 def _stated(page: Page) -> list[Block]:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from lxml import etree
-
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.strings import key
@@ -87,9 +85,6 @@ _SENTENCE = re.compile(
 
 Examples: "Sigara …", "Copyright law is …", "Photos by satellites …".
 """
-# Elements that may be around a pointer.
-_HOLDERS = frozenset({"p", "li", "strong", "b", "em", "i", "span", "u", "font"})
-_CLOSING = " \t\r\n.,;:|»›→"
 _MAX_APPEAL = 320
 """Maximum length of an appeal, in characters. Longer lines are never removed."""
 _MAX_CREDIT = 160
@@ -102,35 +97,20 @@ def tidy(blocks: list[Block]) -> list[Block]:
     return [block for block in blocks if not is_foreign(block.text)]
 
 
-def is_foreign(text: str) -> bool:
-    """True for a line whose words show that it is not part of an article."""
-    return foreign_kind(text) > 0 and not _SENTENCE.match(text)
-
-
-def foreign_kind(text: str) -> int:
-    """Return 1 for a label, 2 for an appeal, 3 for a link elsewhere, 4 for a picture credit, else 0.
-
-    The decision trees (:mod:`learned`) were trained with the results of this function, so it must not change.
-    Corrections belong in :func:`is_foreign`.
-    """
-    return _short_kind(text) if len(text) <= _MAX_APPEAL else 0
-
-
 @lru_cache(maxsize=1024)
-def _short_kind(text: str) -> int:
-    """Return :func:`foreign_kind` of a short line.
+def is_foreign(text: str) -> bool:
+    """True for a line whose words show that it is not part of an article.
 
-    The result is cached because the same line is checked several times: as a piece of the page, and in each
-    text that contains it.
+    Results are cached, because the lines of an article are compared with those of its earlier versions.
     """
-    if len(text) <= MAX_LABEL and _LABEL.match(text):
-        return 1
-    if _APPEAL.match(text):
-        return 2
+    if len(text) > _MAX_APPEAL or _SENTENCE.match(text):
+        return False
+    if _APPEAL.match(text) or _ARROW.search(text) or (len(text) <= MAX_LABEL and _LABEL.match(text)):
+        return True
     # "Read also the small print, he told them." is a sentence: it has no colon and ends with a full stop.
-    if _ARROW.search(text) or (_POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith("."))):
-        return 3
-    return 4 if len(text) <= _MAX_CREDIT and _CREDIT.match(text) else 0
+    if _POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith(".")):
+        return True
+    return len(text) <= _MAX_CREDIT and _CREDIT.match(text) is not None
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
@@ -174,56 +154,3 @@ def _is_byline(text: str, names: set[str]) -> bool:
         return True
     # Several authors may stand on one line, in any order.
     return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))
-
-
-def pointers(tree: etree._Element) -> list[etree._Element]:
-    """Return the paragraphs and list items that contain only a link, or a short label and a link.
-
-    The links of an article are within its sentences. A line that is only a link leads elsewhere.
-    """
-    found = []
-    for link in tree.iter("a"):
-        holder = _holder(link)
-        if holder is not None:
-            found.append(holder)
-    return found
-
-
-def _holder(link: etree._Element) -> etree._Element | None:
-    """Return the paragraph or list item that contains only the link, or None if it contains other text."""
-    element = link
-    labelled = False
-    # There may be a few inline elements around the link: <p><b><a>.
-    for _ in range(4):
-        parent = element.getparent()
-        if parent is None or parent.tag not in _HOLDERS or ((tail := element.tail) and tail.strip(_CLOSING)):
-            return None
-        label = _before(parent, element)
-        if label is None:
-            return None
-        labelled = labelled or bool(label)
-        if parent.tag in ("p", "li"):
-            return parent if labelled or len(_text(link).strip()) >= 20 else None
-        element = parent
-    return None
-
-
-def _before(parent: etree._Element, element: etree._Element) -> str | None:
-    """Return the short label beside ``element`` in ``parent``, or None if ``parent`` contains other text.
-
-    The result is empty if there is no label.
-    """
-    if len(parent) > 4:
-        return None
-    parts = [parent.text or ""]
-    for child in parent:
-        if child is not element:
-            parts += (_text(child), child.tail or "")
-    label = "".join(parts).strip()
-    if not label:
-        return ""
-    return label if len(label) <= MAX_LABEL and label.endswith((":", "|", ">", "»", "–")) else None
-
-
-def _text(element: etree._Element) -> str:
-    return "".join(map(str, element.itertext())) if len(element) else element.text or ""
