@@ -128,6 +128,7 @@ class RedisNode:
             "REDIS_CLUSTER": "yes",
         }
         options = ["--port", str(self.port), "--dir", str(self.folder), "--cluster-node-timeout", "2000"]
+        options += ["--cluster-replica-validity-factor", "0"]  # on a busy machine a replica may be far behind
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [ROOT / "deploy/redis-start", *options], env=environment, stdout=log, stderr=log

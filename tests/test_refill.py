@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,18 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.crawl import recovery as recovery_module
 from newsbot.crawl import refill as module
 from newsbot.crawl.entries import AGAIN_PRIORITY, page_for
+from newsbot.crawl.recovery import Recovery
 from newsbot.crawl.refill import RIGHT_SECONDS, Refill
 from newsbot.errors import DataUnavailable
-from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease
+from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease, Resumed
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
+from tests.builders import Desk
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 from tests.redisserver import RedisServer, need_redis
 
@@ -327,3 +330,36 @@ def test_a_read_that_began_before_a_failover_does_not_count(
     reader.step()
     assert reader.covers(site.clock.now)
     assert site.frontier.counts()["pending"] == 3
+
+
+def test_after_a_failover_the_delays_of_hosts_are_written_again_in_steps(
+    make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be so many hosts that the event loop would be blocked. The newest ones come first."""
+    monkeypatch.setattr(recovery_module, "SLICE", -1.0)
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 5\n"})
+    crawl, frontier = desk.crawl, desk.crawl.context.frontier
+    hosts = ["a.news.test", "b.news.test", "c.news.test"]
+    for host in hosts:
+        crawl.politeness.introduce(host, crawl.context.rule_for(f"http://{host}/"))
+        frontier.set_politeness(host, delay=0.0, concurrency=9)  # what was written is lost
+    recovery = Recovery(
+        context=crawl.context,
+        scope=crawl.scope,
+        politeness=crawl.politeness,
+        links=crawl.links,
+        refill=None,
+        owner="o",
+        leases=list,
+        ttl=60.0,
+    )
+    recovery.catch_up()
+    monkeypatch.setattr(crawl.context.bare_frontier, "resume", lambda *_: Resumed(0, replaced=True))
+    recovery.beat()
+    for step in (1, 2, 3):
+        recovery.catch_up()
+        delays = [found.delay for host in hosts if (found := frontier.host(host)) is not None]
+        assert delays == [0.0] * (3 - step) + [5.0] * step
+        assert recovery
+    recovery.catch_up()
+    assert not recovery

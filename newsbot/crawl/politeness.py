@@ -5,6 +5,8 @@ A *turn* is a time that is reserved for one request to a host. Turns of a host a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import DataError
 from newsbot.items import Bounded
@@ -45,17 +47,19 @@ class Politeness:
         )
         self._introduced.add(host)
 
-    def introduce_again(self) -> None:
-        """Write all hosts to a frontier that has lost its data, and let each host pause for one delay.
+    def introduce_again(self) -> Iterator[str]:
+        """Write all hosts to a frontier that has lost data, and let each host pause for one delay.
 
-        Raises :class:`newsbot.errors.DataError`.
+        Yields the name of each host after it is written. The host that was introduced last comes first, as it
+        is lost most likely. Raises :class:`newsbot.errors.DataError`.
         """
         # Each host pauses, because the time of its last request is lost with the frontier's data.
-        for host in self._introduced:
+        for host in reversed(list(self._introduced)):
             delay, rule = self.delay_of(host), self._context.rule_for(f"http://{host}/")
             concurrency = 1 if delay > rule.delay else rule.concurrency  # as set_pace() does
             self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
             self._context.frontier.back_off(host, delay)
+            yield host
 
     def take_rules(self, old: RuleSet) -> None:
         """Update the hosts whose delay or concurrency differs from that of the ``old`` rules.

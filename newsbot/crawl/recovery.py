@@ -6,14 +6,16 @@ outage.
 
 Redis copies writes to a replica a moment later. If the master fails, the replica that takes over may lack the
 last of them: links that were just queued, delays of hosts, the end of leases. The worker notices that another
-server process has the data. It then writes hosts and sources again, and the refill
-(:mod:`newsbot.crawl.refill`) queues all pages that the storage has and the queue lacks.
+server process has the data. It then writes its hosts again, and the refill (:mod:`newsbot.crawl.refill`)
+queues all pages that the storage has and the queue lacks.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -27,11 +29,14 @@ from newsbot.crawl.refill import Refill
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.seeds import seeds
 from newsbot.crawl.visit import Found
-from newsbot.errors import RecordRefused
+from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Lease, Resumed
 from newsbot.items import Kind, Link, Where
 
 logger = logging.getLogger(__name__)
+
+SLICE = 0.03
+"""Maximum number of seconds for which hosts are written without a break."""
 
 
 class Recovery:
@@ -54,15 +59,19 @@ class Recovery:
     ) -> None:
         self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
         self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
-        self._begins_again = False
-        """True if the frontier may have lost data and the sources are not queued again yet."""
+        self._emptied = False
+        """True if the frontier's server has lost its data and the sources are not queued again yet."""
+        self._replaced = False
+        """True if it may have lost its last writes and the hosts are not written again yet."""
+        self._hosts: Iterator[str] | None = None
+        """Writes hosts again; None if this has not begun."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
         context.outage.on_return[place_of(context.bare_frontier)] = self._resume
 
     def __bool__(self) -> bool:
         """True while something is still to be written to the frontier."""
-        return bool(self._begins_again or self._unqueued or self._unusable)
+        return bool(self._emptied or self._replaced or self._unqueued or self._unusable)
 
     def queue_later(self, request: Request) -> None:
         """Keep a request of a user's spider that could not be queued."""
@@ -89,7 +98,10 @@ class Recovery:
         self._judge(resume() if frontier.is_local else self._context.calls.call(frontier.place, resume), held)
 
     def _judge(self, resumed: Resumed, held: Sequence[Lease]) -> None:
-        self._begins_again |= resumed.emptied or resumed.replaced
+        self._emptied |= resumed.emptied
+        self._replaced |= resumed.replaced
+        if resumed.emptied or resumed.replaced:
+            self._hosts = None
         if resumed.emptied:
             logger.error(
                 "queue came back empty in_work=%d; its server has lost its data (is appendonly on?)."
@@ -108,9 +120,12 @@ class Recovery:
 
         Raises :class:`newsbot.errors.DataError`; may be called again.
         """
-        if self._begins_again:
-            self._begin_again()
-            self._begins_again = False
+        if self._emptied or self._replaced:
+            try:
+                self._begin_again()
+            except DataError:
+                self._hosts = None  # an iterator that raised cannot continue
+                raise
         self._politeness.tell_rests()
         while self._unqueued:
             queue_request(self._links, self._unqueued[0])
@@ -121,12 +136,21 @@ class Recovery:
             del self._unusable[0]
 
     def _begin_again(self) -> None:
-        """Write hosts and sources to the frontier. The refill loads all other pages from the storage."""
-        if self._refill is not None:
-            self._refill.restart()
-        self._politeness.introduce_again()
-        for found in seeds(self._context, self._scope):
+        """Write hosts to the frontier, and sources if it is empty. The refill loads all other pages.
+
+        There may be 65,536 hosts. If the frontier is not empty, each call works for :data:`SLICE` seconds.
+        """
+        if self._hosts is None:
+            if self._refill is not None:
+                self._refill.restart()
+            self._hosts = self._politeness.introduce_again()
+        until = math.inf if self._emptied else time.monotonic() + SLICE
+        for _ in self._hosts:
+            if time.monotonic() > until:
+                return
+        for found in seeds(self._context, self._scope) if self._emptied else ():
             self._links.queue(replace(found, force=False))  # so that fetched pages are not fetched again
+        self._emptied, self._replaced, self._hosts = False, False, None
 
 
 def queue_request(links: Links, request: Request) -> bool:
