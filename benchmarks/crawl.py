@@ -11,10 +11,13 @@ Three comparisons, each with 1 and 2 workers on a site of many hosts:
 ``polite``     requests per second to one host with a delay of 0.5 s, from its log: 1, 2 and 4 workers.
 
 The two systems run alternately. A crawl ends when the last page is served and the last article is stored.
-CPU figures are totals over all processes of a type.
+CPU figures are totals over all processes of a type. MongoDB itself counts the commands that it gets.
 
-    python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json]
-                               [--only scheduler,articles,polite]
+The articles of the job ``articles`` are made, with 6.5 kB each. With ``--saved FOLDER`` they are real pages
+(:func:`benchmarks.webs.saved`).
+
+    python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json] [--workers 1,2]
+                               [--only scheduler,articles,polite] [--saved FOLDER]
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -36,7 +39,7 @@ from benchmarks.crews import SYSTEMS, Crew
 from benchmarks.loss import fill_queue
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.site import Site
-from benchmarks.webs import Web, papers, tree, write_rules
+from benchmarks.webs import Web, papers, saved, tree, write_rules
 from tests.servers import MongoServer
 
 QUIET = 10.0
@@ -44,6 +47,11 @@ QUIET = 10.0
 LOOK = 0.2
 """Seconds between two checks of the progress; a check costs the servers little."""
 DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
+COMMANDS = (
+    *("find", "getMore", "aggregate", "insert", "update", "delete", "findAndModify"),
+    *("commitTransaction", "abortTransaction"),
+)
+"""Commands to MongoDB that are counted. The benchmark itself sends only others."""
 DELAY = 0.5
 POLITE_PAGES = 120
 Row = dict[str, Any]
@@ -88,7 +96,7 @@ class Bench:
         """Wait until the crawl is finished; return its figures."""
         while not crew.site.requests():
             time.sleep(0.01)
-        used = self._used(crew)
+        used, sent = self._used(crew), self._commands()
         last, done_at = -1, time.time()
         stored = 0
         while crew.running() and time.time() - done_at < QUIET:
@@ -96,7 +104,7 @@ class Bench:
             stored = self._stored(crew.system)
             if served + stored > last:
                 last, done_at = served + stored, time.time()
-                after = self._used(crew)
+                after, answered = self._used(crew), self._commands()
             elif served >= len(web.pages) and crew.system == "scrapy-redis" and time.time() - done_at > 1:
                 break
             time.sleep(LOOK)
@@ -105,6 +113,8 @@ class Bench:
         pages = len({hit.url for hit in report.log} & web.wanted)
         assert pages == len(web.wanted), f"{crew.system} fetched {pages} of {len(web.wanted)} pages"
         row: Row = {"pages": pages, "articles": stored, "seconds": seconds, "per_second": pages / seconds}
+        if self._client is not None:
+            row["commands"] = (answered - sent) / pages
         cost = {name: 1000 * (after[name] - used[name]) / pages for name in after}
         cost["site"] = 1000 * report.cpu_seconds / pages
         return row | {"cpu_ms": cost}
@@ -115,19 +125,26 @@ class Bench:
             used["MongoDB"] = process_seconds(self.mongo.process.pid)
         return used
 
+    def _commands(self) -> int:
+        """Return the number of commands that MongoDB has answered."""
+        if self._client is None:
+            return 0
+        counted = self._client.admin.command("serverStatus")["metrics"]["commands"]
+        return sum(int(counted[name]["total"]) for name in COMMANDS)
+
     def _stored(self, system: str) -> int:
         if self._client is None:
             return 0
         return int(self._client[DATABASES[system]]["articles"].estimated_document_count())
 
 
-def compare(job: str, web: Web, turns: int) -> Iterator[Row]:
-    """Yield the medians of ``turns`` runs of each system, with 1 and 2 workers."""
+def compare(job: str, web: Web, turns: int, crews: Sequence[int]) -> Iterator[Row]:
+    """Yield the medians of ``turns`` runs of each system, with each of these numbers of workers."""
     with ExitStack() as servers:
         url = servers.enter_context(own_redis("--appendonly", "yes"))
         mongo = servers.enter_context(own_mongo()) if job == "articles" else None
         bench = Bench(url, mongo)
-        for workers in (1, 2):
+        for workers in crews:
             rows = [bench.run(system, job, web, workers) for _ in range(turns) for system in SYSTEMS]
             for system in SYSTEMS:
                 own = [row for row in rows if row["system"] == system]
@@ -173,6 +190,8 @@ def _print(rows: list[Row]) -> None:
     for row in rows:
         ratio = row["per_second"] / theirs[row["job"], row["workers"]]
         cost = ", ".join(f"{name} {value:.2f}" for name, value in row.get("cpu_ms", {}).items())
+        if "commands" in row:
+            cost += f"; commands to MongoDB {row['commands']:.2f}"
         print(
             f"{row['job']:11}{row['workers']:8}  {row['system']:14}{row['pages']:7}{row['per_second']:10.1f}"
             f"{ratio:8.2f}  {cost}"
@@ -189,13 +208,22 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--only", default="scheduler,articles,polite")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--saved", type=Path, metavar="FOLDER")
+    parser.add_argument("--workers", default="1,2")
     options = parser.parse_args()
     wanted = options.only.split(",")
+    crews = [int(number) for number in options.workers.split(",")]
     rows: list[Row] = []
     if "scheduler" in wanted:
-        rows += compare("follow", tree(options.pages, options.hosts), options.turns)
+        rows += compare("follow", tree(options.pages, options.hosts), options.turns, crews)
     if "articles" in wanted:
-        rows += compare("articles", papers(options.pages, options.hosts), options.turns)
+        real = options.saved
+        web = (
+            papers(options.pages, options.hosts)
+            if real is None
+            else saved(real, options.pages, options.hosts)
+        )
+        rows += compare("articles", web, options.turns, crews)
     if "polite" in wanted:
         rows += polite(POLITE_PAGES)
     if options.json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +50,6 @@ def papers(articles: int, hosts: int) -> Web:
     web = Web()
     plan = make_plan(articles, now=NOW)
     demo = DemoWeb(plan)
-    feeds: dict[str, list[str]] = {}
     sound = [paper for paper in plan.papers if not paper.fault]
     for number, paper in enumerate(sound):
         request = Request("GET", paper.host.ascii, paper.path, {})
@@ -58,8 +59,34 @@ def papers(articles: int, hosts: int) -> Web:
         host = f"site{number % hosts}.example"
         url = f"http://{host}{request.path}"
         web.pages[url] = answer(found.body.replace(request.host.encode(), host.encode()))
-        feeds.setdefault(host, []).append(url)
-        web.wanted.add(url)
+    _list_in_feeds(web)
+    return web
+
+
+def saved(folder: Path, articles: int, hosts: int) -> Web:
+    """Return real pages, saved as ``*/html/*.html.gz`` with an ``index.jsonl`` in each folder above them.
+
+    They lie on many hosts, one feed each. The order is mixed, so that each host has pages of many sites.
+    """
+    web = Web()
+    rows = [
+        index.parent / json.loads(line)["html"]
+        for index in sorted(folder.glob("*/index.jsonl"))
+        for line in index.read_text(encoding="utf8").splitlines()
+    ]
+    for number, file in enumerate(sorted(rows, key=lambda row: row.name[::-1])[:articles]):
+        url = f"http://site{number % hosts}.example/news/2026/11/20/what-happened-there-{number}.html"
+        web.pages[url] = answer(gzip.decompress(file.read_bytes()))
+    _list_in_feeds(web)
+    return web
+
+
+def _list_in_feeds(web: Web) -> None:
+    """Give each host a feed of all its pages. The crawl starts with the feeds."""
+    feeds: dict[str, list[str]] = {}
+    for url in web.pages:
+        feeds.setdefault(url.split("/")[2], []).append(url)
+    web.wanted.update(web.pages)
     for host, urls in feeds.items():
         items = "".join(
             f"<item><title>{n}</title><link>{url.replace('&', '&amp;')}</link></item>"
@@ -68,7 +95,6 @@ def papers(articles: int, hosts: int) -> Web:
         body = f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>".encode()
         web.pages[f"http://{host}/feed.xml"] = answer(body, "application/rss+xml")
         web.starts.append(f"http://{host}/feed.xml")
-    return web
 
 
 def write_rules(folder: Path, web: Web, *, follow: str, delay: float = 0, concurrency: int = 64) -> None:

@@ -357,7 +357,7 @@ def test_what_still_calls_when_the_crawl_is_over_is_no_fault(
     part: Any, backend: Backend, outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def end_meanwhile() -> None:
-        storing = asyncio.ensure_future(part.in_thread("write"))
+        storing = asyncio.ensure_future(part.aside("write"))
         await asyncio.sleep(0)  # the call is in progress
         outage.over = True
         backend.fault = DataError("server: Cannot use MongoClient after close")

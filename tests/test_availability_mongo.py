@@ -122,7 +122,7 @@ def test_interrupted_meanwhile_it_ends_and_the_next_crawl_does_the_rest(
     worker = demo_world.start(MONGO_URI=uri)
     wait_for_requests(demo, 40)
     server.kill()
-    time.sleep(2)
+    time.sleep(6)  # a call fails only after the driver has looked for the server for 2 s
     worker.send_signal(signal.SIGINT)
     _, err = worker.communicate(timeout=60)
     away, back = said(err)

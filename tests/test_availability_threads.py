@@ -41,7 +41,7 @@ def outage() -> Outage:
 
 async def call_all(server: Server, outage: Outage) -> list[Any]:
     guarded = Guarded(server, "storage", "server", outage, local=False)
-    return await asyncio.gather(*(guarded.in_thread("store", what) for what in "abc"), return_exceptions=True)
+    return await asyncio.gather(*(guarded.aside("store", what) for what in "abc"), return_exceptions=True)
 
 
 def test_calls_wait_beside_each_other(server: Server, outage: Outage) -> None:
@@ -83,12 +83,12 @@ class Recovering:
 async def recover(server: Recovering, outage: Outage) -> str:
     guarded = Guarded(server, "storage", "server", outage, local=False)
     with pytest.raises(DataUnavailable):
-        await guarded.in_thread("store", "first")
+        await guarded.aside("store", "first")
     outage.try_now()
-    late = asyncio.create_task(outage.patiently_await(lambda: guarded.in_thread("store", "late")))
+    late = asyncio.create_task(outage.patiently_await(lambda: guarded.aside("store", "late")))
     await asyncio.to_thread(server.asked.wait, 60)
     server.away = False
-    assert await guarded.in_thread("store", "second") == "second"
+    assert await guarded.aside("store", "second") == "second"
     assert not outage
     server.known.set()
     return str(await late)

@@ -12,7 +12,7 @@ from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.crawl.visit import Ending, Found
 from newsbot.discovery.list_probing import ListTrials
-from newsbot.errors import DataUnavailable
+from newsbot.errors import DataUnavailable, RecordRefused
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
 from tests.builders import make_request
@@ -35,14 +35,14 @@ def states(desk, *urls):
 
 def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ended, monkeypatch):
     poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
-    settle = desk.crawl.completion.settle
+    queue = desk.crawl.completion.queue
 
     def faulty(visit, until):
         if visit is poisoned:
             raise RuntimeError("a bug")
-        return settle(visit, until)
+        return queue(visit, until)
 
-    monkeypatch.setattr(desk.crawl.completion, "settle", faulty)
+    monkeypatch.setattr(desk.crawl.completion, "queue", faulty)
     ended.add(poisoned)
     ended.add(good)
     ended.settle()
@@ -54,14 +54,14 @@ def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ende
 def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
     visit = desk.visit(STORY.format(1))
     faults = [DataUnavailable("locked")]
-    settle = desk.crawl.completion.settle
+    queue = desk.crawl.completion.queue
 
     def locked(one, until):
         if faults:
             raise faults.pop()
-        return settle(one, until)
+        return queue(one, until)
 
-    monkeypatch.setattr(desk.crawl.completion, "settle", locked)
+    monkeypatch.setattr(desk.crawl.completion, "queue", locked)
     ended.add(visit)
     with pytest.raises(DataUnavailable):
         ended.settle()
@@ -69,6 +69,70 @@ def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
     ended.settle()
     assert not ended
     assert states(desk, STORY.format(1)) == ["done"]
+
+
+def several(desk, ended, number=5):
+    urls = [STORY.format(place) for place in range(number)]
+    for visit in [desk.visit(url) for url in urls]:
+        visit.outcome.status = 200
+        ended.add(visit)
+    return urls
+
+
+def checks(desk, urls):
+    keys = [desk.entry(url).fingerprint for url in urls]
+    pages = desk.context.storage.pages.get(keys)
+    return [pages[key].checks for key in keys]
+
+
+def test_the_records_of_visits_that_end_together_are_written_together(desk, ended, monkeypatch):
+    sizes: list[int] = []
+    save = desk.context.storage.pages.save
+
+    def counted(pages):
+        sizes.append(len(pages))
+        save(pages)
+
+    monkeypatch.setattr(desk.context.storage.pages, "save", counted)
+    urls = several(desk, ended)
+    ended.settle()
+    assert sizes == [5]
+    assert (states(desk, *urls), checks(desk, urls)) == (["done"] * 5, [1] * 5)
+
+
+@pytest.mark.parametrize("fault", [RecordRefused("too large"), RuntimeError("a bug")])
+def test_a_record_that_cannot_be_written_does_not_stop_the_others(desk, ended, monkeypatch, fault):
+    save = desk.context.storage.pages.save
+
+    def refused(pages):
+        if any(page.url == STORY.format(2) for page in pages):
+            raise fault
+        save(pages)
+
+    monkeypatch.setattr(desk.context.storage.pages, "save", refused)
+    urls = several(desk, ended)
+    ended.settle()
+    assert not ended
+    assert states(desk, *urls) == ["done", "done", "pending", "done", "done"]
+    assert desk.stat("errors/settlement") == 1
+
+
+def test_a_fault_after_the_records_are_written_counts_no_visit_twice(desk, ended, monkeypatch):
+    ack, faults = desk.context.frontier.ack, [None, None, DataUnavailable("locked")]
+
+    def locked(lease, next_due):
+        if faults and (fault := faults.pop(0)):
+            raise fault
+        ack(lease, next_due=next_due)
+
+    monkeypatch.setattr(desk.context.frontier, "ack", locked)
+    urls = several(desk, ended)
+    with pytest.raises(DataUnavailable):
+        ended.settle()
+    assert states(desk, *urls) == ["done"] * 2 + ["leased"] * 3
+    assert len(list(ended.leases())) == 3
+    ended.settle()
+    assert (states(desk, *urls), checks(desk, urls)) == (["done"] * 5, [1] * 5)
 
 
 def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):

@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from newsbot.clock import utc
+from newsbot.crawl import group_calls
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Reason
 from newsbot.pipelines import validate
@@ -19,6 +20,7 @@ from newsbot.pipelines.limits import LimitReached, LimitsPipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
+from newsbot.urls import fingerprint
 from tests.builders import START, make_article, prose
 
 NOW = utc(START)
@@ -318,3 +320,72 @@ def test_storing_counts_what_storage_says(desk):
         prose(1),
         prose(5),
     ]
+
+
+# --- several at once
+def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypatch):
+    kinds = (ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
+    pipelines = [kind.from_crawler(desk.crawler) for kind in kinds]
+    items = [make_article(number) for number in range(20)]
+    calls = []
+    for name, method in (
+        ("texts", "owners"),
+        ("articles", "known"),
+        ("articles", "store_new"),
+        ("articles", "store"),
+        ("stories", "current"),
+        ("stories", "join"),
+    ):
+        part = getattr(desk.context.storage, name)._backend
+        whole = getattr(part, method)
+
+        def counted(given, *more, method=method, whole=whole):
+            calls.append((method, len(given) if isinstance(given, list | set) else 1))
+            return whole(given, *more)
+
+        monkeypatch.setattr(part, method, counted)
+
+    async def one(item):
+        for pipeline in (ValidatePipeline.from_crawler(desk.crawler), *pipelines):
+            answer = pipeline.process_item(item)
+            item = await answer if asyncio.iscoroutine(answer) else answer
+        return item
+
+    async def run():
+        for item in items:
+            desk.crawl.known.expect(fingerprint(item.url))
+        return await asyncio.gather(*map(one, items))
+
+    assert [item.version for item in asyncio.run(run())] == [1] * 20
+    assert calls == [("owners", 20), ("known", 20), ("store_new", 20), ("current", 20)]
+
+
+def test_an_article_waits_for_those_that_are_being_read(desk, monkeypatch):
+    """They are stored together. The wait has a limit."""
+    sizes: list[int] = []
+    texts = desk.context.storage.texts
+    owners = texts.owners
+
+    def counted(given):
+        sizes.append(len(given))
+        return owners(given)
+
+    monkeypatch.setattr(texts, "owners", counted)
+
+    async def run():
+        together = desk.context.together
+        together.reading = 1
+        monkeypatch.setattr(group_calls, "LONGEST", 60.0)
+        first = asyncio.create_task(together.owner(("news.test", "1")))
+        await asyncio.sleep(0.02)
+        assert not first.done()
+        second = asyncio.create_task(together.owner(("news.test", "2")))
+        await asyncio.sleep(0)
+        together.reading = 0
+        assert [await first, await second] == [None, None]
+        together.reading = 1
+        monkeypatch.setattr(group_calls, "LONGEST", 0.01)
+        assert await together.owner(("news.test", "3")) is None
+
+    asyncio.run(run())
+    assert sizes == [2, 1]

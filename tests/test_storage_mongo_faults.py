@@ -13,7 +13,7 @@ from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.articles import _store
-from tests.contracts.storage_samples import make_article, make_page
+from tests.contracts.storage_samples import make_article, make_page, owner_of
 from tests.searching import find
 from tests.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 
@@ -84,7 +84,7 @@ def test_what_was_acknowledged_survives_kill_9(server: MongoServer, storage: Mon
         for article in acknowledged:
             kept = storage.articles.get(article.canonical_url)
             assert kept == article
-            assert storage.texts.owner("example.org", article.content_hash) == article.canonical_url
+            assert owner_of(storage, article.content_hash) == article.canonical_url
         assert len(acknowledged) >= before + 40
     # in each turn, at most one unacknowledged article may be stored too, completely
     assert len(acknowledged) <= storage.articles.count() <= len(acknowledged) + 4
@@ -253,7 +253,7 @@ def test_faults_of_the_server_are_said_and_nothing_is_kept_by_halves(
             storage.articles.store(make_article("a"))
         one_line(raised.value, server)
         assert storage.articles.count() == 0
-        assert storage.texts.owner("example.org", make_article("a").content_hash) is None
+        assert owner_of(storage, make_article("a").content_hash) is None
     with server.failing(code, "update"), pytest.raises(kind, match=text):
         storage.pages.discover([make_page("x")])
     assert list(storage.pages.iter()) == []

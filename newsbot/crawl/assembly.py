@@ -37,6 +37,7 @@ from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.reachability import Reachability
+from newsbot.crawl.read_ahead import ReadAhead
 from newsbot.crawl.recrawl_policy import PagePrices, PollBudget, RecrawlPolicies
 from newsbot.crawl.refill import Refill
 from newsbot.crawl.removals import Removals
@@ -47,7 +48,7 @@ from newsbot.dedup.decision import Decision
 from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
-from newsbot.items import Bounded
+from newsbot.items import Bounded, PageRecord
 from newsbot.ranking.url_learning import session_keys
 from newsbot.rules import RuleSet
 from newsbot.sites.pauses import paused
@@ -77,6 +78,10 @@ class Crawl:
         self.scope = Scope(context, settings, arguments)
         self.politeness = Politeness(context, obeys_robots=settings.getbool("ROBOTSTXT_OBEY"))
         self.removals = Removals(context)
+        self.pages = ReadAhead[PageRecord](self._pages_of)
+        """The page records of leased pages."""
+        self.known = ReadAhead[bool](self._known_of)
+        """True for leased pages under whose URL an article or an alias is stored."""
         self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
@@ -117,6 +122,8 @@ class Crawl:
             policies=RecrawlPolicies(context, budget, prices),
             sites=self.sites,
             removals=self.removals,
+            pages=self.pages,
+            known=self.known,
             retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
         )
         self.hubs = Hubs(context)
@@ -187,6 +194,12 @@ class Crawl:
             archive = None if dry_run else open_archive(self._settings, self.context.count)
             self.context.use(frontier, storage, index, archive)
             opened.pop_all()  # all backends are open, so none is closed here; close() does it
+
+    def _pages_of(self, keys: list[bytes]) -> dict[bytes, PageRecord]:
+        return self.context.storage.pages.get(keys)
+
+    def _known_of(self, keys: list[bytes]) -> dict[bytes, bool]:
+        return dict.fromkeys(self.context.storage.articles.known(keys), True)
 
     def close(self) -> None:
         """Do the last writes, then close the backends. The data of a dry run are deleted."""

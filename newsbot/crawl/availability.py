@@ -270,13 +270,15 @@ class Guarded:
         self.__dict__[name] = guarded  # cached: the next access does not call __getattr__
         return guarded
 
-    async def in_thread(self, name: str, *given: Any) -> Any:
-        """Call the method ``name`` in a thread, so that the reactor is not blocked, and return its result.
+    async def aside(self, name: str, *given: Any) -> Any:
+        """Call the method ``name`` of a server in a thread, and return its result. A file is called directly.
 
-        The backend must be thread-safe. Faults are recorded in the reactor's thread.
+        So the reactor is not blocked. The backend must be thread-safe. Faults are recorded in the reactor's
+        thread.
         """
         with self._watched(name):
-            return await asyncio.to_thread(getattr(self._backend, name), *given)
+            work = getattr(self._backend, name)
+            return work(*given) if self._local else await asyncio.to_thread(work, *given)
 
     def _call(self, name: str, work: Callable[..., Any], *given: Any, **more: Any) -> Any:
         with self._watched(name):

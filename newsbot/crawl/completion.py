@@ -10,9 +10,11 @@ import logging
 import math
 import random
 import time
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from scrapy import signals
@@ -22,6 +24,7 @@ from scrapy.http import Response
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import page_for
 from newsbot.crawl.failures import NO_TLS
+from newsbot.crawl.group_calls import LARGEST
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.list_probing import ListProbing
@@ -29,6 +32,7 @@ from newsbot.crawl.links.queue import Links, parts
 from newsbot.crawl.links.spellings import Spellings, respelled
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.reachability import Reachability
+from newsbot.crawl.read_ahead import ReadAhead
 from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.scope import Scope
@@ -36,7 +40,7 @@ from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
-from newsbot.frontier.base import Lease
+from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Details, EventKind, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.recrawl.pages import seen_change
@@ -74,20 +78,28 @@ class Completion:
         policies: RecrawlPolicies,
         sites: SiteKnowledge,
         removals: Removals,
+        pages: ReadAhead[PageRecord],
+        known: ReadAhead[bool],
         retry_scale: float,
     ) -> None:
         self._context, self._links, self._probing, self._usual_places = context, links, probing, usual_places
         self._canonical, self._policies, self._sites, self._removals = canonical, policies, sites, removals
         self._spellings, self._feed_details, self._retry_scale = spellings, feed_details, retry_scale
+        self._pages, self._known = pages, known
 
-    def settle(self, visit: Visit, until: float = math.inf) -> bool:
-        """Complete a visit. Return False if work is left when ``until`` (monotonic seconds) has passed.
+    def settle(self, visit: Visit) -> None:
+        """Complete a visit. Raises :class:`newsbot.errors.DataError`; the caller then calls it again."""
+        self.queue(visit)
+        for record in self.conclude(visit):
+            self._context.storage.pages.save([record])
 
-        Raises :class:`newsbot.errors.DataError`. After an error or False, the caller calls this method again.
+    def queue(self, visit: Visit, until: float = math.inf) -> bool:
+        """Queue the links of a visited page.
+
+        Return False if links are left when ``until`` (monotonic seconds) has passed. Raises
+        :class:`newsbot.errors.DataError`. After an error or False, the caller calls this method again.
         """
-        if self._ends_without_a_record(visit):
-            return True
-        while visit.found:
+        while visit.found and not self._leaves_no_record(visit):
             some, *rest = parts(visit.found[0], visit)
             steps = visit.queueing or self._links.steps(some, visit)
             visit.queueing = None  # after an error, all these links are queued again
@@ -98,11 +110,24 @@ class Completion:
                     return False
             # Queued links leave the list, so that the next call does not count them again.
             visit.found[:1] = rest
-        self._conclude(visit)
         return True
 
-    def _conclude(self, visit: Visit) -> None:
-        """Write the page record and acknowledge the lease. The links of the page are queued already."""
+    def conclude(self, visit: Visit) -> Iterator[PageRecord]:
+        """Complete a visit whose links are queued.
+
+        Yields the page record, if the visit changes it. The caller writes it, together with those of other
+        visits, and then continues. The lease is ended after that. Raises :class:`newsbot.errors.DataError`;
+        the caller then begins anew.
+        """
+        if self._leaves_no_record(visit):
+            self._end_lease(visit)
+        else:
+            yield from self._conclude(visit)
+        key = visit.lease.entry.fingerprint
+        self._pages.forget(key)
+        self._known.forget(key)
+
+    def _conclude(self, visit: Visit) -> Iterator[PageRecord]:
         outcome = visit.outcome
         self._probing.end(visit)
         self._usual_places.guess(visit)
@@ -110,7 +135,16 @@ class Completion:
             outcome.error = Reason.OURS.value
         record = self._record(visit)
         home = _next_guess(visit)
-        if home is None and (self._retry(visit, record) or self._respell(visit, record)):
+        if home is None and (delay := self._retry_in(visit, record)) is not None:
+            yield record
+            self._context.frontier.nack(visit.lease, delay=delay)
+            self._context.count("frontier/nacked")
+            return
+        if home is None and (following := self._respelling(visit, record)) is not None:
+            yield respelled(record, following)
+            self._context.frontier.ack(visit.lease, next_due=self._context.clock())
+            self._links.queue_spelling(following, again=True)
+            self._context.count("links/respelled")
             return
         self._canonical.give_back(visit)
         absent = visit.guessed and self._usual_places.end(visit)
@@ -139,7 +173,7 @@ class Completion:
             planned["changed"] = changed
         visit.note(self._context.clock(), EventKind.PLANNED, **planned)
         record.history = visit.events
-        self._context.storage.pages.save([record])
+        yield record
         if book is not None:
             book.write(record)
         self._teach(visit)
@@ -164,24 +198,25 @@ class Completion:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
             self._links.queue(Found(links=(link,), referrer=None, depth=0, force=True))
 
-    def _ends_without_a_record(self, visit: Visit) -> bool:
-        if visit.ending is Ending.HELD:
-            return True  # the lease is kept until the crawl closes and releases it
+    def _leaves_no_record(self, visit: Visit) -> bool:
+        entry = visit.lease.entry
+        if visit.ending in (Ending.HELD, Ending.RETURNED) or visit.outcome.error == Reason.REMOVED:
+            return True
+        return self._removals.covers(entry.fingerprint, entry.host)  # it may be removed while it is fetched
+
+    def _end_lease(self, visit: Visit) -> None:
         if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
-            return True
-        entry = visit.lease.entry
-        if visit.outcome.error == Reason.REMOVED or self._removals.covers(entry.fingerprint, entry.host):
-            # a page may be removed while it is fetched
+        elif visit.ending is not Ending.HELD:  # such a lease is kept until the crawl closes and releases it
             self._context.frontier.ack(visit.lease, next_due=None)
-            return True
-        return False
 
     def _record(self, visit: Visit) -> PageRecord:
         """Return a copy of the page record, updated with the results of this visit."""
         now, outcome = self._context.clock(), visit.outcome
-        known = visit.record or self._known_page(visit) or page_for(visit.lease.entry, visit.discovered_at())
+        if visit.record is None:  # it is not read before the fetch if the page was never fetched
+            visit.record = self._pages.get(visit.lease.entry.fingerprint)
+        known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy: after a fault this method runs again, and the visit must count once
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
@@ -205,20 +240,15 @@ class Completion:
             record.content_hash = digest
         return record
 
-    def _known_page(self, visit: Visit) -> PageRecord | None:
-        """Return the stored record of a page whose visit ended before the record was read."""
-        key = visit.lease.entry.fingerprint
-        return self._context.storage.pages.get([key]).get(key)
+    def _retry_in(self, visit: Visit, record: PageRecord) -> float | None:
+        """Return the seconds after which the URL is tried again, because its error may be temporary.
 
-    def _retry(self, visit: Visit, record: PageRecord) -> bool:
-        """Give the URL back for another attempt if its error may be temporary.
-
-        Returns False if there was no error, if the error is final, or if no attempt is left.
+        Returns None if there was no error, if the error is final, or if no attempt is left.
         """
         cause = visit.outcome.error
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
-            return False
+            return None
         delay = max(
             self._retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
         )
@@ -226,16 +256,12 @@ class Completion:
             self._context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
         )
         record.history = visit.events
-        self._context.storage.pages.save([record])
-        self._context.frontier.nack(visit.lease, delay=delay)
-        self._context.count("frontier/nacked")
-        return True
+        return delay
 
-    def _respell(self, visit: Visit, record: PageRecord) -> bool:
-        """Queue a failed page under another spelling of its address.
+    def _respelling(self, visit: Visit, record: PageRecord) -> Entry | None:
+        """Return the entry of a failed page with another spelling of its address.
 
-        Returns False if the page has not failed or no spelling is left
-        (:mod:`newsbot.crawl.links.spellings`).
+        Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.spellings`).
 
         If a redirect from another site led to a page and failed, that page is queued as well.
         """
@@ -243,15 +269,10 @@ class Completion:
             self._context.storage.pages.discover([page_for(target, self._context.clock())])
             self._links.queue_spelling(target, again=False)
         following = self._spellings.following(visit)
-        if following is None:
-            return False
-        visit.note(self._context.clock(), EventKind.RESPELLED, to=following.url)
-        record.history = visit.events
-        self._context.storage.pages.save([respelled(record, following)])
-        self._context.frontier.ack(visit.lease, next_due=self._context.clock())
-        self._links.queue_spelling(following, again=True)
-        self._context.count("links/respelled")
-        return True
+        if following is not None:
+            visit.note(self._context.clock(), EventKind.RESPELLED, to=following.url)
+            record.history = visit.events
+        return following
 
     def _teach(self, visit: Visit) -> None:
         """Report to URL learning and site health whether the page was an article."""
@@ -325,7 +346,8 @@ class CompletionQueue:
     ) -> None:
         self._context, self._scope, self._completion = context, scope, completion
         self._reachability = reachability
-        self._unsettled: deque[Visit] = deque()
+        self._unsettled: OrderedDict[int, Visit] = OrderedDict()
+        """The visits by their id in Python."""
         self._held: list[Lease] = []
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_dropped, signals.item_dropped)
@@ -343,12 +365,12 @@ class CompletionQueue:
 
     def leases(self) -> Iterator[Lease]:
         """Yield the leases of visits that are not completed, or that stopped at a limit."""
-        yield from (visit.lease for visit in self._unsettled)
+        yield from (visit.lease for visit in self._unsettled.values())
         yield from self._held
 
     def add(self, visit: Visit) -> None:
         """Add a visit whose request is finished."""
-        self._unsettled.append(visit)
+        self._unsettled[id(visit)] = visit
 
     def settle(self, seconds: float = math.inf) -> None:
         """Complete all visits, or as many as ``seconds`` allow, since a sitemap may hold 50,000 links.
@@ -357,35 +379,67 @@ class CompletionQueue:
         (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
         stay in the queue.
         """
-        until = time.monotonic() + seconds
+        until = time.monotonic() + seconds / 2  # what is begun takes about as long again
         while self._unsettled and not self._reachability.in_doubt:
-            visit = self._unsettled[0]
             with self._context.timed("settle"):
-                ended = self._settle(visit, until)
-            if not ended:
-                self._unsettled.rotate(-1)  # a long visit must not delay the others
+                self._settle_group(until)
+            if time.monotonic() > until:
                 return
-            self._unsettled.popleft()
-            if visit.ending is Ending.HELD:
-                self._held.append(visit.lease)
 
-    def _settle(self, visit: Visit, until: float) -> bool:
+    def _settle_group(self, until: float) -> None:
+        """Complete visits together, with one write of all their page records."""
+        begun: list[tuple[Visit, Iterator[PageRecord], PageRecord]] = []
+        for visit in list(islice(self._unsettled.values(), LARGEST)):
+            if begun and time.monotonic() > until:
+                break
+            with self._one_fault(visit):
+                if not self._completion.queue(visit, until):
+                    self._unsettled.move_to_end(id(visit))  # a long visit must not delay the others
+                    break
+                steps = self._completion.conclude(visit)
+                if (record := next(steps, None)) is None:
+                    self._end(visit)
+                else:
+                    begun.append((visit, steps, record))
+        self._save([(visit, record) for visit, _, record in begun])
+        for visit, steps, _ in begun:
+            if id(visit) in self._unsettled:
+                with self._one_fault(visit):
+                    next(steps, None)
+                    self._end(visit)
+
+    def _save(self, records: list[tuple[Visit, PageRecord]]) -> None:
+        save = self._context.storage.pages.save
         try:
-            return self._completion.settle(visit, until)
+            save([record for _, record in records])
+        except Exception as error:
+            if isinstance(error, DataError) and not isinstance(error, RecordRefused):
+                raise
+            for visit, record in records:
+                with self._one_fault(visit):
+                    save([record])
+
+    @contextmanager
+    def _one_fault(self, visit: Visit) -> Iterator[None]:
+        """Give up the visit if the block fails, so that it does not block the other visits."""
+        try:
+            yield
+            return
         except RecordRefused as error:
             logger.error("cannot settle url=%s fault=%s", visit.lease.entry.url, error)
-            self._give_up(visit)
         except DataError:
             raise
-        except Exception:  # one broken visit must not block the visits behind it
+        except Exception:
             logger.exception("cannot settle url=%s", visit.lease.entry.url)
-            self._give_up(visit)
-        return True
-
-    def _give_up(self, visit: Visit) -> None:
         self._context.count("errors/settlement")
         aside = visit.lease.attempts + 1 >= MAX_ATTEMPTS
         self._context.frontier.nack(visit.lease, delay=REST, aside=aside)
+        self._end(visit)
+
+    def _end(self, visit: Visit) -> None:
+        del self._unsettled[id(visit)]
+        if visit.ending is Ending.HELD:
+            self._held.append(visit.lease)
 
     # --- signals of a visit in progress
     @staticmethod

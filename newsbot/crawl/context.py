@@ -16,14 +16,12 @@ from scrapy.statscollectors import StatsCollector
 from newsbot.clock import Clock, utc
 from newsbot.crawl.archive import Archive
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
-from newsbot.crawl.group_store import GroupStore
+from newsbot.crawl.group_calls import GroupCalls
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
-from newsbot.items import Article
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule
 from newsbot.sites.statistics import SiteCounters
-from newsbot.storage.article_decision import Stored
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
@@ -41,6 +39,8 @@ class Context:
     frontier: Frontier
     storage: Storage
     index: NearIndex
+    together: GroupCalls
+    """Calls the storage for several articles at once."""
     bare_frontier: Frontier
     """The frontier without the availability guard.
 
@@ -65,7 +65,7 @@ class Context:
         self.outage.over = False
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = guarded_storage(storage, self.outage)
-        self._groups = GroupStore(cast("Guarded", self.storage.articles))
+        self.together = GroupCalls(self.storage, self.outage)
         self.index = cast("NearIndex", self._guarded("index", index))
         self.archive = archive
 
@@ -81,18 +81,6 @@ class Context:
     def notes(self) -> Notes:
         """The notes of the storage."""
         return self.storage.notes
-
-    async def store(self, article: Article, over: str | None = None) -> Stored:
-        """Store an article, and return what the storage has done with it.
-
-        ``over`` has the meaning that the method ``store`` of the articles' repository gives it. If the
-        storage is a server, the call runs in a thread, so that other pages are processed meanwhile, and new
-        articles are stored in groups. Raises subclasses of :class:`newsbot.errors.DataError`.
-        """
-        with self.timed("store"):
-            if self.storage.is_local:
-                return self.storage.articles.store(article, over)
-            return await self._groups.store(article, over)
 
     def close(self) -> None:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""

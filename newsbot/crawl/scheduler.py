@@ -41,6 +41,7 @@ from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.completion import CompletionQueue
+from newsbot.crawl.group_calls import TURN
 from newsbot.crawl.memory import renew_threads, trim
 from newsbot.crawl.reachability import UNREACHABLE
 from newsbot.crawl.recovery import Recovery, queue_request
@@ -139,6 +140,7 @@ class FrontierScheduler(BaseScheduler):
         self._waiting = Waiting(crawl.context, crawl.scope)
         self._leased_before = 0
         self._wake: Any = None
+        self._settling: Any = None
         self._look_at = 0.0
         """When :meth:`_look` may be called again (seconds of :func:`time.monotonic`)."""
         self._next_at = 0.0
@@ -250,8 +252,8 @@ class FrontierScheduler(BaseScheduler):
         await self._context.calls.run(self._close, reason)
 
     def _close(self, reason: str) -> None:
-        if self._wake is not None:
-            self._wake.cancel()
+        for planned in filter(None, (self._wake, self._settling)):
+            planned.cancel()
         if not self._context.is_open:
             return
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
@@ -477,6 +479,8 @@ class FrontierScheduler(BaseScheduler):
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
+        self._crawl.pages.expect(entry.fingerprint)
+        self._crawl.known.expect(entry.fingerprint)
         request = Request(
             entry.url,
             callback=self.spider.parse,
@@ -535,7 +539,14 @@ class FrontierScheduler(BaseScheduler):
         self._wake_is_old = True
         self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
-        self._context.calls.start(self._settle, then=self._worked)
+        if self._settling is None:
+            self._settling = call_later(TURN, self._settle_soon)
+
+    def _settle_soon(self) -> None:
+        """Complete the visits that have ended in the last :data:`TURN` seconds."""
+        self._settling = None
+        if self._context.calls.start(self._settle, then=self._worked) and self.completed:
+            self._worked()  # the time was too short for all of them
 
     # --- waiting
     def _wake_later(self) -> None:

@@ -49,18 +49,15 @@ from newsbot.storage.base import Storage
 from newsbot.storage.stories import story_id
 
 
-def settle(
-    storage: Storage, url: str, peers: Sequence[str], kept_as: str | None = None, stored: str | None = None
-) -> str:
+def settle(storage: Storage, url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
     """Merge the stories of an article that was just stored and of its peers. Return the id of the story.
 
     ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. ``kept_as`` is given if the article was not
-    stored because another one has the same text: it is the URL of that other article. ``stored`` is the story
-    of a new article, see :meth:`newsbot.storage.stories.Stories.join`. Idempotent. Raises subclasses of
-    :class:`newsbot.errors.DataError`.
+    stored because another one has the same text: it is the URL of that other article. Idempotent. Raises
+    subclasses of :class:`newsbot.errors.DataError`.
     """
     urls = [url, *([kept_as] if kept_as else []), *peers]
-    story = join(storage, urls, stored)
+    story = join(storage, urls)
     kept = storage.articles.get(url) if peers or kept_as else None
     if kept is not None and kept.duplicate_of is not None and kept.story is not None:
         twin = storage.articles.get(kept.duplicate_of)
@@ -70,13 +67,13 @@ def settle(
     return story
 
 
-def join(storage: Storage, canonical_urls: Sequence[str], stored: str | None = None) -> str:
+def join(storage: Storage, canonical_urls: Sequence[str]) -> str:
     """Merge the stories of articles into one story. Return the id of this story.
 
     Other workers may store some of these articles at the same time. Raises subclasses of
     :class:`newsbot.errors.DataError`.
     """
-    joined = storage.stories.join(canonical_urls, stored)
+    joined = storage.stories.join(canonical_urls)
     # a worker may have stored a missing article during the first call, so it is tried once more
     if joined.missing:
         joined = storage.stories.join(canonical_urls)

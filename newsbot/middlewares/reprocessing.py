@@ -31,7 +31,7 @@ class ReprocessingMiddleware(Middleware):
         crawl = Crawl.of(crawler)
         self._context, self._scope, self._removals = crawl.context, crawl.scope, crawl.removals
         self._canonical, self._frontier_knows_all = crawl.canonical, crawl.frontier_knows_all
-        self._heads = Heads(crawl.context)
+        self._pages, self._heads = crawl.pages, Heads(crawl.context)
 
     async def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` with the reason.
@@ -83,8 +83,7 @@ class ReprocessingMiddleware(Middleware):
         found = not data.get("again") and data.get("where") != Where.REDIRECT
         if untouched and found and not visit.kind.is_source and self._frontier_knows_all():
             return
-        key = lease.entry.fingerprint
-        visit.record = self._context.storage.pages.get([key]).get(key)
+        visit.record = self._pages.get(lease.entry.fingerprint)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Note status and validators of the response in the visit. After HEAD, send a GET if it is needed."""

@@ -25,11 +25,8 @@ class AddressChoice:
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._context, self._canonical, self._trust = (
-            crawl.context,
-            crawl.canonical,
-            crawl.sites.canonical_trust,
-        )
+        self._context, self._known = crawl.context, crawl.known
+        self._canonical, self._trust = crawl.canonical, crawl.sites.canonical_trust
 
     def choose(self, item: Article) -> Article | None:
         """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
@@ -73,6 +70,10 @@ class AddressChoice:
 
         If this is the article of another page, it is moved to the URL of that page.
         """
+        known = self._known.get(fingerprint(own))
+        self._known.forget(fingerprint(own))  # another page may be stored under this URL later
+        if not known:
+            return None
         kept = self._context.storage.articles.get(own)
         if kept is None or not came_from_elsewhere(kept, own):
             return kept

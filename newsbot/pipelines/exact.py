@@ -41,15 +41,14 @@ class ExactDuplicatePipeline:
         """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""
         if not isinstance(item, Article):
             return item
-        await self._context.outage.patiently(self._check, item)
+        await self._context.outage.patiently(self._learn, item)
+        await self._copies.drop(item)
         return item
 
-    def _check(self, item: Article) -> None:
-        with self._context.timed("dedup_exact"):
-            item.content_hash = text_key(item.shown)
-            if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
-                self._take_rules(self._context.rules)
-            self._copies.drop(item)
+    def _learn(self, item: Article) -> None:
+        item.content_hash = text_key(item.shown)
+        if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
+            self._take_rules(self._context.rules)
 
 
 class CopyFilter:
@@ -58,16 +57,25 @@ class CopyFilter:
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._removals, self._addresses = crawl.context, crawl.removals, AddressChoice(crawl)
 
-    def drop(self, item: Article) -> Article | None:
+    async def drop(self, item: Article) -> Article | None:
         """Set the article's canonical URL and return the article that is stored under this URL, or None.
 
-        Raises ``DropItem`` for a copy or an unchanged page. Raises :class:`newsbot.errors.DataError`; may
-        then be called again.
+        Raises ``DropItem`` for a copy or an unchanged page. Wait while a backend is unavailable.
         """
-        kept = self._addresses.choose(item)
+        outage, text = self._context.outage, (item.source, item.content_hash)
+        owner = await outage.patiently_await(lambda: self._context.together.owner(text))
+        return await outage.patiently(self._drop, item, owner)
+
+    def _drop(self, item: Article, owner: str | None) -> Article | None:
+        with self._context.timed("dedup_exact"):
+            kept = self._addresses.choose(item)
+            if kept is None and owner is not None and fingerprint(owner) == fingerprint(item.canonical_url):
+                kept = self._addresses.choose(item)  # what is known of the page may be out of date
+            return self._judge(item, kept, owner)
+
+    def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:
         if kept is not None:
             _keep_origin(kept, item)
-        owner = self._context.storage.texts.owner(item.source, item.content_hash)
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
             self._context.storage.articles.store(item)  # adds this address to the stored article of this text
             self._removals.stored(item)

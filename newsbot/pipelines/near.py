@@ -89,11 +89,11 @@ class StoryFinder:
             mine = await _aside(len(article.text), signature, article.text)
         found = await self._context.outage.patiently(self._ask, article, mine)
         for pause in WAITS:
-            if await self._context.outage.patiently(self._all_stored, found):
+            if await self._all_stored(found):
                 break
             await asyncio.sleep(pause)
         else:
-            await self._context.outage.patiently(self._all_stored, found)
+            await self._all_stored(found)
         letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
         with self._context.timed("dedup_near"):
             self._decide(article, await _aside(letters, place, article, found.near, found.kept))
@@ -107,15 +107,15 @@ class StoryFinder:
                 )
             )
 
-    def _all_stored(self, found: _Found) -> bool:
+    async def _all_stored(self, found: _Found) -> bool:
         """Read the texts that are not known yet. Return False if one of them is not stored."""
-        with self._context.timed("dedup_near"):
-            missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
-            for doc_id in missing:
-                kept = self._context.storage.articles.get(doc_id)
-                if kept is not None:
-                    found.kept[doc_id] = kept
-            return found.kept.keys() >= set(missing)
+        missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
+        if missing:
+            read = await self._context.outage.patiently_await(
+                lambda: self._context.together.articles(missing)
+            )
+            found.kept |= {doc_id: read[doc_id] for doc_id in missing if doc_id in read}
+        return found.kept.keys() >= set(missing)
 
     def _decide(self, article: Article, decision: Decision) -> None:
         article.story = decision.story

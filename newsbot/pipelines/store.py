@@ -17,6 +17,7 @@ from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.removals import forget_texts, is_out
 from newsbot.storage.article_decision import Stored, Verdict, of_one_page
+from newsbot.storage.stories import is_settled, story_id
 
 TRIES = 5
 """Maximum number of times that the URL is chosen again because another page was stored under it."""
@@ -52,7 +53,9 @@ class StorePipeline:
             raise RecordBusy(f"{item.canonical_url}: others store other texts under this URL all the time")
         self._removals.stored(item)
         item.version = stored.version
-        await self._context.outage.patiently(self._settle, item, stored)
+        if stored.verdict is not Verdict.NEW or not await self._is_settled(item):
+            await self._context.outage.patiently(self._settle, item, stored)
+        self._peers.pop(item.canonical_url, None)
         return self._tell(item, stored)
 
     def _tell(self, item: Article, stored: Stored) -> Article:
@@ -77,7 +80,8 @@ class StorePipeline:
             nonlocal lost_answers
             self._refuse_removed(article)  # a person may have removed it while this worker waited
             try:
-                return await self._context.store(article, over)
+                with self._context.timed("store"):
+                    return await self._context.together.store(article, over)
             except DataError as error:
                 lost_answers += not isinstance(error, RecordBusy)
                 raise
@@ -106,7 +110,7 @@ class StorePipeline:
                 self._context.clock(),
             )
         self._peers.pop(before, None)
-        kept = await self._context.outage.patiently(self._copies.drop, article)
+        kept = await self._copies.drop(article)
         await self._stories.find(article)
         return kept
 
@@ -147,6 +151,15 @@ class StorePipeline:
             self._context.count(f"dropped/{Reason.REMOVED}")
             raise DropItem(Reason.REMOVED)
 
+    async def _is_settled(self, article: Article) -> bool:
+        """Return True if a new article has no peers and no other worker has merged its story since."""
+        url, story = article.canonical_url, article.story
+        if url in self._peers or story is None:
+            return False
+        stories = (story, story_id(url))
+        current = self._context.together.stories
+        return is_settled(*stories, await self._context.outage.patiently_await(lambda: current(stories)))
+
     def _settle(self, article: Article, stored: Stored) -> None:
         """Join the stories of the article and its peers.
 
@@ -159,6 +172,4 @@ class StorePipeline:
             if stored.verdict is Verdict.SAME_TEXT:
                 settle(self._context.storage, url, peers, stored.canonical_url)
             else:
-                new = article.story if stored.verdict is Verdict.NEW else None
-                article.story = settle(self._context.storage, url, peers, stored=new)
-        self._peers.pop(url, None)
+                article.story = settle(self._context.storage, url, peers)

@@ -70,9 +70,13 @@ class Reader:
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
             return  # read() will find that the source is unchanged
         if visit.kind not in (Kind.FEED, Kind.SITEMAP):
-            work = await self._context.calls.run(self._work, response, visit)
-            async with self._one_page:
-                await _in_thread(work, visit)
+            self._context.together.reading += 1
+            try:
+                work = await self._context.calls.run(self._work, response, visit)
+                async with self._one_page:
+                    await _in_thread(work, visit)
+            finally:
+                self._context.together.reading -= 1
         elif len(response.body) > LARGE or response.body.startswith(_GZIP):
             await _in_thread(self._work(response, visit), visit)
 

@@ -15,6 +15,10 @@ MAX_VERSIONS = 30
 """Maximum number of earlier versions kept for an article: the first one and the latest ones."""
 
 
+SiteText = tuple[str, str]
+"""A text of a site: the domain of the site, and the ``content_hash`` of the text."""
+
+
 @dataclass(frozen=True, slots=True)
 class RepeatedText:
     """A text that many URLs of a site returned, such as a paywall notice or one page under many URLs."""
@@ -128,6 +132,13 @@ class Articles(Protocol):
 
     def get(self, canonical_url: str) -> Article | None:
         """Return the article with this canonical URL, or else the article that this URL is an alias of."""
+        return self.get_many([canonical_url]).get(canonical_url)
+
+    def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
+        """Return the same as :meth:`get` for each of the URLs. Unknown URLs are left out."""
+
+    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return those of the keys (fingerprints of URLs) that belong to an article or an alias."""
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
         """Return articles by key (the fingerprint of the canonical URL). Unknown keys are left out."""
@@ -176,8 +187,8 @@ class Articles(Protocol):
 class Texts(Protocol):
     """The texts of all articles."""
 
-    def owner(self, source: str, content_hash: str) -> str | None:
-        """Return the canonical URL of the article of ``source`` that has, or once had, this text."""
+    def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
+        """Return by text the canonical URL of the article that has, or once had, this text."""
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         """Return texts that at least ``least`` URLs of one site returned, the text with most URLs first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -73,15 +73,19 @@ class Joined:
 class Stories(Protocol):
     """Assigns articles to stories."""
 
-    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
+    def join(self, canonical_urls: Sequence[str]) -> Joined:
         """Merge the stories of these articles, with all their members, into one.
 
         The story whose first article was fetched earliest keeps its id. The ids of the others are stored as
         redirects to it. For an article that is not stored yet, the story that it would begin
         (:func:`story_id`) is merged. The article gets the merged story when it is stored and then joined.
+        """
 
-        ``stored`` is the story with which the caller has just stored the only article as a new one. That
-        article is then not read again.
+    def current(self, stories: Collection[str]) -> dict[str, str]:
+        """Return the current stories of those of the given stories that were joined, by id.
+
+        A story whose first article is not stored yet, but which has members already, is its own current
+        story.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:

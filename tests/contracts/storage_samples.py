@@ -7,6 +7,7 @@ from typing import Any
 
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 
 NOON = datetime(2024, 5, 3, 12, 0, 0, 123456, tzinfo=UTC)
@@ -29,6 +30,11 @@ def make_article(path: str, text: str = "Текст новости.", *, hours: 
         "structure": {"heading": [0], "item": [2, 3]},
     }
     return Article(**given | fields)
+
+
+def owner_of(storage: Storage, content_hash: str, *, source: str = "example.org") -> str | None:
+    """Return the canonical URL of the article of ``source`` with this text, or None."""
+    return storage.texts.owners([(source, content_hash)]).get((source, content_hash))
 
 
 def make_page(path: str, referrers: tuple[str, ...] = (), **fields: Any) -> PageRecord:

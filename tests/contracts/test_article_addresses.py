@@ -9,9 +9,10 @@ from newsbot.items import ArticleFilter
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import story_id
+from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
-from tests.contracts.storage_samples import make_article
+from tests.contracts.storage_samples import make_article, owner_of
 from tests.searching import find
 
 SITE = "https://example.org"
@@ -43,9 +44,7 @@ def test_another_page_does_not_replace_an_article(storage: Storage) -> None:
 def test_a_text_that_was_refused_may_be_stored_elsewhere(storage: Storage) -> None:
     storage.articles.store(make_article("b", "The harbour is open.", url=A))
     storage.articles.store(make_article("b", "The theatre is closed.", url=C))
-    assert (
-        storage.texts.owner("example.org", make_article("c", "The theatre is closed.").content_hash) is None
-    )
+    assert owner_of(storage, make_article("c", "The theatre is closed.").content_hash) is None
     assert storage.articles.store(make_article("c", "The theatre is closed.")).verdict is Verdict.NEW
 
 
@@ -97,7 +96,7 @@ def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storag
     assert found(storage, "calm") == [A, f"{SITE}/other"]
     assert found(storage, "rose") == []
     for text in ("The river rose.", "The river is calm."):
-        assert storage.texts.owner("example.org", make_article("x", text).content_hash) == A
+        assert owner_of(storage, make_article("x", text).content_hash) == A
         assert storage.articles.store(make_article("x", text)).verdict is Verdict.SAME_TEXT
     named = storage.articles.get(f"{SITE}/other")
     assert named is not None
@@ -205,3 +204,32 @@ def test_of_processes_that_claim_one_url_one_has_it_and_the_others_hear_of_it(pl
     storage = place.open()
     assert [one.version for one in storage.articles.iter()] == [1] * 15
     storage.close()
+
+
+# --- several at once
+def test_several_articles_are_read_at_once_by_all_their_addresses(storage: Storage) -> None:
+    assert storage.articles.get_many([]) == {}
+    first = make_article("a", "The harbour is open.", url=f"{SITE}/amp/a")
+    second = make_article("b", "The theatre is closed.", url=B)
+    storage.articles.store(first)
+    storage.articles.store(second)
+    assert storage.articles.get_many([A, B, C, f"{SITE}/amp/a", B]) == {
+        A: first,
+        B: second,
+        f"{SITE}/amp/a": first,
+    }
+    keys = {url: fingerprint(url) for url in (A, B, C, f"{SITE}/amp/a")}
+    assert storage.articles.known(list(keys.values())) == {*keys.values()} - {keys[C]}
+    assert storage.articles.known([]) == set()
+
+
+def test_the_owners_of_several_texts_are_read_at_once(storage: Storage) -> None:
+    first, second = make_article("a", "The harbour is open."), make_article("b", "The theatre is closed.")
+    for one in (first, second, make_article("b", "The theatre is open.")):
+        storage.articles.store(one)
+    texts = [("example.org", one.content_hash) for one in (first, second)]
+    assert storage.texts.owners([*texts, ("other.org", first.content_hash), ("example.org", "none")]) == {
+        texts[0]: A,
+        texts[1]: B,  # an earlier text
+    }
+    assert storage.texts.owners([]) == {}

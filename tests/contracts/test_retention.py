@@ -10,7 +10,7 @@ import pytest
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
-from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.contracts.storage_samples import NOON, make_article, make_page, owner_of
 from tests.searching import find
 
 
@@ -43,7 +43,7 @@ def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None
     assert find(storage, "rose") == find(storage, "fell") == []
     storage.articles.store(make_article("a", "The river froze.", hours=30))
     assert [one.version for one in storage.articles.versions("https://example.org/a")] == [3, 4]
-    assert storage.texts.owner("example.org", make_article("a", "The river rose.").content_hash) is not None
+    assert owner_of(storage, make_article("a", "The river rose.").content_hash) is not None
 
 
 def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Storage) -> None:

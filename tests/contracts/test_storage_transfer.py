@@ -14,7 +14,7 @@ from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
-from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.contracts.storage_samples import NOON, make_article, make_page, owner_of
 from tests.searching import find
 
 TEXT = "Text that another page has too."
@@ -159,7 +159,7 @@ def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
     storage.load.aliases(list(other.dump.aliases()))
     assert list(storage.dump.texts()) == []
     assert list(storage.dump.aliases()) == []
-    assert storage.texts.owner("example.org", make_article("x", TEXT).content_hash) is None
+    assert owner_of(storage, make_article("x", TEXT).content_hash) is None
 
 
 def test_the_books_of_a_site_are_written_whole(storage: Storage) -> None:

@@ -9,7 +9,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.articles import MAX_VERSIONS
 from newsbot.storage.base import Storage
-from tests.contracts.storage_samples import NOON, make_article
+from tests.contracts.storage_samples import NOON, make_article, owner_of
 
 
 def test_an_article_comes_back_whole(storage: Storage) -> None:
@@ -82,8 +82,8 @@ def test_the_same_text_under_another_url_is_recorded_not_stored(storage: Storage
         assert storage.articles.store(copy) == Stored(Verdict.SAME_TEXT, first.canonical_url, 1)
     assert storage.articles.get("https://example.org/b") == first
     assert storage.articles.count() == 1
-    assert storage.texts.owner("example.org", first.content_hash) == first.canonical_url
-    assert storage.texts.owner("other.org", first.content_hash) is None
+    assert owner_of(storage, first.content_hash) == first.canonical_url
+    assert owner_of(storage, first.content_hash, source="other.org") is None
 
 
 def test_an_article_is_found_under_the_address_that_was_fetched(storage: Storage) -> None:

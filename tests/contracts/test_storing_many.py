@@ -18,7 +18,7 @@ from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.base import Storage
 from tests import warm
 from tests.contracts.storage_backends import Place, empty_mongo
-from tests.contracts.storage_samples import make_article
+from tests.contracts.storage_samples import make_article, owner_of
 
 
 def verdicts(results: list[Stored | Exception]) -> list[str]:
@@ -53,7 +53,7 @@ def test_a_mixture(storage: Storage) -> None:
     assert results[8] == Stored(Verdict.UPDATED, "https://example.org/a", 2)
     assert storage.articles.get("https://example.org/e") == batch[9]
     assert storage.articles.get("https://example.org/amp/c") == batch[5]
-    assert storage.texts.owner("example.org", batch[9].content_hash) == "https://example.org/e"
+    assert owner_of(storage, batch[9].content_hash) == "https://example.org/e"
     assert storage.articles.count() == 8
     assert len(storage.articles.changes_since().found) == 8
     assert storage.articles.store_many([]) == []
@@ -118,7 +118,7 @@ def content(storage: Storage) -> dict[str, Any]:
     return {
         "versions": {url: storage.articles.versions(url) for url in urls},
         "found": {url: storage.articles.get(url) for url in urls},
-        "owners": [storage.texts.owner("example.org", text) for text in texts],
+        "owners": [owner_of(storage, text) for text in texts],
     }
 
 

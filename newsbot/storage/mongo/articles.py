@@ -12,7 +12,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from newsbot.connections.mongo import Collections, Document, Session
+from pymongo.errors import BulkWriteError
+
+from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import (
@@ -23,7 +25,7 @@ from newsbot.storage.article_decision import (
     may_be_plain,
     names_another_page,
 )
-from newsbot.storage.articles import MAX_VERSIONS, Articles, Changes, RepeatedText, Texts
+from newsbot.storage.articles import MAX_VERSIONS, Articles, Changes, RepeatedText, SiteText, Texts
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import (
@@ -86,10 +88,8 @@ class MongoArticles(Articles):
         documents = [one for one, chosen in zip(given.values(), plain, strict=True) if chosen]
         stored: set[bytes] = set()
         try:
-            if documents:
-                with self._server.readable() as database:
-                    work = partial(_insert_new, database, documents)
-                    stored = self._server.transact(work, _GROUP_PATIENCE)
+            with self._server.readable() as database:
+                stored = self._insert(database, documents)
         except (DataUnavailable, DataFull):
             raise
         except DataError:
@@ -100,19 +100,41 @@ class MongoArticles(Articles):
                 results[number] = Stored(Verdict.NEW, one["canonical_url"], 1)
         return results
 
+    def _insert(self, database: Collections, documents: list[Document]) -> set[bytes]:
+        """Insert those of the articles that are new, and return their keys.
+
+        Nearly always all of them are, so they are searched for only if an insertion fails.
+        """
+        for again in (False, True):
+            if not documents:
+                break
+            try:
+                work = partial(_insert_new, database, documents)
+                return self._server.transact(work, _GROUP_PATIENCE)
+            except BulkWriteError as error:
+                if again or not all_duplicates(error):
+                    raise
+            documents = _unknown(database, documents) if len(documents) > 1 else []
+        return set()
+
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         with self._server.readable() as database:
             old, new = clean(canonical_url), clean(to)
             return self._server.transact(partial(_readdress, database, old, clean(content_hash), new))
 
-    def get(self, canonical_url: str) -> Article | None:
-        key = fingerprint(clean(canonical_url))
+    def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
+        keys = {url: fingerprint(clean(url)) for url in canonical_urls}
         with self._server.readable() as database:
-            found = database["articles"].find_one({"_id": key})
-            if found is None:
-                alias = database["aliases"].find_one({"_id": key})
-                found = alias and database["articles"].find_one({"_id": alias["article"]})
-        return None if found is None else from_document(found)
+            found = articles_by_key(database, list(keys.values()))
+            missing = [key for key in keys.values() if key not in found]
+            aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
+            named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
+        found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
+        return {url: found[key] for url, key in keys.items() if key in found}
+
+    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+        with self._server.readable() as database:
+            return {key for name in ("articles", "aliases") for key in _keys_in(database, name, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
         with self._server.readable() as database:
@@ -194,12 +216,15 @@ class MongoTexts(Texts):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def owner(self, source: str, content_hash: str) -> str | None:
+    def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
+        keys = {text: text_key(*text) for text in texts}
         with self._server.readable() as database:
-            text = database["texts"].find_one({"_id": text_key(source, content_hash)})
-            wanted = {"canonical_url": 1}
-            owner = text and database["articles"].find_one({"_id": text["article"]}, wanted)
-        return str(owner["canonical_url"]) if owner else None
+            asked = {"_id": {"$in": list(keys.values())}}
+            owned = {one["_id"]: one["article"] for one in database["texts"].find(asked)}
+            asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
+            owners = database["articles"].find(asked, wanted) if owned else ()
+            urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
+        return {text: urls[owned[key]] for text, key in keys.items() if owned.get(key) in urls}
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         if limit <= 0:
@@ -255,26 +280,31 @@ def _store(database: Collections, article: Article, over: str | None, session: S
 
 
 def _insert_new(database: Collections, documents: list[Document], session: Session) -> set[bytes]:
-    """Insert the articles of which neither the URL nor the text is known; return their keys.
+    """Insert articles with their texts, and return their keys. Must run in a transaction.
 
-    Must run in a transaction. The searches are outside of it: if nothing is new, nothing has to be committed.
-    If another worker inserts one of the records after the searches, an insertion fails.
+    Raises ``BulkWriteError`` if a URL or a text is known.
     """
-    texts = {one["_id"]: text_key(one["source"], one["content_hash"]) for one in documents}
-    if len(documents) > 1:  # one article takes fewer round trips if its insertions are simply tried
-        asked: dict[str, list[Any]] = {"articles": list(texts), "texts": list(texts.values())}
-        known = {
-            row["_id"]
-            for name, keys in asked.items()
-            for row in database[name].find({"_id": {"$in": keys}}, {"_id": 1})
-        }
-        documents = [one for one in documents if known.isdisjoint((one["_id"], texts[one["_id"]]))]
-    claims = [{"_id": texts[one["_id"]], "article": one["_id"]} for one in documents if one["content_hash"]]
+    claims = [{"_id": _text_of(one), "article": one["_id"]} for one in documents if one["content_hash"]]
     if claims:
         database["texts"].insert_many(claims, session=session)
-    if documents:
-        database["articles"].insert_many(documents, session=session)
+    database["articles"].insert_many(documents, session=session)
     return {one["_id"] for one in documents}
+
+
+def _unknown(database: Collections, documents: list[Document]) -> list[Document]:
+    """Return the articles of which neither the URL nor the text is known."""
+    known: set[Any] = _keys_in(database, "articles", [one["_id"] for one in documents])
+    known |= _keys_in(database, "texts", [_text_of(one) for one in documents])
+    return [one for one in documents if known.isdisjoint((one["_id"], _text_of(one)))]
+
+
+def _text_of(document: Document) -> str:
+    return text_key(document["source"], document["content_hash"])
+
+
+def _keys_in(database: Collections, name: str, keys: Sequence[Any]) -> set[Any]:
+    """Return those of the keys that the collection ``name`` has."""
+    return {one["_id"] for one in database[name].find({"_id": {"$in": list(keys)}}, {"_id": 1})}
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:

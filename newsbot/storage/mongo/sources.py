@@ -129,15 +129,16 @@ class MongoActivity(Activity):
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         """Add counters of sites. If the server fails, the counters of only some sites can have been added."""
         hour = int(at // HOUR)
-        operations: list[UpdateOne | DeleteMany] = []
+        added: list[UpdateOne] = []
+        old: list[DeleteMany] = []
         for source, counters in counted(sites).items():
             name = clean(source)
             change = {"$setOnInsert": {"source": name, "hour": hour}, "$inc": counters}
-            operations.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
-            operations.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
-        if operations:
-            with self._server.readable() as database:
-                database["site_hours"].bulk_write(operations, ordered=True)
+            added.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
+            old.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
+        if added:
+            with self._server.readable() as database:  # the driver sends each kind of operation together
+                database["site_hours"].bulk_write([*added, *old], ordered=True)
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
         query = {"source": clean(source), "hour": {"$gte": int(since // HOUR)}}

@@ -8,7 +8,7 @@ tried again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -32,11 +32,15 @@ class MongoStories(Stories):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
+    def join(self, canonical_urls: Sequence[str]) -> Joined:
         with self._server.readable() as database:
-            if len(canonical_urls) == 1 and (settled := _settled(database, canonical_urls[0], stored)):
+            if len(canonical_urls) == 1 and (settled := _settled(database, canonical_urls[0])):
                 return settled
             return self._server.transact(partial(_join, database, canonical_urls))
+
+    def current(self, stories: Collection[str]) -> dict[str, str]:
+        with self._server.readable() as database:
+            return _noted(database, None, {clean(story) for story in stories})
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         with self._server.readable() as database:
@@ -96,14 +100,12 @@ def _large(
         yield from (story for story in some if story in large)
 
 
-def _settled(database: Collections, url: str, stored: str | None) -> Joined | None:
+def _settled(database: Collections, url: str) -> Joined | None:
     """Return the story of an article if joining this article alone would change nothing; otherwise None.
 
-    This usually takes two queries, or one if the caller knows the story with which the article was
-    ``stored``. That is faster than a transaction. If another worker has merged that story since, ``joined``
-    says so.
+    This usually takes two queries, which is faster than a transaction.
     """
-    kept, own = {"story": clean(stored)} if stored else _kept(database, None, url), story_id(clean(url))
+    kept, own = _kept(database, None, url), story_id(clean(url))
     story = kept and kept["story"]
     if not story or not is_settled(story, own, _noted(database, None, {own, story})):
         return None
@@ -139,7 +141,7 @@ def _kept(database: Collections, session: Session | None, url: str) -> Document 
 
 
 def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
-    """Return the current stories of those of the given stories that are in ``joined``, by id."""
+    """Do the same as :meth:`newsbot.storage.stories.Stories.current`, in the transaction of ``session``."""
     found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
     return {one["_id"]: one["into"] for one in found}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +20,16 @@ from newsbot.storage.article_decision import (
     may_be_plain,
     names_another_page,
 )
-from newsbot.storage.articles import MAX_VERSIONS, Articles, Change, Changes, Numbering, RepeatedText, Texts
+from newsbot.storage.articles import (
+    MAX_VERSIONS,
+    Articles,
+    Change,
+    Changes,
+    Numbering,
+    RepeatedText,
+    SiteText,
+    Texts,
+)
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import DataFile
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all
@@ -72,6 +81,14 @@ _SEQUENCE = "SELECT id, (SELECT ifnull(max(number), 0) FROM article_change) FROM
 _CHANGES = (
     f"SELECT c.number, c.fingerprint AS changed, {READ} FROM article_change c"
     " LEFT JOIN article a ON a.fingerprint = c.fingerprint WHERE c.number > ? ORDER BY c.number LIMIT ?"
+)
+_WITH_KEYS = f"SELECT fingerprint AS key, {READ} FROM article a WHERE fingerprint IN "
+_ALIASED = (
+    f"SELECT s.fingerprint AS key, {READ} FROM article_alias s JOIN article a ON a.id = s.article"
+    " WHERE s.fingerprint IN "
+)
+_KNOWN = tuple(
+    f"SELECT fingerprint FROM {table} WHERE fingerprint IN " for table in ("article", "article_alias")
 )
 _AT_ONCE = 100
 
@@ -132,23 +149,20 @@ class SqliteArticles(Articles):
             _move_story(database, story_id(old), story_id(new))
         return True
 
-    def get(self, canonical_url: str) -> Article | None:
-        key = fingerprint(canonical_url)
+    def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
+        keys = {url: fingerprint(url) for url in canonical_urls}
         with self._file.reading() as database:
-            row = database.execute(f"SELECT {READ} FROM article a WHERE fingerprint = ?", (key,)).fetchone()
-            if row is None:
-                row = database.execute(
-                    f"SELECT {READ} FROM article_alias s JOIN article a ON a.id = s.article"
-                    " WHERE s.fingerprint = ?",
-                    (key,),
-                ).fetchone()
-        return None if row is None else from_row(row)
+            rows = {row["key"]: row for row in _select(database, _ALIASED, keys.values())}
+            rows |= {row["key"]: row for row in _select(database, _WITH_KEYS, keys.values())}
+        return {url: from_row(rows[key]) for url, key in keys.items() if key in rows}
+
+    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+        with self._file.reading() as database:
+            return {row[0] for query in _KNOWN for row in _select(database, query, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        marks = ", ".join("?" * len(keys))
-        query = f"SELECT fingerprint, {READ} FROM article a WHERE fingerprint IN ({marks})"
         with self._file.reading() as database:
-            return {row["fingerprint"]: from_row(row) for row in database.execute(query, keys)}
+            return {row["key"]: from_row(row) for row in _select(database, _WITH_KEYS, keys)}
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         with self._file.writing() as database:
@@ -224,6 +238,12 @@ class SqliteArticles(Articles):
             yield _by_number(database, chosen[start : start + _AT_ONCE].tolist())
 
 
+def _select(database: sqlite3.Connection, query: str, keys: Iterable[bytes]) -> Iterator[sqlite3.Row]:
+    """Yield the rows with these keys. The query ends before the list of the keys."""
+    given = list(keys)
+    yield from database.execute(f"{query} ({', '.join('?' * len(given))})", given)
+
+
 def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article]:
     """Return the articles with these row numbers, in the given order. Deleted ones are left out."""
     rows = database.execute(
@@ -239,14 +259,10 @@ class SqliteTexts(Texts):
     def __init__(self, file: DataFile) -> None:
         self._file = file
 
-    def owner(self, source: str, content_hash: str) -> str | None:
+    def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         with self._file.reading() as database:
-            row = database.execute(
-                "SELECT a.canonical_url FROM article_text t JOIN article a ON a.id = t.article"
-                " WHERE t.source = ? AND t.content_hash = ?",
-                (source, content_hash),
-            ).fetchone()
-        return None if row is None else str(row[0])
+            rows = {text: database.execute(_OWNER, text).fetchone() for text in texts}
+        return {text: str(row["canonical_url"]) for text, row in rows.items() if row is not None}
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         with self._file.reading() as database:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from newsbot.clock import stamp
@@ -34,13 +34,17 @@ class SqliteStories(Stories):
     def __init__(self, file: DataFile) -> None:
         self._file = file
 
-    def join(self, canonical_urls: Sequence[str], stored: str | None = None) -> Joined:
+    def join(self, canonical_urls: Sequence[str]) -> Joined:
         if len(canonical_urls) == 1:  # if nothing would change, do not wait for the write lock
             with self._file.reading() as database:
-                if settled := _settled(database, canonical_urls[0], stored):
+                if settled := _settled(database, canonical_urls[0]):
                     return settled
         with self._file.writing() as database:
             return _join(database, canonical_urls)
+
+    def current(self, stories: Collection[str]) -> dict[str, str]:
+        with self._file.reading() as database:
+            return _noted(database, stories)
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         with self._file.writing() as database:
@@ -78,9 +82,9 @@ class SqliteStories(Stories):
         return list(found.values())
 
 
-def _settled(database: sqlite3.Connection, url: str, stored: str | None) -> Joined | None:
+def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
     """Return the story of an article if joining this article alone would change nothing; otherwise None."""
-    story = stored or _kept(database, url)[1]
+    story = _kept(database, url)[1]
     own = story_id(url)
     if story is None or not is_settled(story, own, _noted(database, (own, story))):
         return None
@@ -122,10 +126,7 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
 
 
 def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
-    """Return the current stories of those of the given stories that were joined, by id.
-
-    A story whose first article is not stored yet, but which has members already, is its own current story.
-    """
+    """Do the same as :meth:`newsbot.storage.stories.Stories.current`."""
     query = f"SELECT story, into_story FROM story_joined WHERE story IN {THESE}"
     return dict(database.execute(query, (json.dumps(list(stories)),)).fetchall())
 

@@ -6,16 +6,17 @@ import asyncio
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pymongo import MongoClient
 
-from newsbot.crawl.availability import Guarded, Outage
-from newsbot.crawl.group_store import LARGEST, GroupStore
+from newsbot.crawl.availability import Guarded, Outage, guarded_storage
+from newsbot.crawl.group_calls import LARGEST, GroupCalls
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
 from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import Articles
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
@@ -63,11 +64,13 @@ def counted(storage: MongoStorage) -> Counted:
 
 
 @pytest.fixture
-def groups(counted: Counted, outage: Outage) -> GroupStore:
-    return GroupStore(Guarded(counted, "storage.articles", "server", outage, local=False))
+def groups(storage: MongoStorage, counted: Counted, outage: Outage) -> GroupCalls:
+    guarded = guarded_storage(storage, outage)
+    guarded.articles = cast("Articles", Guarded(counted, "storage.articles", "server", outage, local=False))
+    return GroupCalls(guarded, outage)
 
 
-async def together(groups: GroupStore, articles: list[Article]) -> list[Any]:
+async def together(groups: GroupCalls, articles: list[Article]) -> list[Any]:
     return await asyncio.gather(*map(groups.store, articles), return_exceptions=True)
 
 
@@ -75,7 +78,7 @@ def new(number: int) -> Article:
     return make_article(f"{number}", f"Text {number}.")
 
 
-def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupStore, counted: Counted) -> None:
+def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupCalls, counted: Counted) -> None:
     async def run() -> list[Stored]:
         first = asyncio.create_task(groups.store(new(0)))
         while not counted.sizes:  # noqa: ASYNC110 - a thread fills it
@@ -88,7 +91,7 @@ def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupStore, 
     assert counted.sizes == [1, LARGEST, 3]
 
 
-def test_a_lone_article_is_stored_at_once(groups: GroupStore, counted: Counted) -> None:
+def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) -> None:
     async def run() -> None:
         for number in range(3):
             assert (await groups.store(new(number))).verdict is Verdict.NEW
@@ -97,7 +100,7 @@ def test_a_lone_article_is_stored_at_once(groups: GroupStore, counted: Counted) 
     assert counted.sizes == [1, 1, 1]
 
 
-def test_each_caller_has_its_own_result(groups: GroupStore, storage: MongoStorage) -> None:
+def test_each_caller_has_its_own_result(groups: GroupCalls, storage: MongoStorage) -> None:
     storage.articles.store(new(0))
     large = make_article("large", "long " * 4_000_000)
     changed, copied = make_article("0", "Changed."), make_article("copy", "Text 0.")
@@ -110,7 +113,7 @@ def test_each_caller_has_its_own_result(groups: GroupStore, storage: MongoStorag
 
 
 def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
-    groups: GroupStore, server: MongoServer, storage: MongoStorage
+    groups: GroupCalls, server: MongoServer, storage: MongoStorage
 ) -> None:
     async def run() -> float:
         held = asyncio.create_task(groups.store(new(0)))
@@ -133,7 +136,7 @@ def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
 
 
 def test_a_server_that_is_away_is_one_outage_and_all_is_stored_afterwards(
-    groups: GroupStore, server: MongoServer, storage: MongoStorage, outage: Outage
+    groups: GroupCalls, server: MongoServer, storage: MongoStorage, outage: Outage
 ) -> None:
     async def run() -> list[Stored]:
         outage.ending = lambda: False
@@ -157,7 +160,7 @@ def test_a_server_that_is_away_is_one_outage_and_all_is_stored_afterwards(
 
 
 def test_a_caller_that_is_cancelled_does_not_harm_its_group(
-    groups: GroupStore, counted: Counted, storage: MongoStorage
+    groups: GroupCalls, counted: Counted, storage: MongoStorage
 ) -> None:
     async def run() -> None:
         tasks = [asyncio.create_task(groups.store(new(number))) for number in range(4)]

@@ -1,0 +1,136 @@
+"""Calls the storage once for pages that need the same at about the same time.
+
+Each command to a server costs CPU time of the worker and of the server, and a transaction takes most of its
+time at the end. So pages whose texts were extracted within 50 ms go on together: their texts are looked up
+with one query, they are stored in one transaction, and their page records are written together
+(:mod:`newsbot.crawl.completion`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Generic, TypeVar, cast
+
+from newsbot.crawl.availability import Guarded, Outage
+from newsbot.errors import DataError, RecordBusy, RecordRefused
+from newsbot.items import Article
+from newsbot.storage.article_decision import Stored
+from newsbot.storage.articles import SiteText
+from newsbot.storage.base import Storage
+
+LARGEST = 32
+"""Maximum number of items in a group."""
+LONGEST = 0.05
+"""Maximum number of seconds that an item waits for further items."""
+STEP = 0.005
+"""Seconds between two checks whether further items are about to come."""
+TURN = 0.001
+"""Seconds in which the items of one group arrive at the next step."""
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+class Together(Generic[_Item, _Answer]):
+    """Answers items in groups. ``work`` returns an answer for each item of a group.
+
+    While a group is being answered, the items that arrive form the next group. The first item of a group
+    waits for others only while ``more`` returns True, and at most :data:`LONGEST` seconds.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[_Item]], Awaitable[Sequence[_Answer]]],
+        more: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._work, self._more = work, more
+        self._waiting: list[tuple[_Item, asyncio.Future[_Answer]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, item: _Item) -> _Answer:
+        """Return the answer for an item. If the server fails, each item of the group raises the error."""
+        answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer))
+        if self._task is None:
+            self._task = asyncio.create_task(self._answer_all())
+        return await answer
+
+    async def _answer_all(self) -> None:
+        try:
+            while self._waiting:
+                await self._gather()
+                group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+                await self._answer(group)
+        finally:
+            self._task = None
+
+    async def _gather(self) -> None:
+        until = time.monotonic() + LONGEST
+        await asyncio.sleep(TURN)
+        while (  # noqa: ASYNC110 - no event says that no more items come
+            self._more() and len(self._waiting) < LARGEST and time.monotonic() < until
+        ):
+            await asyncio.sleep(STEP)
+
+    async def _answer(self, group: list[tuple[_Item, asyncio.Future[_Answer]]]) -> None:
+        try:
+            found = await self._work([item for item, _ in group])
+        except Exception as error:  # noqa: BLE001 - each item gets it
+            of_one = isinstance(error, RecordRefused | RecordBusy) or not isinstance(error, DataError)
+            if of_one and len(group) > 1:
+                for one in group:
+                    await self._answer([one])
+                return
+            for _, answer in group:
+                if not answer.done():  # its task may have been cancelled
+                    answer.set_exception(error)
+        else:
+            for (_, answer), result in zip(group, found, strict=True):
+                if not answer.done():
+                    answer.set_result(result)
+
+
+class GroupCalls:
+    """The calls of one crawl's pipelines to the storage. All raise :class:`newsbot.errors.DataError`."""
+
+    def __init__(self, storage: Storage, outage: Outage) -> None:
+        self._storage, run = storage, outage.calls.run
+        self._articles = cast("Guarded", storage.articles)
+        self.reading = 0
+        """Number of pages that are being read or wait for it. Their articles are about to come."""
+        self.owner = Together[SiteText, str | None](
+            lambda group: run(self._owners, group), more=lambda: self.reading > 0
+        )
+        """Takes a text of a site, and returns the URL of the article that has it, or None.
+
+        This is the first call for an article, so here it waits for those that are still being read.
+        """
+        self.articles = Together[Sequence[str], Mapping[str, Article]](
+            lambda group: run(self._get_many, group)
+        )
+        """Takes URLs, and returns the stored articles by URL."""
+        self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
+        """Takes ids of stories, and returns the current stories of those that were joined, by id."""
+        self._store_new = Together[Article, Stored | None](
+            lambda group: self._articles.aside("store_new", group)
+        )
+
+    async def store(self, article: Article, over: str | None = None) -> Stored:
+        """Store an article; see :meth:`newsbot.storage.articles.Articles.store`.
+
+        An article that is not plainly new, or whose group met a conflict, is stored alone, and other articles
+        do not wait for it. If the storage is a server, other pages are processed during the call.
+        """
+        new = await self._store_new(article) if over is None else None  # with ``over``, the URL is known
+        return new or cast("Stored", await self._articles.aside("store", article, over))
+
+    def _owners(self, group: list[SiteText]) -> list[str | None]:
+        owners = self._storage.texts.owners(group)
+        return [owners.get(one) for one in group]
+
+    def _get_many(self, group: list[Sequence[str]]) -> list[Mapping[str, Article]]:
+        return [self._storage.articles.get_many(list({url for one in group for url in one}))] * len(group)
+
+    def _current(self, group: list[Collection[str]]) -> list[Mapping[str, str]]:
+        return [self._storage.stories.current({story for one in group for story in one})] * len(group)

@@ -1,0 +1,73 @@
+"""What is known of leased pages is read for all of them at once, and never used when it may be old."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.crawl.read_ahead import ReadAhead
+from newsbot.errors import DataUnavailable
+
+
+class Kept:
+    """A storage of numbers, and the keys of each read."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {b"a": 1, b"b": 2}
+        self.reads: list[list[bytes]] = []
+
+    def __call__(self, keys: list[bytes]) -> dict[bytes, int]:
+        self.reads.append(keys)
+        return {key: self.numbers[key] for key in keys if key in self.numbers}
+
+
+def test_the_first_key_that_is_needed_reads_all_that_are_expected() -> None:
+    kept = Kept()
+    ahead = ReadAhead(kept)
+    for key in (b"a", b"b", b"c"):
+        ahead.expect(key)
+    assert kept.reads == []
+    assert [ahead.get(key) for key in (b"b", b"c", b"a", b"b")] == [2, None, 1, 2]
+    assert kept.reads == [[b"a", b"b", b"c"]]
+
+
+def test_a_key_that_is_leased_again_or_forgotten_is_read_anew() -> None:
+    kept = Kept()
+    ahead = ReadAhead(kept)
+    ahead.expect(b"a")
+    assert ahead.get(b"a") == 1
+    kept.numbers[b"a"] = 5
+    assert ahead.get(b"a") == 1
+    ahead.forget(b"a")
+    assert ahead.get(b"a") == 5
+    kept.numbers[b"a"] = 6
+    ahead.expect(b"a")
+    assert ahead.get(b"a") == 6
+
+
+def test_a_key_that_is_not_expected_is_read_alone() -> None:
+    kept = Kept()
+    ahead = ReadAhead(kept)
+    ahead.expect(b"a")
+    assert ahead.get(b"b") == 2
+    ahead.forget(b"a")
+    ahead.expect(b"c")
+    assert ahead.get(b"c") is None
+    assert kept.reads == [[b"b"], [b"c"]]
+
+
+def test_after_a_fault_all_keys_are_still_expected() -> None:
+    kept = Kept()
+    faults = [DataUnavailable("away")]
+
+    def read(keys: list[bytes]) -> dict[bytes, int]:
+        if faults:
+            raise faults.pop()
+        return kept(keys)
+
+    ahead = ReadAhead(read)
+    ahead.expect(b"a")
+    ahead.expect(b"b")
+    with pytest.raises(DataUnavailable):
+        ahead.get(b"a")
+    assert (ahead.get(b"a"), ahead.get(b"b")) == (1, 2)
+    assert kept.reads == [[b"a", b"b"]]
