@@ -1,7 +1,8 @@
-"""Makes a fresh MongoDB ready for newsbot: a replica set of one member, and a user with the least rights.
+"""Makes a fresh MongoDB ready for newsbot: a replica set, and a user with the least rights.
 
 May run again at any time: what is there stays, the user gets the password that is given. In the
-environment: MONGO_PLACE (host:port, as workers reach it), MONGO_ROOT_PASSWORD, MONGO_PASSWORD.
+environment: MONGO_PLACE (host:port of each member, as workers reach it, separated by commas),
+MONGO_ROOT_PASSWORD, MONGO_PASSWORD.
 """
 
 from __future__ import annotations
@@ -24,19 +25,26 @@ NEEDED = ("MONGO_PLACE", "MONGO_ROOT_PASSWORD", "MONGO_PASSWORD")
 Client = MongoClient[dict[str, Any]]
 
 
-def initiate(client: Client, place: str) -> None:
-    """Start the replica set, unless it has started, and wait until it takes writes."""
+def initiate(client: Client, places: list[str]) -> str:
+    """Start the replica set, unless it has started, and wait for its primary. Return the name of the set.
+
+    ``client`` is connected to the first member.
+    """
     try:
         client.admin.command("replSetGetStatus")
     except OperationFailure as error:
         if error.code != NOT_INITIATED:
             raise
-        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": place}]})
+        members = [{"_id": number, "host": place} for number, place in enumerate(places)]
+        client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
     end = time.monotonic() + PATIENCE
-    while not client.admin.command("hello")["isWritablePrimary"]:
+    while "primary" not in (hello := client.admin.command("hello")):
         if time.monotonic() > end:
-            raise ConnectionFailure(f"the replica set has no primary: is {place} how mongod reaches itself?")
+            raise ConnectionFailure(
+                f"the replica set has no primary: is {places[0]} how mongod reaches itself?"
+            )
         time.sleep(0.2)
+    return str(hello["setName"])
 
 
 def make_user(client: Client, password: str) -> None:
@@ -59,20 +67,20 @@ def main() -> int:
         sys.stderr.write(f"mongo_setup: set {', '.join(missing)}\n")
         return 1
     place = os.environ["MONGO_PLACE"]
-    client = Client(
-        f"mongodb://{place}/",
-        username="root",
-        password=os.environ["MONGO_ROOT_PASSWORD"],
-        directConnection=True,
-        serverSelectionTimeoutMS=int(PATIENCE * 1000),
-    )
-    with client:
-        try:
-            initiate(client, place)
+    places = place.split(",")
+    login: dict[str, Any] = {
+        "username": "root",
+        "password": os.environ["MONGO_ROOT_PASSWORD"],
+        "serverSelectionTimeoutMS": int(PATIENCE * 1000),
+    }
+    try:
+        with Client(f"mongodb://{places[0]}/", directConnection=True, **login) as first:
+            name = initiate(first, places)
+        with Client(f"mongodb://{place}/", replicaSet=name, **login) as client:
             make_user(client, os.environ["MONGO_PASSWORD"])
-        except (ConnectionFailure, OperationFailure) as error:
-            sys.stderr.write(f"mongo_setup: {place}: {str(error).splitlines()[0][:300]}\n")
-            return 1
+    except (ConnectionFailure, OperationFailure) as error:
+        sys.stderr.write(f"mongo_setup: {place}: {str(error).splitlines()[0][:300]}\n")
+        return 1
     sys.stdout.write(f"MongoDB at {place} is ready for newsbot\n")
     return 0
 

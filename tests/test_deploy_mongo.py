@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from pymongo.errors import ConnectionFailure, OperationFailure
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import ROOT
+from tests.replicated import wait_until
 from tests.servers import ROOT_PASSWORD, MongoServer, need_mongod
 
 
@@ -58,7 +60,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshServer]:
         server.stop()
 
 
-def set_up(server: FreshServer, **changes: str) -> subprocess.CompletedProcess[str]:
+def set_up(server: MongoServer, **changes: str) -> subprocess.CompletedProcess[str]:
     given = {
         "MONGO_PLACE": f"127.0.0.1:{server.port}",
         "MONGO_ROOT_PASSWORD": ROOT_PASSWORD,
@@ -125,3 +127,33 @@ def test_a_fault_is_one_line_without_secrets(server: FreshServer, changes: dict[
     (line,) = done.stderr.splitlines()
     assert said in line
     assert ROOT_PASSWORD not in line
+
+
+def test_three_members_are_set_up_as_the_docs_say(tmp_path: Path) -> None:
+    """The user is made, whichever member is the primary."""
+    need_mongod()
+    members = [MongoServer(tmp_path / str(number), auth=True) for number in range(3)]
+    places = [f"127.0.0.1:{member.port}" for member in members]
+    try:
+        for member in members:
+            member.launch()
+        for member in members:
+            with MongoClient[dict[str, Any]]("127.0.0.1", member.port, directConnection=True) as client:
+                client.admin.command("ping")
+        with MongoClient[dict[str, Any]]("127.0.0.1", members[0].port, directConnection=True) as client:
+            config = [{"_id": number, "host": place} for number, place in enumerate(places)]
+            quick = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+            client.admin.command("replSetInitiate", {"_id": "rs0", "members": config, "settings": quick})
+            wait_until(lambda: client.admin.command("hello")["isWritablePrimary"], "no primary")
+            client.admin.command("createUser", "root", pwd=ROOT_PASSWORD, roles=["root"])
+        with MongoClient[dict[str, Any]](members[0].uri, directConnection=True) as client:
+            wait_until(lambda: client.admin.command("replSetStepDown", 60), "the others do not follow")
+        done = set_up(members[0], MONGO_PLACE=",".join(places))
+        assert done.returncode == 0, done.stderr
+        named = f"mongodb://newsbot:secret@{','.join(places)}/newsbot?authSource=newsbot&replicaSet=rs0"
+        with closing(MongoStorage(named)) as storage:
+            storage.articles.store(article())
+            assert storage.articles.count() == 1
+    finally:
+        for member in members:
+            member.stop()

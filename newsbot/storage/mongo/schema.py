@@ -4,7 +4,7 @@ Every value that must be unique is an ``_id``. For pages, articles and aliases i
 URL. For texts it is the site and the hash of the text. A sharded collection can have a unique index only on
 the shard key, so these collections can be sharded by their ``_id``. Use hashed sharding for all collections
 except ``versions``, which is sharded by ranges, so that the versions of an article are stored together.
-docs/scaling.md has the commands.
+docs/operations.md has the commands.
 
 | collection | ``_id`` | content of a document |
 |---|---|---|
