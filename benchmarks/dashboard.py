@@ -1,14 +1,14 @@
 """How fast the pages of the dashboard load with many articles: server response and browser paint.
 
 Fills a data file with articles (benchmarks/searchtexts.py), hourly activity of the sites, and 100,000 waiting
-URLs. Then starts ``scrapy serve`` on it and requests each page. ``first``: the first request for that page
-after the start; ``median`` and ``p95``: of 20 more requests; ``CPU``: processor time of the server per
-request, which is stable on a busy machine (resolution: half a millisecond); ``paint``: first contentful paint
-in headless Chromium after the click, median of ``--paints``; ``KB``: size before compression. At its start
-the server counts articles in the background; the duration is printed to stderr.
+URLs. Then starts ``scrapy serve`` on it and requests each
+page. ``first``: the first request for that page after the start; ``median`` and ``p95``: of 20 more requests;
+``CPU``: processor time of the server per request, which is stable on a busy machine (resolution: half a
+millisecond); ``paint``: first contentful paint in headless Chromium after the click, median of 5; ``KB``:
+size before compression. At its start the server counts articles in the background; the
+duration is printed to stderr.
 
-    python -m benchmarks.dashboard [--articles 100000] [--sentences 5] [--corpus FILE] [--data DIR]
-        [--paints 5] [--json]
+    python -m benchmarks.dashboard [--articles 100000] [--sentences 5] [--corpus FILE] [--data DIR] [--json]
 
 With ``--data`` an existing folder is used again, also one of ``benchmarks.search``; waiting articles are
 indexed first. ``--corpus``: a .jsonl.gz file with a ``text`` in each line.
@@ -50,7 +50,7 @@ from newsbot.urls import fingerprint
 
 DAYS = 30
 WAITING = 100_000
-ASKED = 20
+ASKED, PAINTED = 20, 5
 BATCH = 2000
 Row = dict[str, Any]
 
@@ -178,7 +178,7 @@ def ask(url: str) -> tuple[float, int]:
     return time.perf_counter() - began, size
 
 
-def measure(count: int, folder: Path, texts: Texts, paints: int) -> list[Row]:
+def measure(count: int, folder: Path, texts: Texts) -> list[Row]:
     """Return a row for each page."""
     rows = []
     with serving(folder) as (base, server), sync_playwright() as playwright:
@@ -192,8 +192,7 @@ def measure(count: int, folder: Path, texts: Texts, paints: int) -> list[Row]:
             row = {"articles": count, "page": name, "KB": round(size / 1000, 1), "first_ms": _ms(first)}
             row |= {"median_ms": _ms(median(times)), "p95_ms": _ms(quantiles(times, n=20)[-1])}
             row["cpu_ms"] = _ms(used)
-            plain = not paints or path.startswith(("/api", "/metrics"))
-            painted = None if plain else _paint(browser, base + path, paints)
+            painted = None if path.startswith(("/api", "/metrics")) else _paint(browser, base + path)
             rows.append(row | {"paint_ms": painted})
         browser.close()
     return rows
@@ -213,9 +212,9 @@ def _await_first_count(base: str) -> None:
             return
 
 
-def _paint(browser: Browser, url: str, paints: int) -> int:
+def _paint(browser: Browser, url: str) -> int:
     found = []
-    for _ in range(paints):
+    for _ in range(PAINTED):
         page = browser.new_page(bypass_csp=True)  # otherwise evaluate() is blocked
         page.goto(url)
         page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
@@ -237,7 +236,6 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=5, help="length of an article; 5 are 90 words")
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--paints", type=int, default=5, help="page views in Chromium (0: none)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dashboard-") as own:
@@ -250,7 +248,7 @@ def main() -> None:
             sys.stderr.write(f"filled in {time.perf_counter() - began:.0f} s\n")
         fill_books(folder, options.articles)
         finish_index(folder)
-        rows = measure(options.articles, folder, texts, options.paints)
+        rows = measure(options.articles, folder, texts)
     if options.json:
         print(json.dumps(rows))
         return

@@ -245,9 +245,7 @@ def _make_old(path: Path, file: Path) -> None:
         names = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name <> 'newsbot_schema'"
         for (table,) in database.execute(names).fetchall():
             columns = ", ".join(row[1] for row in database.execute(f"PRAGMA main.table_info({table})"))
-            # derived_from was not a list in the first format, and few articles had it
-            values = columns.replace("data", "json_remove(data, '$.derived_from')")
-            database.execute(f"INSERT INTO main.{table} ({columns}) SELECT {values} FROM present.{table}")
+            database.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM present.{table}")
         database.commit()
 
 

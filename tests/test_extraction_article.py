@@ -13,7 +13,19 @@ from newsbot.extraction import extract, parse_html, read_page
 from newsbot.extraction.page.jsonld import MAX_LENGTH
 from newsbot.extraction.page.page import Page
 from newsbot.items import Where
-from tests.extraction_pages import NOW, PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
+from tests.extraction_pages import (
+    NOW,
+    PROSE,
+    TEXT,
+    URL,
+    from_feed,
+    json_ld,
+    layout,
+    page,
+    read,
+    rule,
+    saved,
+)
 
 FENLAND = "https://www.fenlandpost.example/news/2024/05/harbour-bridge-opens?utm_medium=x"
 
@@ -176,7 +188,11 @@ def test_title_comes_from_the_feed_or_the_first_sentence_where_the_page_has_none
 
 def test_a_page_without_anything_like_a_title_is_none() -> None:
     with pytest.raises(NotAnArticle, match="no_title"):
-        read(page(body="<p>" + "line, line, <br>" * 200 + "</p>", title=""), hint=from_feed())
+        read(
+            page(body="<p>" + "line, line, <br>" * 200 + "</p>", title=""),
+            hint=from_feed(),
+            rule=rule(layout(text="p")),
+        )
 
 
 def test_the_canonical_address_is_believed_only_where_it_can_be() -> None:

@@ -80,25 +80,28 @@ def test_removed_elements_are_no_pieces() -> None:
     assert cut(tree, [tree.get_element_by_id("x")]).texts == ["one", "three"]
 
 
-def test_trees_add_up_along_the_branches() -> None:
+def test_the_leaves_of_all_trees_add_up() -> None:
+    """Tree 1: a > 1, then 2,000, else -1,000. Tree 2: b > 10, then (a > 1, then 7, else 4,000), else 250."""
+    keep = [0xFF] * (judge.LEAVES - 1)
     forest = judge.from_json(
         json.dumps(
             {
-                "names": ["a", "b"], "depth": 2, "roots": [0, 3],
-                "feature": [0, -1, -1, 1, -1, -1], "threshold": [1, 0, 0, 10, 0, 0],
-                "left": [1, 0, 0, 4, 0, 0], "right": [2, 0, 0, 5, 0, 0],
-                "value": [0, -1000, 2000, 0, 250, 4000],
+                "names": ["a", "b"],
+                "feature": [0] * 7 + [1, 0, 0, 0, 0, 0, 0],
+                "threshold": [1] * 7 + [10, 1, 0, 0, 0, 0, 0],
+                "mask": [0xFE, *keep[1:], 0xFE, 0xFD, *keep[2:]],
+                "value": [-1000, 2000, 0, 0, 0, 0, 0, 0, 250, 4000, 7, 0, 0, 0, 0, 0],
             }
         )
-    )  # fmt: skip
-    columns = {"a": np.array([1, 2, 0], np.float32), "b": np.array([10, 11, 99], np.float32)}
-    assert forest.scores(columns).tolist() == [-750, 6000, 3000]
+    )
+    columns = {"a": np.array([1, 2, 0, 2], np.float32), "b": np.array([10, 10, 99, 99], np.float32)}
+    assert forest.scores(columns).tolist() == [-750, 2250, 3000, 2007]
 
 
 def test_the_shipped_trees_know_all_their_numbers() -> None:
     forest = judge.shipped()
     assert forest.feature.max() < len(forest.names)
-    assert forest.children.max() < len(forest.value)
+    assert len(forest.feature) // (judge.LEAVES - 1) == len(forest.value) // judge.LEAVES
     assert set(forest.names) <= columns_of(view_of(TEXT)).keys()
 
 

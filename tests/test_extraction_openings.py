@@ -7,7 +7,12 @@ import pytest
 from tests.extraction_pages import PROSE, page, read
 
 LEAD = "Why the lower town is under water for the third time, and what the mayor wants to do about it"
-POINTS = ["The lower road is closed until Sunday at the earliest.", "Everybody left the houses in time."]
+POINTS = [
+    "The lower road is closed until Sunday at the earliest.",
+    "Everybody left the houses in time, and nobody was hurt.",
+    "The dam holds, but a second wave is expected with the snow.",
+    "Volunteers have filled nine hundred sandbags since the morning.",
+]
 ITEMS = "".join(f"<li>{one}</li>" for one in POINTS)
 DAYS = [f"{PROSE[day % 4]} That was said on day {day} of the flood." for day in range(12)]
 TEXT = "".join(f"<p>{one}</p>" for one in DAYS)

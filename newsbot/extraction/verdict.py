@@ -201,7 +201,7 @@ def _is_in_one_place(view: View, length: int, *, suspected: bool) -> bool:
     On a list, each teaser is in its own box.
     """
     prose, share = _concentration(view, length)
-    return share >= (0.6 if suspected else 0.2) and prose >= (LONG / 2 if suspected else 200)
+    return share >= (0.6 if suspected else 0.15) and prose >= (LONG / 2 if suspected else 150)
 
 
 def _is_sentence(block: Block) -> bool:

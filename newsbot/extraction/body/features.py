@@ -59,6 +59,8 @@ _MOST_STEPS = 40
 """Maximum distance between two pieces."""
 _TITLE = (10, 300)
 """Minimum and maximum number of letters of a headline."""
+_HEAD = 60
+"""Number of letters at the start of a piece in which digits and capitals are counted."""
 _LOOKED_AT = 1000
 """Number of letters of a piece in which signs and words are searched."""
 _END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
@@ -119,9 +121,36 @@ class View:
         self.groups: list[Numbers] = [self.kind, *above]
 
     @cached_property
-    def around(self) -> NDArray[np.uint8]:
-        """One row per box: how many of the box and the boxes around it name each of :data:`SUBJECTS`."""
-        return _unpacked(self.pieces.tree.around)
+    def headline(self) -> int | None:
+        """Place of an h1 with a title of the page, else of another piece with it, else of an h1."""
+        titles, first = np.flatnonzero(self.titles), np.flatnonzero(self.tag == tag_number("h1"))
+        both = titles[self.tag[titles] == tag_number("h1")]
+        chosen = [*both[:1], *titles[:1], *first[:1]]
+        return int(chosen[0]) if chosen else None
+
+    @cached_property
+    def common(self) -> Numbers:
+        """For each box the innermost box around both it and the headline, without a headline the root.
+
+        What is around that box is around most of the page, so it does not tell pieces apart.
+        """
+        around: set[int] = set()
+        box = self.pieces.boxes[self.headline] if self.headline is not None else 0
+        while box not in around:
+            around.add(box)
+            box = self.pieces.tree.parents[box]
+        found: list[int] = []
+        for number, parent in enumerate(self.pieces.tree.parents):
+            found.append(number if number in around else found[parent])
+        return np.array(found, np.int64)
+
+    @cached_property
+    def subjects(self) -> NDArray[np.int16]:
+        """One row per box: how many of it and the boxes up to :attr:`common` name each subject."""
+        whole = b"".join([one.to_bytes(len(SUBJECTS), "little") for one in self.pieces.tree.around])
+        counts = np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS)).astype(np.int16)
+        result: NDArray[np.int16] = counts - counts[self.common]
+        return result
 
     @cached_property
     def captions(self) -> frozenset[str]:
@@ -157,12 +186,16 @@ class View:
 
     @cached_property
     def is_open(self) -> Marks:
-        """True for pieces that are judged. Short links, and labels far from any prose, are not."""
+        """True for pieces that are judged.
+
+        Short links, labels far from any prose, and comments of readers are not judged.
+        """
         held = np.bincount(self.groups[3], self.prose).astype(np.int64)
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
         labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
-        result: Marks = (~links & ~labels) | self.addresses
+        comments = self.subjects[self.box, _COMMENT] > 0
+        result: Marks = ((~links & ~labels) | self.addresses) & ~comments
         return result
 
     @cached_property
@@ -308,34 +341,24 @@ def _places(view: View) -> dict[str, NDArray[Any]]:
 
 def _headline(view: View) -> dict[str, NDArray[Any]]:
     """Return the distance from the headline in letters, pieces, and steps between boxes."""
-    at = _headline_place(view)
+    at = view.headline
     if at is None:
         nothing = np.full(view.count, _NO_HEADLINE)
         return dict.fromkeys(_FROM_HEADLINE, nothing)
     passed = np.cumsum(view.length)
-    parents = view.pieces.tree.parents
-    line: dict[int, int] = {}
-    box = view.pieces.boxes[at]
-    while box not in line:
-        line[box] = len(line)
-        box = parents[box]
+    depths = np.array(view.pieces.tree.depths)
+    common = view.common[view.box]
     headline = view.pieces.texts[at]
     others = (view.tag == tag_number("h1")) & np.array(
         [text != headline for text in view.pieces.texts], np.bool_
     )
-    ups: list[int] = []
-    downs: list[int] = []
-    for number, parent in enumerate(parents):
-        on_line = number in line
-        ups.append(line[number] if on_line else ups[parent])
-        downs.append(0 if on_line else downs[parent] + 1)
     return {
         "pieces_since": np.arange(view.count) - at,
         "letters_since": passed - passed[at],
         "prose_since": (view.prose_before - view.prose_before[at]) / view.all_prose,
         "other_headlines": np.cumsum(others) - np.cumsum(others)[at],
-        "common_up": np.array(ups)[view.box],
-        "common_down": np.array(downs)[view.box],
+        "common_up": depths[view.pieces.boxes[at]] - depths[common],
+        "common_down": depths[view.box] - depths[common],
     }
 
 
@@ -344,7 +367,7 @@ def _company(view: View) -> dict[str, NDArray[Any]]:
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks
-    described = _stems(known.description, 30)
+    described = _stems(known.description)
     columns: dict[str, NDArray[Any]] = {
         "titled": _spread(view, rows, [mask.bit_count() for mask in masks]),
         "described": _spread(
@@ -388,14 +411,6 @@ def _spread(view: View, rows: list[int], values: Sequence[float]) -> NDArray[np.
     return whole
 
 
-def _headline_place(view: View) -> int | None:
-    """Return the place of an h1 with a title of the page, else of another piece with it, else of an h1."""
-    titles, first = np.flatnonzero(view.titles), np.flatnonzero(view.tag == tag_number("h1"))
-    both = titles[view.tag[titles] == tag_number("h1")]
-    chosen = [*both[:1], *titles[:1], *first[:1]]
-    return int(chosen[0]) if chosen else None
-
-
 def _neighbours(view: View) -> dict[str, NDArray[Any]]:
     """Return lengths, links, ends and kinds of the pieces before and after each piece."""
     columns: dict[str, NDArray[Any]] = {}
@@ -416,34 +431,28 @@ def _neighbours(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _boxes(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-    """Return tags, regions, depth and subjects of the boxes around the pieces at ``rows``."""
+    """Return tags, depth, regions and subjects of the boxes around the pieces at ``rows``."""
     tree = view.pieces.tree
     box = view.box.take(rows)
-    above = view.parent[box]
     columns: dict[str, NDArray[Any]] = {
-        "tag_above": view.box_tag[above],
+        "tag_above": view.box_tag[view.parent[box]],
         "depth": np.array(tree.depths)[box],
     }
-    regions = np.array(tree.regions)[box]
+    regions = np.array(tree.regions)
+    inside = regions[box] & ~regions[view.common[box]]
     for number, name in enumerate(REGIONS):
-        columns[f"in_{name}"] = regions >> number & 1
-    around = view.around[box]
+        columns[f"in_{name}"] = inside >> number & 1
+    subjects = view.subjects[box]
     for number, name in enumerate(SUBJECTS):
-        columns[f"around_{name}"] = around[:, number]
+        columns[f"names_{name}"] = subjects[:, number]
     return columns
-
-
-def _unpacked(tallies: Sequence[int]) -> NDArray[np.uint8]:
-    """Return one row per number, with its bytes."""
-    whole = b"".join([tally.to_bytes(len(SUBJECTS), "little") for tally in tallies])
-    return np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS))
 
 
 def _signs(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return features of the text of the pieces at ``rows``."""
     texts = [view.pieces.texts[row] for row in rows.tolist()]
     starts = [text[:_LOOKED_AT] for text in texts]
-    heads = [text[:200] for text in texts]
+    heads = [text[:_HEAD] for text in texts]
     expected = set(" ".join(view.known.titles).split())
     description, stated = view.known.description, view.known.stated
     lines = set(stated.split("\n"))
@@ -520,5 +529,6 @@ def _window(values: Numbers, reach: int) -> Numbers:
     return sums[np.minimum(places + reach + 1, len(values))] - sums[np.maximum(places - reach, 0)]
 
 
+_COMMENT = list(SUBJECTS).index("comment")
 _QUOTES = "\"'“”«»„‘’"
 _HEADINGS = tuple(tag_number(name) for name in ("h1", "h2", "h3", "h4", "blockquote"))

@@ -28,7 +28,7 @@ REGIONS = (
 )  # fmt: skip
 """Elements that are recorded for all boxes inside them. "hidden" stands for any hidden element."""
 SUBJECTS = {
-    "comment": word_list("comment disqus discuss reply replies opinions respond"),
+    "comment": word_list("comment disqus discuss reply replies respond"),
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
     "related": word_list(
         "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
