@@ -23,6 +23,8 @@ LEAVES = 8
 """Maximum number of leaves of a tree, so that a set of leaves is one byte."""
 _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.int16)
 """The lowest bit of each byte."""
+_MOST_ROWS = 500
+"""Maximum number of rows that are scored at once."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class Forest:
     def scores(self, columns: Columns) -> NDArray[np.int64]:
         """Return the score of each row, in log odds times :data:`SCALE`."""
         values = np.stack([columns[name] for name in self.names])
+        # In parts, because each row takes some 30 kB for a moment.
+        parts = [
+            self._scores(values[:, first : first + _MOST_ROWS])
+            for first in range(0, values.shape[1], _MOST_ROWS)
+        ]
+        return np.concatenate(parts)
+
+    def _scores(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
         greater = values.take(self.feature, axis=0) > self.threshold[:, np.newaxis]
         left = np.where(greater, self.mask[:, np.newaxis], np.uint8(0xFF))
         leaves = np.bitwise_and.reduce(left.reshape(-1, LEAVES - 1, values.shape[1]), axis=1)
