@@ -129,6 +129,14 @@ def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
     return canonical
 
 
+def canonical_or_same(url: str) -> str:
+    """Return the canonical form of a URL, or the URL itself if it has none."""
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url
+
+
 def fingerprint(canonical: str) -> bytes:
     """Return the identity of a page: 16 bytes (BLAKE2b) of its canonical URL.
 

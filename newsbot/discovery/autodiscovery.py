@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lxml import etree
 
 from newsbot.discovery.list_pages import split_pages
-from newsbot.discovery.sections import PageLinks, base_of, text_of
+from newsbot.discovery.sections import PageLinks, base_of, elements, text_of
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import RUBRICS, UTILITIES, features, is_front_page, is_list_id
-from newsbot.urls import MAX_URL, absolute, canonicalize, host_key, resolve, site_of
+from newsbot.urls import MAX_URL, absolute, canonical_or_same, host_key, resolve, site_of
 
 MAX_FEEDS = 20
 _RUBRIC_DEPTH = 2
@@ -80,7 +80,8 @@ def find_sources(tree: etree._Element, url: str) -> list[Link]:
             break
         if _COMMENTS.search(address) or "comment" in (text or "").lower() or not _belongs(address, site):
             continue
-        found.setdefault(_name(address), _source(address, Kind.FEED, text))
+        link = Link(url=address, where=Where.AUTODISCOVERY, kind=Kind.FEED, text=text)
+        found.setdefault(canonical_or_same(address), link)
     return list(found.values())
 
 
@@ -96,7 +97,8 @@ def from_robots(text: str, url: str) -> list[Link]:
         address = absolute(url, match[1])
         if address is not None and len(found) < MAX_SITEMAPS:
             kind = Kind.FEED if is_feed_address(address) else Kind.SITEMAP
-            found.setdefault(_name(address), _source(address, kind, None))
+            link = Link(url=address, where=Where.AUTODISCOVERY, kind=kind)
+            found.setdefault(canonical_or_same(address), link)
     return list(found.values())
 
 
@@ -105,14 +107,10 @@ def usual_places(url: str) -> list[Link]:
 
     These URLs are guesses. Try one after the other, and only if a site declares no sources.
     """
-    feeds = [
-        _source(place, Kind.FEED, None, Where.GUESS) for path in _USUAL_FEEDS if (place := resolve(url, path))
-    ]
-    sitemaps = [
-        _source(place, Kind.SITEMAP, None, Where.GUESS)
-        for path in _USUAL_SITEMAPS
-        if (place := resolve(url, path))
-    ]
+    feeds, sitemaps = (
+        [Link(url=place, where=Where.GUESS, kind=kind) for path in paths if (place := resolve(url, path))]
+        for kind, paths in ((Kind.FEED, _USUAL_FEEDS), (Kind.SITEMAP, _USUAL_SITEMAPS))
+    )
     # first the most common places of both kinds, then the rare places of both kinds
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
@@ -128,7 +126,7 @@ def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
     here: dict[str, Link] = {}
     elsewhere: dict[str, Link] = {}
     for link in split_pages(links.find(menus=True), url)[0]:
-        name = _name(link.url)
+        name = canonical_or_same(link.url)
         own = _host(name) == host
         if is_front_page(name) if own else not is_front_page(name):
             continue  # skip the home page itself; on other hosts of the site take only their home pages
@@ -146,7 +144,7 @@ def is_feed_address(url: str) -> bool:
 
 def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
     """Yield feeds by ``rel=alternate`` and type (https://www.rssboard.org/rss-autodiscovery)."""
-    for element in _elements(_ANNOUNCED(tree)):
+    for element in elements(_ANNOUNCED, tree, _MAX_ANCHORS):
         relations = (element.get("rel") or "").lower().split()
         media_type = (element.get("type") or "").partition(";")[0].strip().lower()
         if not {"alternate", "feed"} & set(relations):
@@ -160,21 +158,12 @@ def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | Non
 
 def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
     """Yield ordinary links whose URL looks like a feed's."""
-    for element in _elements(_ANCHORS(tree)):
+    for element in elements(_ANCHORS, tree, _MAX_ANCHORS):
         href = (element.get("href") or "").strip()
         if len(href) > MAX_URL or not (is_feed_address(href) or _VAGUE_PATH.search(href)):
             continue
         if (address := absolute(base, href)) is not None:
             yield address, text_of(element)[0] or None
-
-
-def _elements(found: object) -> Iterable[etree._Element]:
-    elements = found[:_MAX_ANCHORS] if isinstance(found, list) else []
-    return [element for element in elements if isinstance(element, etree._Element)]  # noqa: SLF001 - the type
-
-
-def _source(address: str, kind: Kind, text: str | None, where: Where = Where.AUTODISCOVERY) -> Link:
-    return Link(url=address, where=where, kind=kind, text=text)
 
 
 def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
@@ -189,19 +178,14 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     # by its features "/category/politics/" is a list, but in the menu of a home page it is a section
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
-    return (
-        is_list_id(name) or any(feature in _SECTION_SHAPES for feature in shape)
-    ) and not _is_utility_text(link.text)
+    shown_as_section = is_list_id(name) or any(feature in _SECTION_SHAPES for feature in shape)
+    return shown_as_section and (link.text or "").lower() not in UTILITIES
 
 
 def _is_rubric(url: str) -> bool:
     """Return True for ``/category/politics/`` and similar URLs."""
     folders = url.lower().partition("://")[2].rstrip("/").split("/")[1:]
     return is_list_id(url) or (len(folders) == _RUBRIC_DEPTH and folders[0] in RUBRICS)
-
-
-def _is_utility_text(text: str | None) -> bool:
-    return text is not None and text.lower() in UTILITIES
 
 
 def _belongs(address: str, site: str) -> bool:
@@ -217,10 +201,3 @@ def _site(url: str) -> str:
         return site_of(host_key(url))
     except ValueError:
         return ""
-
-
-def _name(url: str) -> str:
-    try:
-        return canonicalize(url)
-    except ValueError:
-        return url

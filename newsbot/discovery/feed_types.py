@@ -36,12 +36,16 @@ _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 """Tags that separate words. Other tags, such as ``<b>``, may be inside a word."""
 
 
-class FeedError(ValueError):
-    """Raised if a body is not a feed; ``reason`` is a token. :attr:`Feed.problems` counts other faults."""
+class SourceError(ValueError):
+    """Raised if a body is not a source of the expected kind; ``reason`` is a token."""
 
-    def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
+    def __init__(self, reason: Literal["empty", "html", "not_a_feed", "not_a_sitemap"]) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class FeedError(SourceError):
+    """Raised if a body is not a feed. :attr:`Feed.problems` counts other faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,8 @@ class RawItem:
     authors: Iterable[str] = ()
 
 
-class Collector:
-    """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
+class SourceCollector:
+    """Collects the links of a source: parses dates and counts faults."""
 
     def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
         self._url = url
@@ -98,12 +102,42 @@ class Collector:
         self._zone = zone
         self._problems = Counter(problems)
         self._links: dict[str, Link] = {}
+        self.language = ""
+        """The language that the source declares (BCP 47)."""
+
+    def problem(self, token: str, count: int = 1) -> None:
+        """Count a fault."""
+        if count > 0:
+            self._problems[token] += count
+
+    def problems(self) -> list[str]:
+        """Return the faults with their numbers, e.g. ``bad_date:3``."""
+        return [f"{token}:{count}" for token, count in self._problems.items()]
+
+    def date(self, texts: Iterable[str]) -> datetime | None:
+        """Return the first time in ``texts``. If none of them can be parsed, this is a fault."""
+        written = False
+        for text in texts:
+            if not text:
+                continue
+            moment = parse_date(text, now=self._now, zone=self._zone, language=self.language)
+            if moment:
+                return moment
+            written = written or bool(text.strip())
+        if written:
+            self.problem("bad_date")
+        return None
+
+
+class Collector(SourceCollector):
+    """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+        super().__init__(url, now, zone, problems)
         self._items = 0
         self._hubs: dict[str, Hub] = {}
         self.base = url
         self.title: str | None = None
-        self.language = ""
-        """The language that the feed declares (BCP 47)."""
         self.site_url: str | None = None
         self.self_url: str | None = None
         self.next_url: str | None = None
@@ -115,11 +149,6 @@ class Collector:
     def full(self) -> bool:
         """True if no more items are accepted."""
         return self._items >= MAX_ITEMS
-
-    def problem(self, token: str, count: int = 1) -> None:
-        """Count a fault."""
-        if count > 0:
-            self._problems[token] += count
 
     def resolve(self, href: str, base: str | None = None) -> str | None:
         """Return ``href`` as an absolute URL, or None if it is not an http(s) URL."""
@@ -158,8 +187,8 @@ class Collector:
             kind=Kind.ARTICLE,
             text=clean_title(item.title or ""),
             lead=clean_lead(item.lead),
-            published_at=self._date(item.published),
-            modified_at=self._date(item.modified),
+            published_at=self.date(item.published),
+            modified_at=self.date(item.modified),
             authors=tuple(dict.fromkeys(name for text in item.authors if (name := clean_author(text)))),
         )
 
@@ -177,7 +206,7 @@ class Collector:
             hubs=list(self._hubs.values()),
             self_url=self.self_url,
             next_url=self.next_url,
-            problems=[f"{token}:{count}" for token, count in self._problems.items()],
+            problems=self.problems(),
         )
 
     def _address(self, item: RawItem) -> str | None:
@@ -199,17 +228,6 @@ class Collector:
         if self.base == self._url and self.site_url and _host(self.site_url) != _host(self._url):
             return self.site_url
         return self.base
-
-    def _date(self, texts: Iterable[str]) -> datetime | None:
-        written = False
-        for text in texts:
-            moment = parse_date(text, now=self._now, zone=self._zone, language=self.language)
-            if moment:
-                return moment
-            written = written or bool(text.strip())
-        if written:
-            self.problem("bad_date")
-        return None
 
 
 def clean_title(text: str) -> str | None:

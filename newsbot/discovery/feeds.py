@@ -30,7 +30,7 @@ from newsbot.discovery.feed_types import (
     FeedError,
     RawItem,
 )
-from newsbot.discovery.xml_events import Enough, Malformed, pieces, read_loosely, read_strictly
+from newsbot.discovery.xml_events import Enough, TextCapture, pieces, read
 
 _MAX_TEXT = 20_000
 _MAX_LINKS = 20
@@ -126,16 +126,14 @@ class _Item:
         )
 
 
-class FeedHandler:
+class FeedHandler(TextCapture):
     """Receives the events of a document and fills a :class:`Collector`."""
 
     def __init__(self, found: Collector) -> None:
-        self.wants_text = False
-        self._found = found
+        super().__init__()
+        self.found = found
         self._item: _Item | None = None
         self._captured: str | None = None
-        self._parts: list[str] = []
-        self._size, self._most = 0, 0
         self._attributes: dict[str, str] = {}
         self._skipped: str | None = None
         self._depth = 0
@@ -146,7 +144,7 @@ class FeedHandler:
         """See :class:`newsbot.discovery.xml_events.Handler`."""
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
-            self._found.problem("too_long")
+            self.found.problem("too_long")
             raise Enough
         if name in _ITEM_NAMES:
             self._open_item(attributes)
@@ -160,12 +158,6 @@ class FeedHandler:
             self._capture(name, attributes)
         elif name in _FEEDS or name == "cloud":
             self._feed_element(name, attributes)
-
-    def data(self, text: str) -> None:
-        """See :class:`newsbot.discovery.xml_events.Handler`."""
-        if self.wants_text and self._size < self._most:
-            self._parts.append(text[: self._most])
-            self._size += len(text)
 
     def end(self, name: str) -> None:
         """See :class:`newsbot.discovery.xml_events.Handler`."""
@@ -181,13 +173,13 @@ class FeedHandler:
     def close(self) -> None:
         """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
-        self._found.update_period = period / frequency or None
+        self.found.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
         self._close_item()
         base = attributes.get("xml:base")
         self._item = _Item(
-            base=self._found.resolve(base) if base else None,
+            base=self.found.resolve(base) if base else None,
             about=attributes.get("rdf:about"),
         )
 
@@ -196,39 +188,34 @@ class FeedHandler:
         self._finish_skipping()
         if self._item is not None:
             item, self._item = self._item, None
-            self._found.add(item.raw())
-            if self._found.full:
+            self.found.add(item.raw())
+            if self.found.full:
                 raise Enough
 
     def _capture(self, name: str, attributes: dict[str, str]) -> None:
         self._captured, self._attributes = name, attributes
-        self._listen(_MAX_TEXT)
-
-    def _listen(self, most: int) -> None:
-        self._parts, self._size, self._most = [], 0, most
-        self.wants_text = True
+        self.listen(_MAX_TEXT)
 
     def _skip(self, name: str) -> None:
         """Ignore all elements inside the element ``name``. Its text is kept if it is the lead of an item."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
-            self._listen(MAX_RAW_LEAD)
+            self.listen(MAX_RAW_LEAD)
 
     def _finish_skipping(self) -> None:
         name, self._skipped = self._skipped, None
         if name is None or not self.wants_text:
             return
-        self.wants_text = False
-        text = "".join(self._parts)[:MAX_RAW_LEAD].strip()
+        text = self.heard()[:MAX_RAW_LEAD].strip()
         if text and self._item is not None:
             self._item.texts[name] = text
 
     def _finish_text(self) -> None:
         if self._captured is None:
             return
-        name, text = self._captured, "".join(self._parts).strip()
-        self._captured, self.wants_text = None, False
+        name, text = self._captured, self.heard().strip()
+        self._captured = None
         if name == "link":
             self._link(text, self._attributes)
         elif self._item is not None:
@@ -246,7 +233,7 @@ class FeedHandler:
         href = attributes.get("href", "").strip()
         relation = attributes.get("rel", "").strip().lower()
         base = attributes.get("xml:base")
-        base = self._found.resolve(base) if base else None
+        base = self.found.resolve(base) if base else None
         if self._item is None:
             self._feed_link(text, href, relation)
         elif len(self._item.links) < _MAX_LINKS:
@@ -256,7 +243,7 @@ class FeedHandler:
                 self._item.links.append((_rank(relation, attributes.get("type", "")), href, base))
 
     def _feed_link(self, text: str, href: str, relation: str) -> None:
-        found = self._found
+        found = self.found
         address = found.resolve(href or text)
         if address is None:
             return
@@ -274,8 +261,8 @@ class FeedHandler:
             self._cloud(attributes)
             return
         if base := attributes.get("xml:base"):
-            self._found.base = self._found.resolve(base) or self._found.base
-        self._found.language = self._found.language or attributes.get("xml:lang", "")
+            self.found.base = self.found.resolve(base) or self.found.base
+        self.found.language = self.found.language or attributes.get("xml:lang", "")
 
     def _cloud(self, attributes: dict[str, str]) -> None:
         """See https://www.rssboard.org/rsscloud-interface."""
@@ -287,10 +274,10 @@ class FeedHandler:
             and attributes.get("protocol", "").lower() in ("http-post", "https-post")
         ):
             scheme = "https" if port == "443" or attributes["protocol"].lower() == "https-post" else "http"
-            self._found.add_hub(f"{scheme}://{domain}:{port}/{path.lstrip('/')}", "rsscloud")
+            self.found.add_hub(f"{scheme}://{domain}:{port}/{path.lstrip('/')}", "rsscloud")
 
     def _feed_text(self, name: str, text: str) -> None:
-        found = self._found
+        found = self.found
         number = int(text) if text.isdecimal() and len(text) < 7 else 0
         if name == "title":
             found.set_title(text)
@@ -512,16 +499,9 @@ def _read_xml(text: str, source: _Source) -> Feed:
             raise FeedError("not_a_feed")
         source.problems.append("leading_junk")
     text = _with_entities(text[root.start() :], prologue[0])
-    found = source.collector()
-    handler = FeedHandler(found)
-    try:
-        flaw: str | None = read_strictly(pieces(text), handler)
-    except Malformed:
-        flaw = "malformed"
-        found = source.collector()
-        handler = FeedHandler(found)
-        read_loosely(pieces(text), handler)
+    handler, flaw = read(lambda: pieces(text), lambda: FeedHandler(source.collector()))
     handler.close()
+    found = handler.found
     if flaw:
         found.problem(flaw)
     if found.full:

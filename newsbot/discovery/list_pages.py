@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from datetime import datetime
 
 from lxml import etree
 
-from newsbot.discovery.sections import base_of
+from newsbot.discovery.sections import base_of, elements
 from newsbot.items import Link, Where
-from newsbot.urls import absolute, canonicalize, host_key
+from newsbot.urls import absolute, canonical_or_same, host_key
 
 MAX_LENGTH = 1500
 """Maximum length of a URL in characters. Longer URLs contain the state of a program and are not pages."""
@@ -176,13 +175,11 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
 
 def stated_next(tree: etree._Element, url: str) -> list[str]:
     """Return the absolute URLs to which the page at ``url`` has links with ``rel=next``."""
-    found = _STATED(tree)
     base = base_of(tree, url)
-    elements = found[:_MAX_STATED] if isinstance(found, list) else []
     addresses = (
         absolute(base, element.get("href") or "")
-        for element in elements
-        if isinstance(element, etree._Element) and "next" in (element.get("rel") or "").lower().split()  # noqa: SLF001
+        for element in elements(_STATED, tree, _MAX_STATED)
+        if "next" in (element.get("rel") or "").lower().split()
     )
     return [address.partition("#")[0] for address in addresses if address is not None]
 
@@ -240,9 +237,7 @@ def _plain(name: str) -> str:
 
 def _name(url: str) -> str:
     """Return a URL for comparison, without scheme and ``www.``: links of one site may differ in them."""
-    with suppress(ValueError):
-        url = canonicalize(url)
-    return url.partition("://")[2].removeprefix("www.")
+    return canonical_or_same(url).partition("://")[2].removeprefix("www.")
 
 
 def _is_on_host(address: str, url: str) -> bool:

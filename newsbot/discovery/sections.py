@@ -330,6 +330,12 @@ def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) 
     return None
 
 
+def elements(path: etree.XPath, tree: etree._Element, most: int) -> list[etree._Element]:
+    """Return the first ``most`` elements that an XPath selects."""
+    found: list[etree._Element] = path(tree)  # type: ignore[assignment]  # an XPath may also select other things
+    return found[:most]
+
+
 _BASE = etree.XPath("/*/head/base/@href | /*/body/base/@href")
 
 

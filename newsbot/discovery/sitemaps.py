@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import Literal
+from functools import partial
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.dates import parse_date
 from newsbot.discovery.encoding import detect, gunzip, unpacked
-from newsbot.discovery.feed_types import FeedError, clean_title
+from newsbot.discovery.feed_types import FeedError, SourceCollector, SourceError, clean_title
 from newsbot.discovery.feeds import parse_feed
-from newsbot.discovery.xml_events import Enough, Malformed, read_loosely, read_strictly
+from newsbot.discovery.xml_events import Enough, TextCapture, read
 from newsbot.items import Kind, Link, Where
-from newsbot.urls import absolute, canonicalize
+from newsbot.urls import absolute, canonical_or_same
 
 MAX_URLS = 50_000
 """Maximum number of pages of one sitemap file that are kept. It is the limit of the protocol."""
@@ -34,12 +32,8 @@ MAX_SEEN = 10 * MAX_URLS
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
 
-class SitemapError(ValueError):
-    """Raised if a body is not a sitemap; ``reason`` is a token. Other faults are counted in ``problems``."""
-
-    def __init__(self, reason: Literal["empty", "html", "not_a_sitemap"]) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class SitemapError(SourceError):
+    """Raised if a body is not a sitemap. Other faults are counted in ``problems``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +55,15 @@ class Entry:
     published: str = ""
 
 
-class SitemapCollector:
+class SitemapCollector(SourceCollector):
     """Collects the entries of a sitemap: resolves URLs, parses dates, merges duplicates, counts faults."""
 
     def __init__(self, url: str, now: datetime, zone: tzinfo) -> None:
-        self._url = url
-        self._own_name = _name(url)
-        self._now = now
-        self._zone = zone
-        self._problems: Counter[str] = Counter()
-        self._links: dict[str, Link] = {}
+        super().__init__(url, now, zone)
+        self._own_name = canonical_or_same(url)
         self._children: dict[str, Child] = {}
         self._seen = 0
         self._dropped = 0
-
-    def anew(self) -> SitemapCollector:
-        """Return an empty collector for the same file, to parse it in another way."""
-        return SitemapCollector(self._url, self._now, self._zone)
-
-    def problem(self, token: str) -> None:
-        """Count a fault."""
-        self._problems[token] += 1
-
-    def problems(self) -> list[str]:
-        """Return the faults with their numbers, e.g. ``bad_date:3``."""
-        return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def add(self, entry: Entry) -> None:
         """Add a page, or count its fault. Raises :class:`Enough` after :data:`MAX_SEEN` pages."""
@@ -104,8 +82,8 @@ class SitemapCollector:
                 where=Where.NEWS_SITEMAP if entry.news else Where.SITEMAP,
                 kind=Kind.ARTICLE if entry.news else None,
                 text=clean_title(entry.title) if entry.title else None,
-                published_at=self._date(entry.published),
-                modified_at=self._date(entry.lastmod),
+                published_at=self.date((entry.published,)),
+                modified_at=self.date((entry.lastmod,)),
             )
             # only when it holds twice the limit, because _thin_out sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
@@ -117,13 +95,13 @@ class SitemapCollector:
         if url is None:
             self.problem("bad_link")
             return
-        name = _name(url)
+        name = canonical_or_same(url)
         if name == self._own_name:
             self.problem("self_reference")
         elif name in self._children:
             self.problem("duplicate_child")
         else:
-            self._children[name] = Child(url, self._date(entry.lastmod))
+            self._children[name] = Child(url, self.date((entry.lastmod,)))
             # only at twice the limit, so that the children are sorted rarely
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
@@ -166,14 +144,6 @@ class SitemapCollector:
         kept |= {*undated[: room - room // 2], *undated[len(undated) - room // 2 :]}
         self._children = {name: child for name, child in self._children.items() if name in kept}
 
-    def _date(self, text: str) -> datetime | None:
-        if not text:
-            return None
-        moment = parse_date(text, now=self._now, zone=self._zone)
-        if moment is None:
-            self.problem("bad_date")
-        return moment
-
 
 def _time(link: Link) -> datetime:
     return link.published_at or link.modified_at or _UNDATED
@@ -181,13 +151,6 @@ def _time(link: Link) -> datetime:
 
 def _child_time(child: tuple[str, Child]) -> datetime:
     return child[1].lastmod or _UNDATED
-
-
-def _name(url: str) -> str:
-    try:
-        return canonicalize(url)
-    except ValueError:
-        return url
 
 
 _MAX_TEXT = 20_000
@@ -200,46 +163,38 @@ _FIELDS = {
 }
 
 
-class SitemapHandler:
+class SitemapHandler(TextCapture):
     """Receives the events of a document and fills a :class:`SitemapCollector`."""
 
     def __init__(self, found: SitemapCollector) -> None:
-        self.wants_text = False
-        self._found = found
+        super().__init__()
+        self.found = found
         self._entry: Entry | None = None
         self._is_child = False
         self._captured: str | None = None
-        self._parts: list[str] = []
-        self._size = 0
         self._elements = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:  # noqa: ARG002 - not needed
         """See :class:`newsbot.discovery.xml_events.Handler`."""
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
-            self._found.problem("too_long")
+            self.found.problem("too_long")
             raise Enough
         if name in ("url", "sitemap"):
             self._close_entry()  # the previous entry may have no closing tag
             self._entry, self._is_child = Entry(), name == "sitemap"
         elif self._entry is not None:
             if name in _FIELDS:
-                self._captured, self._parts, self._size = name, [], 0
-                self.wants_text = True
+                self._captured = name
+                self.listen(_MAX_TEXT)
             elif name == "news:news":
                 self._entry.news = True
-
-    def data(self, text: str) -> None:
-        """See :class:`newsbot.discovery.xml_events.Handler`."""
-        if self._size < _MAX_TEXT:
-            self._parts.append(text[:_MAX_TEXT])
-            self._size += len(text)
 
     def end(self, name: str) -> None:
         """See :class:`newsbot.discovery.xml_events.Handler`."""
         if name == self._captured:
             if self._entry is not None:
-                setattr(self._entry, _FIELDS[name], "".join(self._parts).strip())
+                setattr(self._entry, _FIELDS[name], self.heard().strip())
             self._captured, self.wants_text = None, False
         elif name in ("url", "sitemap", "urlset", "sitemapindex"):
             self._close_entry()
@@ -254,7 +209,7 @@ class SitemapHandler:
         self._captured, self.wants_text = None, False
         # a page without a URL counts as a fault, a child without a URL is ignored
         if entry is not None and (entry.loc or not self._is_child):
-            (self._found.add_child if self._is_child else self._found.add)(entry)
+            (self.found.add_child if self._is_child else self.found.add)(entry)
 
 
 MAX_BODY = 50 << 20
@@ -298,32 +253,23 @@ def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: t
     text = head.decode(codec, errors="replace").strip("\ufeff\0 \t\r\n")  # only the beginning of the file
     if not text:
         raise SitemapError("empty")
-    found = SitemapCollector(url, now, zone)
+    collector = partial(SitemapCollector, url, now, zone)
     if _ADDRESS.match(text):
-        _read_lines(_decoded(body, codec), found)
-        return _result(found)
+        return _result(_read_lines(_decoded(body, codec), collector()))
     root = _ROOT.search(text)
     if root is None:
         return _from_feed(body, url, text, now, zone)
     if _HTML.search(text, 0, root.start()):
         raise SitemapError("html")
-    return _read_xml(body, codec, found)
+    return _read_xml(body, codec, collector)
 
 
-def _read_xml(body: bytes, codec: str, found: SitemapCollector) -> Sitemap:
-    handler = SitemapHandler(found)
-    try:
-        flaw: str | None = read_strictly(_from_root(_decoded(body, codec)), handler)
-    except Malformed:
-        flaw = "malformed"
-        found = found.anew()
-        handler = SitemapHandler(found)
-        # the body is unpacked and decoded a second time, so that the text need not be kept in memory
-        read_loosely(_from_root(_decoded(body, codec)), handler)
+def _read_xml(body: bytes, codec: str, collector: Callable[[], SitemapCollector]) -> Sitemap:
+    handler, flaw = read(lambda: _from_root(_decoded(body, codec)), lambda: SitemapHandler(collector()))
     handler.close()
     if flaw:
-        found.problem(flaw)
-    return _result(found)
+        handler.found.problem(flaw)
+    return _result(handler.found)
 
 
 def _result(found: SitemapCollector) -> Sitemap:
@@ -362,18 +308,17 @@ def _from_root(chunks: Iterator[str]) -> Iterator[str]:
             return
 
 
-def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> None:
-    """Read plain text with one URL per line."""
+def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> SitemapCollector:
+    """Read plain text with one URL per line. Return ``found``, which collects the URLs."""
     held = ""
-    try:
+    with suppress(Enough):
         for chunk in chunks:
             *lines, held = (held + chunk).splitlines() or [""]
             for line in lines:
                 _add_line(line, found)
             held = held[-10_000:]  # a file may be one line without end
         _add_line(held, found)
-    except Enough:
-        return
+    return found
 
 
 def _add_line(line: str, found: SitemapCollector) -> None:

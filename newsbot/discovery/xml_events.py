@@ -9,10 +9,10 @@ time of both readers is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from html.entities import html5
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 from xml.parsers import expat
 
 _SHORT = {
@@ -98,12 +98,56 @@ class Handler(Protocol):
         """Handle a closing tag. The lenient reader may omit it or report it without an opening tag."""
 
 
+_Handler = TypeVar("_Handler", bound=Handler)
+
+
+class TextCapture:
+    """The part of a handler that collects the text of one element, up to a limit."""
+
+    def __init__(self) -> None:
+        self.wants_text = False
+        self._parts: list[str] = []
+        self._size, self._most = 0, 0
+
+    def listen(self, most: int) -> None:
+        """Collect the text from here on, at most about ``most`` characters."""
+        self._parts, self._size, self._most = [], 0, most
+        self.wants_text = True
+
+    def data(self, text: str) -> None:
+        """See :class:`Handler`."""
+        if self.wants_text and self._size < self._most:
+            self._parts.append(text[: self._most])
+            self._size += len(text)
+
+    def heard(self) -> str:
+        """End the collection and return the text."""
+        self.wants_text = False
+        return "".join(self._parts)
+
+
 class Malformed(ValueError):
     """Raised if the text is not well-formed XML, or has a DTD. The lenient reader can read it."""
 
 
 class Enough(Exception):
     """Raised by a handler to end the reading."""
+
+
+def read(chunks: Callable[[], Iterable[str]], make: Callable[[], _Handler]) -> tuple[_Handler, str | None]:
+    """Read a document, with the lenient reader if it is not well formed.
+
+    ``make`` returns a new handler. Returns the handler that has received the events, and the fault of the
+    document: ``malformed``, a :data:`Flaw`, or None.
+    """
+    handler = make()
+    try:
+        return handler, read_strictly(chunks(), handler)
+    except Malformed:
+        # The chunks are made a second time, so that the whole text need not be kept in memory.
+        handler = make()
+        read_loosely(chunks(), handler)
+        return handler, "malformed"
 
 
 def pieces(text: str) -> Iterator[str]:

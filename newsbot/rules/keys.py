@@ -1,6 +1,8 @@
 """The keys of rule files, and the readers of their values. docs/rules.md describes every key.
 
-A reader is a function that converts a YAML node to a value. If the value is faulty, it records a problem.
+A reader is a function that converts a YAML node to a value. If the value is faulty, it raises ``ValueError``.
+The message of the error is the problem that is recorded for the node (:meth:`Place.read`). The readers of
+lists and mappings leave faulty items out, so that the problems of all items are recorded.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ _STR = "tag:yaml.org,2002:str"
 _FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
 _TAG = re.compile(r"[^\W_][\w-]{0,39}")
-_QUERY_KEY = re.compile(r"[^\s=&#?]+")
+_QUERY_KEY = re.compile(r"[^\s=&#?*]*[^\s=&#?]")
 
 
 @dataclass(slots=True)
@@ -66,9 +68,17 @@ class Place:
         """Return the place of a key inside the key of this place, for example ``interval.feed``."""
         return Place(self.file, f"{self.key}.{key}" if self.key else key, self.problems)
 
+    def read(self, reader: Reader[T], node: yaml.Node) -> T | None:
+        """Return the value of ``node``. If it is faulty, record the problem and return None."""
+        try:
+            return reader(node, self)
+        except ValueError as error:
+            self.fault(node, str(error))
+            return None
 
-Reader = Callable[[yaml.Node, Place], T | None]
-"""A function that returns the value of a node, or records a problem and returns None."""
+
+Reader = Callable[[yaml.Node, Place], T]
+"""A function that returns the value of a node. Raises ``ValueError`` if it is faulty."""
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
@@ -106,69 +116,55 @@ def entries(
             yield name, key_node, value_node
 
 
-def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
-    """Return a reader of a list of values. A single value counts as a list with one item.
+def many(reader: Reader[T]) -> Reader[tuple[T, ...]]:
+    """Return a reader of a list of values. A single value counts as a list with one item."""
 
-    Faulty items are left out, and their problems are recorded.
-    """
-
-    def reader(node: yaml.Node, place: Place) -> tuple[T, ...] | None:
+    def read(node: yaml.Node, place: Place) -> tuple[T, ...]:
         if isinstance(node, yaml.MappingNode):
-            place.fault(node, "must be a list (lines that begin with '- '), not names with values")
-            return None
+            raise ValueError("must be a list (lines that begin with '- '), not names with values")
         nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        values = [read(item, place) for item in nodes]
+        values = [place.read(reader, item) for item in nodes]
         return tuple(value for value in values if value is not None)
 
-    return reader
+    return read
 
 
-def text(node: yaml.Node, place: Place) -> str | None:
+def mapping(readers: Mapping[str, Reader[T]], what: str) -> Reader[dict[str, T]]:
+    """Return a reader of a mapping. ``readers`` are by key, which messages call ``what``."""
+
+    def read(node: yaml.Node, place: Place) -> dict[str, T]:
+        values = {
+            name: place.at(name).read(readers[name], value)
+            for name, _, value in entries(node, place, readers, what)
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    return read
+
+
+def text(node: yaml.Node, _place: Place) -> str:
     """Read a text. Values that YAML converts, such as ``no`` or ``1.20``, must be in quotes."""
     if not isinstance(node, yaml.ScalarNode):
-        place.fault(node, f"must be a text, not {_kind_of(node)}")
-        return None
+        raise ValueError(f"must be a text, not {_kind_of(node)}")
     if node.tag != _STR:
         advice = (
             "give a value or delete the line" if node.value == "" else f"put it in quotes: '{node.value}'"
         )
-        place.fault(node, f"must be a text, but {node.value or 'this'} is {_kind_of(node)}; {advice}")
-        return None
+        raise ValueError(f"must be a text, but {node.value or 'this'} is {_kind_of(node)}; {advice}")
     if len(node.value) > MAX_TEXT:
-        place.fault(node, f"too long: {len(node.value)} characters; at most {MAX_TEXT} are allowed")
-        return None
+        raise ValueError(f"too long: {len(node.value)} characters; at most {MAX_TEXT} are allowed")
     return str(node.value)
 
 
 def _checked(check: Callable[[str], T]) -> Reader[T]:
-    """Return a reader of a text that ``check`` converts.
-
-    ``check`` raises ``ValueError`` if the text is not valid. The message of the error is the problem.
-    """
-
-    def reader(node: yaml.Node, place: Place) -> T | None:
-        value = text(node, place)
-        if value is None:
-            return None
-        try:
-            return check(value)
-        except ValueError as error:
-            place.fault(node, str(error))
-            return None
-
-    return reader
+    """Return a reader of a text that ``check`` converts. ``check`` may raise ``ValueError``."""
+    return lambda node, place: check(text(node, place))
 
 
-def pattern(node: yaml.Node, place: Place) -> Pattern | None:
+def pattern(node: yaml.Node, place: Place) -> Pattern:
     """Read a URL pattern (a regular expression for RE2)."""
     value = text(node, place)
-    if value is None:
-        return None
-    try:
-        compile_pattern(value)
-    except ValueError as error:
-        place.fault(node, str(error))
-        return None
+    compile_pattern(value)
     return Pattern(value, place.file, line_of(node))
 
 
@@ -203,10 +199,15 @@ def _domain(value: str) -> str:
         raise
 
 
-def _language(value: str) -> str:
-    if _LANGUAGE.fullmatch(value) is None:
-        raise ValueError(f"{value!r} is not a language code; write for example en, ru or pt-BR (BCP 47)")
-    return value
+def _form(form: re.Pattern[str], advice: str) -> Reader[str]:
+    """Return a reader of a text of this form. ``advice`` is the end of the message for other texts."""
+
+    def check(value: str) -> str:
+        if form.fullmatch(value) is None:
+            raise ValueError(f"{value!r} {advice}")
+        return value
+
+    return _checked(check)
 
 
 def _timezone(value: str) -> str:
@@ -236,14 +237,6 @@ def _timezones() -> tuple[str, ...]:
     return tuple(sorted(zoneinfo.available_timezones()))
 
 
-def _query_key(value: str) -> str:
-    if _QUERY_KEY.fullmatch(value) is None or "*" in value[:-1]:
-        raise ValueError(
-            f"{value!r} is not a query key; write for example from, or ref_* for all keys with this prefix"
-        )
-    return value
-
-
 def _tag(value: str) -> str:
     if _TAG.fullmatch(value) is None or value != value.lower():
         raise ValueError(
@@ -252,17 +245,15 @@ def _tag(value: str) -> str:
     return value
 
 
-def _selector(value: str) -> Selector:
-    return read_selector(value)
-
-
 url: Reader[str] = _checked(_url)
 domain: Reader[str] = _checked(_domain)
-language: Reader[str] = _checked(_language)
+language = _form(_LANGUAGE, "is not a language code; write for example en, ru or pt-BR (BCP 47)")
 timezone: Reader[str] = _checked(_timezone)
-query_key: Reader[str] = _checked(_query_key)
+query_key = _form(
+    _QUERY_KEY, "is not a query key; write for example from, or ref_* for all keys with this prefix"
+)
 tag: Reader[str] = _checked(_tag)
-selector: Reader[Selector] = _checked(_selector)
+selector: Reader[Selector] = _checked(read_selector)
 
 
 def word(allowed: Iterable[str]) -> Reader[str]:
@@ -280,14 +271,13 @@ def word(allowed: Iterable[str]) -> Reader[str]:
 def whole(low: int, high: int) -> Reader[int]:
     """Return a reader of a whole number from ``low`` to ``high``."""
 
-    def reader(node: yaml.Node, place: Place) -> int | None:
+    def read(node: yaml.Node, _place: Place) -> int:
         value = _plain(node)
-        if value is not None and re.fullmatch(r"[0-9]{1,9}", value) and low <= int(value) <= high:
-            return int(value)
-        place.fault(node, f"must be a whole number from {low} to {high}, not {_shown(node)}")
-        return None
+        if value is None or not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(node)}")
+        return int(value)
 
-    return reader
+    return read
 
 
 def duration(high: float = MAX_DURATION) -> Reader[float]:
@@ -296,41 +286,34 @@ def duration(high: float = MAX_DURATION) -> Reader[float]:
     ``high`` is the maximum in seconds.
     """
 
-    def reader(node: yaml.Node, place: Place) -> float | None:
-        value = _plain(node)
+    def read(node: yaml.Node, _place: Place) -> float:
         try:
-            seconds = parse_duration(value) if value is not None else None
-        except ValueError:
-            seconds = None
-        if seconds is None:
-            place.fault(node, f"{_shown(node)} is not a duration; write for example 30s, 5m, 6h or 1d")
-        elif seconds > high:
-            place.fault(
-                node,
-                f"{_shown(node)} is too long; at most {high / 86400 if high >= 86400 else high:g} "
-                f"{'days' if high >= 86400 else 'seconds'} are allowed",
-            )
-            return None
+            seconds = parse_duration(_plain(node) or "")
+        except ValueError as error:
+            raise ValueError(
+                f"{_shown(node)} is not a duration; write for example 30s, 5m, 6h or 1d"
+            ) from error
+        if seconds > high:
+            most = f"{high / 86400:g} days" if high >= 86400 else f"{high:g} seconds"
+            raise ValueError(f"{_shown(node)} is too long; at most {most} are allowed")
         return seconds
 
-    return reader
+    return read
 
 
-def boolean(node: yaml.Node, place: Place) -> bool | None:
+def boolean(node: yaml.Node, _place: Place) -> bool:
     """Read a boolean in one of the forms of YAML 1.1."""
-    if node.tag == "tag:yaml.org,2002:bool":
-        return node.value.lower() in ("true", "yes", "on")
-    place.fault(node, f"must be true or false, not {_shown(node)}")
-    return None
+    if node.tag != "tag:yaml.org,2002:bool":
+        raise ValueError(f"must be true or false, not {_shown(node)}")
+    return node.value.lower() in ("true", "yes", "on")
 
 
-def day(node: yaml.Node, place: Place) -> date | None:
+def day(node: yaml.Node, _place: Place) -> date:
     """Read a date such as ``2024-05-31``."""
     try:
         return date.fromisoformat(_plain(node) or "")
-    except ValueError:
-        place.fault(node, f"{_shown(node)} is not a day; write for example 2024-05-31")
-        return None
+    except ValueError as error:
+        raise ValueError(f"{_shown(node)} is not a day; write for example 2024-05-31") from error
 
 
 def _plain(node: yaml.Node) -> str | None:
@@ -366,48 +349,36 @@ class Key:
     """If True, the rule's value is joined with the value in ``_defaults.yaml``. Otherwise it replaces it."""
 
 
-def _interval(node: yaml.Node, place: Place) -> dict[Kind, float] | None:
-    read = duration()
-    intervals: dict[Kind, float] = {}
-    for name, _, value_node in entries(node, place, [kind.value for kind in Kind], "kind of page"):
-        seconds = read(value_node, place.at(name))
-        if seconds is not None:
-            intervals[Kind(name)] = seconds
-    return intervals
+_KINDS = [kind.value for kind in Kind]
 
 
-def _recrawl(node: yaml.Node, place: Place) -> dict[Kind, Recrawl] | None:
-    found: dict[Kind, Recrawl] = {}
-    for name, _, value_node in entries(node, place, [kind.value for kind in Kind], "kind of page"):
-        allowed = RECRAWL[Kind(name)]
-        if isinstance(value_node, yaml.ScalarNode) and value_node.value == "off" and "off" in allowed:
-            policy: str | None = "off"  # YAML reads an unquoted off as a boolean
-        else:
-            policy = word(allowed)(value_node, place.at(name))
-        if policy is not None:
-            found[Kind(name)] = cast("Recrawl", policy)
-    return found
+def _by_kind(reader_of: Callable[[Kind], Reader[T]]) -> Reader[dict[Kind, T]]:
+    """Return a reader of a mapping from kinds of pages. ``reader_of`` returns the reader for a kind."""
+    by_name = mapping({kind.value: reader_of(kind) for kind in Kind}, "kind of page")
+    return lambda node, place: {Kind(name): value for name, value in by_name(node, place).items()}
 
 
-def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...] | None:
-    ages = many(duration())(node, place)
-    return None if ages is None else tuple(sorted(set(ages)))
+def _recrawl(kind: Kind) -> Reader[Recrawl]:
+    """Return a reader of a recrawl policy for pages of this kind."""
+    allowed = RECRAWL[kind]
+
+    def read(node: yaml.Node, place: Place) -> Recrawl:
+        if isinstance(node, yaml.ScalarNode) and node.value == "off" and "off" in allowed:
+            return "off"  # YAML reads an unquoted off as a boolean
+        return cast("Recrawl", word(allowed)(node, place))
+
+    return read
 
 
-def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...] | None:
-    kinds = many(word([kind.value for kind in Kind]))(node, place)
-    return None if kinds is None else tuple(Kind(kind) for kind in kinds)
+def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...]:
+    return tuple(sorted(set(many(duration())(node, place))))
 
 
-def _extract(node: yaml.Node, place: Place) -> dict[str, tuple[Selector, ...]] | None:
-    read = many(selector)
-    fields: dict[str, tuple[Selector, ...]] = {}
-    for name, _, value_node in entries(node, place, FIELDS, "field"):
-        selectors = read(value_node, place.at(name))
-        if selectors is not None:
-            fields[name] = selectors
-    return fields
+def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...]:
+    return tuple(Kind(kind) for kind in many(word(_KINDS))(node, place))
 
+
+_extract = mapping(dict.fromkeys(FIELDS, many(selector)), "field")
 
 # Readers of the keys of one layout.
 _LAYOUT: Mapping[str, Reader[Any]] = {
@@ -417,14 +388,14 @@ _LAYOUT: Mapping[str, Reader[Any]] = {
 }
 
 
-def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...] | None:
+def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...]:
     if not isinstance(node, yaml.SequenceNode):
-        place.fault(node, "must be a list; each item has the keys valid_from, extract, remove")
-        return None
+        raise ValueError("must be a list; each item has the keys valid_from, extract, remove")
     found: list[Layout] = []
     for item in node.value:
         given = {
-            name: _LAYOUT[name](value, place.at(name)) for name, _, value in entries(item, place, _LAYOUT)
+            name: place.at(name).read(_LAYOUT[name], value)
+            for name, _, value in entries(item, place, _LAYOUT)
         }
         if "valid_from" not in given:
             place.fault(
@@ -450,8 +421,8 @@ KEYS: Mapping[str, Key] = {
     "deny": Key(many(pattern), adds=True),
     "drop_query": Key(many(query_key), adds=True),
     "max_depth": Key(whole(0, 100)),
-    "interval": Key(_interval, adds=True),
-    "recrawl": Key(_recrawl, adds=True),
+    "interval": Key(_by_kind(lambda _kind: duration()), adds=True),
+    "recrawl": Key(_by_kind(_recrawl), adds=True),
     "recheck": Key(_recheck),
     "head": Key(_head),
     "delay": Key(duration(MAX_DELAY)),

@@ -72,7 +72,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
             place.at(name).fault(key_node, "the defaults apply to every site; delete this line")
             continue
         result.lines[name] = line_of(key_node)
-        value = KEYS[name].read(value_node, place.at(name))
+        value = place.at(name).read(KEYS[name].read, value_node)
         if value is not None:
             result.values[name] = value
     if not is_defaults and isinstance(root, yaml.MappingNode) and "domain" not in result.lines:
