@@ -202,19 +202,3 @@ def ignored_settings(settings: SettingsLike) -> list[str]:
     if persist is not None and str(persist).lower() in ("", "0", "false"):
         ignored.insert(0, f"SCHEDULER_PERSIST={persist}")
     return ignored
-
-
-def place_of(backend: Frontier | Storage | NearIndex) -> str:
-    """Return the place of a backend's data for messages: ``data file``, ``MongoDB`` or ``Redis``."""
-    if is_local(backend):
-        return "data file"
-    return "MongoDB" if ".mongo" in type(backend).__module__ else "Redis"
-
-
-def is_local(backend: Frontier | Storage | NearIndex) -> bool:
-    """Return True for a backend that keeps its data in the embedded data file."""
-    from newsbot.dedup.sqlite import SqliteIndex
-    from newsbot.frontier.sqlite.frontier import SqliteFrontier
-    from newsbot.storage.sqlite import SqliteStorage
-
-    return isinstance(backend, SqliteFrontier | SqliteStorage | SqliteIndex)

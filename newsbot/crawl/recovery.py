@@ -21,7 +21,6 @@ from functools import partial
 
 from scrapy import Request
 
-from newsbot.backends import place_of
 from newsbot.crawl.context import Context
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.politeness import Politeness
@@ -67,7 +66,7 @@ class Recovery:
         """Writes hosts again; None if this has not begun."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
-        context.outage.on_return[place_of(context.bare_frontier)] = self._resume
+        context.outage.on_return[context.bare_frontier.place] = self._resume
 
     def __bool__(self) -> bool:
         """True while something is still to be written to the frontier."""

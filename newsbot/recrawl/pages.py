@@ -18,12 +18,11 @@ from typing import Final
 
 from newsbot.items import EventKind, PageRecord
 from newsbot.recrawl.budget import NUTCH_FASTER, NUTCH_SLOWER
-from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.policy import DAY, Outcome
 from newsbot.rules.rule import Rule
 
 QUIET_AFTER: Final = 3
 """Number of unchanged visits in a row after which an article is not visited again."""
-DAY: Final = 86400.0
 FIRST_REST: Final = DAY / 4
 """Seconds until the second visit of an old list (:class:`OldList`), and the minimum between two visits."""
 LONGEST_REST: Final = 30 * DAY

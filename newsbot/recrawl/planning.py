@@ -25,7 +25,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 from newsbot.items import PageRecord, Reason
-from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
+from newsbot.recrawl.policy import DAY, HOUR, FixedIntervals, Outcome, Policy
 from newsbot.rules.rule import Rule
 
 _SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # the RFC has no fractions, but some servers send them
@@ -69,9 +69,6 @@ def parse_max_age(value: str | None) -> float | None:
             age = float(argument)
     return age
 
-
-HOUR: Final = 3600.0
-DAY: Final = 24 * HOUR
 
 LONGEST_SOURCE_REST: Final = 6 * HOUR
 """Maximum seconds between two polls of a source that is not dead, unless a rule fixes a longer interval."""

@@ -23,11 +23,11 @@ import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from newsbot.rules.induce import LearnedPattern, induce
+from newsbot.rules.induce import LearnedPattern, induce, path_of
 from newsbot.rules.shape import OddsTable, log_odds, probability
 from newsbot.rules.traits import traits
 from newsbot.urls import canonicalize
@@ -130,7 +130,7 @@ def _derivatives(
     """Return the first and the second derivatives of the weighted loss by the log-odds of each URL."""
     slopes, bends = [], []
     for one, label, weight in zip(odds, labels, weights, strict=True):
-        chance = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, one))))
+        chance = probability(one)
         slopes.append(weight * (chance - label))
         bends.append(weight * (chance * (1.0 - chance) + _FLAT))
     return slopes, bends
@@ -305,13 +305,8 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
     # from it. If they accept a URL with the other label, it may be an article and does not exclude a pattern.
     likely = [url for url in good if rule.log_odds(url) >= 0.0]
     doubtful = {url for url in bad if rule.log_odds(url) >= LEANING}
-    return LearnedRule(
-        trees=rule.trees,
-        patterns=tuple(induce(likely, [url for url in bad if url not in doubtful], sorted(doubtful))),
-        articles=len(good),
-        others=len(bad),
-        prior=prior,
-    )
+    others = [url for url in bad if url not in doubtful]
+    return replace(rule, patterns=tuple(induce(likely, others, sorted(doubtful))))
 
 
 def _sample(urls: list[str]) -> list[str]:
@@ -465,7 +460,7 @@ class Examples:
 
         Returns the pattern if it is removed because of this, else None.
         """
-        path = _path(url)
+        path = path_of(url)
         for pattern in rule.patterns:
             if re.search(pattern.text, path, re.ASCII) is None:
                 continue
@@ -482,18 +477,14 @@ class Examples:
 
         Otherwise the same pattern would be learned from them again.
         """
-        for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
+        for url in [url for url in self.articles if re.search(pattern, path_of(url), re.ASCII)]:
             del self.articles[url]
         self._outcomes.pop(pattern, None)
         self.given_up = [*self.given_up, pattern][-MAX_GIVEN_UP:]
         self.due = True
 
     def _is_given_up(self, url: str) -> bool:
-        return any(re.search(pattern, _path(url), re.ASCII) for pattern in self.given_up)
-
-
-def _path(url: str) -> str:
-    return url[url.find("/", 8) :] or "/"  # 8: after "https://"
+        return any(re.search(pattern, path_of(url), re.ASCII) for pattern in self.given_up)
 
 
 def _last(home: Mapping[str, bool]) -> list[list[Any]]:

@@ -317,19 +317,16 @@ class SearchIndex:
 
     def activate(self, number: int) -> None:
         """Make this generation active and drop all others."""
-        self._drop_others(number, f"UPDATE generation SET active = 1 WHERE number = {number}")
+        with _readable(self.path), transaction(self._database) as database:
+            database.execute("UPDATE generation SET active = number = ?", (number,))
+            for other in _generations(database)[1:]:
+                _drop(database, other.number)
 
     def keep_active(self) -> None:
         """Drop all generations that are not active."""
-        for one in self.generations()[:1]:
-            self._drop_others(one.number, "")
-
-    def _drop_others(self, number: int, first: str) -> None:
         with _readable(self.path), transaction(self._database) as database:
-            database.execute(first or "SELECT 1")
-            for other in _generations(database):
-                if other.number != number:
-                    _drop(database, other.number)
+            for other in _generations(database)[1:]:
+                _drop(database, other.number)
 
     # --- writing
 
@@ -405,8 +402,7 @@ class SearchIndex:
         Keys are hashes, so the articles with the smallest keys are a random sample. Repeated calls return the
         same sample. In the worst case, the keys of all articles are read.
         """
-        with _readable(self.path), snapshot(self._database) as database:
-            number = _generations(database)[0].number
+        with self._active() as (database, number):
             # Because of the plus in "+row", SQLite does not read by row number and sort. It reads the index
             # on keys in order.
             rows = database.execute(
@@ -419,8 +415,7 @@ class SearchIndex:
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the ids of the events of articles by key. Articles that are not indexed are left out."""
-        with _readable(self.path), snapshot(self._database) as database:
-            number = _generations(database)[0].number
+        with self._active() as (database, number):
             found = _Tables(database, number).events_of(keys)
             name = f"SELECT key FROM event_{number} WHERE id = ?"
             return {key: database.execute(name, (event,)).fetchone()[0].hex() for key, event in found.items()}
@@ -430,8 +425,7 @@ class SearchIndex:
 
         The list is empty if the event is unknown.
         """
-        with _readable(self.path), snapshot(self._database) as database:
-            number = _generations(database)[0].number
+        with self._active() as (database, number):
             rows = database.execute(
                 f"SELECT key FROM article_{number}"
                 f" WHERE event = (SELECT id FROM event_{number} WHERE key = ?) ORDER BY row LIMIT ?",
@@ -445,8 +439,7 @@ class SearchIndex:
         Only events on which at least two sites have an article in this period are included. Only the newest
         MAX_TOLD articles of the period are read.
         """
-        with _readable(self.path), snapshot(self._database) as database:
-            number = _generations(database)[0].number
+        with self._active() as (database, number):
             rows = database.execute(
                 "WITH first AS (SELECT event, site, min(row) AS row FROM"
                 f" (SELECT event, site, row FROM article_{number} WHERE row BETWEEN ? AND ?"
@@ -459,21 +452,16 @@ class SearchIndex:
 
     def count(self) -> int:
         """Return the number of articles in the active generation."""
-        with _readable(self.path):
-            return sum(
-                int(self._database.execute(f"SELECT count(*) FROM article_{one.number}").fetchone()[0])
-                for one in _generations(self._database)[:1]
-            )
+        with self._active() as (database, number):
+            return int(database.execute(f"SELECT count(*) FROM article_{number}").fetchone()[0])
 
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
 
         The empty code is always included. It stands for Russian, English, and languages without an algorithm.
         """
-        with _readable(self.path), snapshot(self._database) as database:
-            known = _generations(database)[:1]
-            rows = [database.execute(f"SELECT code FROM language_{one.number}") for one in known]
-            return sorted({"", *(row[0] for some in rows for row in some)})
+        with self._active() as (database, number):
+            return sorted({"", *(row[0] for row in database.execute(f"SELECT code FROM language_{number}"))})
 
     def total(self, asked: Asked) -> int:
         """Return the number of matching articles."""
@@ -501,8 +489,7 @@ class SearchIndex:
 
     def days(self) -> dict[str, int]:
         """Return the number of all articles by day, oldest first."""
-        with _readable(self.path), snapshot(self._database) as database:
-            number = _generations(database)[0].number
+        with self._active() as (database, number):
             rows = database.execute(f"SELECT day, articles FROM day_{number} ORDER BY day").fetchall()
         return _by_day(rows)
 
@@ -513,6 +500,12 @@ class SearchIndex:
             values,
         )
         return [Row(*row) for row in rows]
+
+    @contextmanager
+    def _active(self) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """Begin a read transaction. Yield the connection and the number of the active generation."""
+        with _readable(self.path), snapshot(self._database) as database:
+            yield database, _generations(database)[0].number
 
     @contextmanager
     def _reading(self, asked: Asked, high: int) -> Iterator[tuple[int, str, list[object]]]:

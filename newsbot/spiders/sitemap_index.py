@@ -28,7 +28,8 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.sitemaps import MAX_URLS, Child
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY
-from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST
+from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.recrawl.policy import DAY
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
