@@ -47,8 +47,8 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import read_page
 from newsbot.extraction.body import judge
 from newsbot.items import Article, Link, Where
+from newsbot.rules.expressions import read_selector
 from newsbot.rules.rule import Layout, Rule
-from newsbot.rules.selectors import read_selector
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "extraction"
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf", "htmldate")

@@ -42,7 +42,7 @@ from newsbot.rules.induce import path_of
 from newsbot.rules.learn import BOUND, Node, boost, learn
 from newsbot.rules.learn import lately as of_rules
 from newsbot.rules.rule import Rule
-from newsbot.rules.traits import traits
+from newsbot.rules.shape import traits
 
 FOLDS = 10
 JUDGED = ("judging links of pages", "judging links never seen")

@@ -16,7 +16,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from newsbot.items import Kind
 from newsbot.middlewares.compression import CompressionMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from newsbot.recrawl.gating import FULL_FETCH_EVERY
+from newsbot.recrawl.planning import FULL_FETCH_EVERY
 from tests.builders import make_request, make_response
 
 FEED = "https://news.test/feed.xml"

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.demoweb.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from newsbot.recrawl.gating import tells_unchanged
+from newsbot.recrawl.planning import tells_unchanged
 from tests.builders import make_request, make_response
 from tests.crawls import Crawl, World, article_html, feed_xml
 from tests.mockserver import MockServer

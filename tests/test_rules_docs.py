@@ -9,10 +9,10 @@ from typing import get_args
 import pytest
 
 from newsbot.items import Kind
+from newsbot.rules.expressions import MAX_LENGTH, compile_pattern
 from newsbot.rules.hints import find_hints
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import INTERVALS, read_folder
-from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
 from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Rule
 from newsbot.rules.show import duration
 

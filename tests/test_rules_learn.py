@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import learning_urls
+from newsbot.rules.expressions import compile_pattern
 from newsbot.rules.induce import MIN_EXAMPLES, induce, path_of
 from newsbot.rules.learn import MAX_EXAMPLES, LearnedRule, learn, learned_from
-from newsbot.rules.regexes import compile_pattern
-from newsbot.rules.shape import log_odds, probability
-from newsbot.rules.traits import traits
+from newsbot.rules.shape import log_odds, probability, traits
 
 SITE = "https://site.example"
 TOPICS = ("world", "sport", "culture")

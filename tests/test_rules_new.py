@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.authoring.selector_proposals import propose
+from newsbot.rules.expressions import compile_pattern
 from newsbot.rules.load import read_files
-from newsbot.rules.regexes import compile_pattern
 from tests.commandline import Place
 from tests.crawls import article_html
 from tests.extraction_pages import PROSE

@@ -14,7 +14,8 @@ from lxml.html import HtmlElement
 from newsbot.extraction.blocks import Block, render
 from newsbot.extraction.page.page import text_of
 from newsbot.extraction.strings import plain, resolved, squash
-from newsbot.rules.rule import Layout, Rule, Selector
+from newsbot.rules.expressions import Selector
+from newsbot.rules.rule import Layout, Rule
 
 MAX_HITS = 2000
 """Maximum number of results of one selector."""

@@ -18,8 +18,7 @@ from newsbot.crawl.visit import META_KEY, Ending, Visit
 from newsbot.items import Bounded, EventKind, Reason, Where
 from newsbot.middlewares import Middleware
 from newsbot.recrawl import gate, parse_max_age
-from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
-from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.recrawl.planning import LONGEST_SOURCE_REST, PASSING, UNWILLING, tells_unchanged
 from newsbot.urls import host_key
 
 

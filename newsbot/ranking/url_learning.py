@@ -33,7 +33,7 @@ from newsbot.items import Bounded, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
-from newsbot.rules.traits import kind_of, split_path
+from newsbot.rules.shape import kind_of, split_path
 from newsbot.storage.notes import Notes
 from newsbot.storage.shared_notes import SharedNotes
 from newsbot.urls import canonicalize, fingerprint

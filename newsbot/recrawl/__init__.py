@@ -6,17 +6,24 @@ is repeated.
 
 Files in reading order:
 
-* ``gating``: before a download
 * ``policy``: the outcome of a visit, and the interface of policies
-* ``planning``: after a visit, and after a failed attempt
+* ``planning``: before a download, after a visit, and after a failed attempt
 * ``budget``: a parameter of a policy that is adjusted to a budget of requests; policies of other programs,
   for comparison and as options
 * ``index``: the policy for sources, the square-root rule, and the rate of new items of each source
 * ``pages``: the policies for articles and other pages, one of which shares a budget among the pages of a site
 """
 
-from newsbot.recrawl.gating import Gate, gate
-from newsbot.recrawl.planning import Plan, may_retry, parse_max_age, parse_retry_after, plan, retry_delay
+from newsbot.recrawl.planning import (
+    Gate,
+    Plan,
+    gate,
+    may_retry,
+    parse_max_age,
+    parse_retry_after,
+    plan,
+    retry_delay,
+)
 from newsbot.recrawl.policy import FixedIntervals, Never, Outcome, Policy
 
 __all__ = [

@@ -8,20 +8,20 @@ Rules in files, in reading order:
 
 * ``rule``: the rule of one site, the set of all rules, and what a rule says about a URL
 * ``load``: loads a folder and reports all problems at once; loads it again while a crawl runs
-* ``yamlfile``, ``keys``, ``selectors``, ``regexes``: read the YAML, keys and values of one file
+* ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file
 * ``hints``: warns about values that are probably mistakes
 * ``show``: shows rules in readable form
 * ``import_ftr``: converts site files of ftr-site-config to rules
 
 Forms of URLs:
 
-* ``shape``: estimates by a URL alone how likely its page is an article
-* ``traits``: boolean features of a URL
+* ``shape``: features of a URL; estimates by a URL alone how likely its page is an article
 * ``learn``: learns the forms of a site's article URLs from examples, with decision trees over traits
 * ``induce``: makes readable regular expressions from example URLs
 """
 
+from newsbot.rules.expressions import Selector
 from newsbot.rules.load import load_rules
-from newsbot.rules.rule import Layout, Match, Pattern, Rule, RuleSet, Selector, classify
+from newsbot.rules.rule import Layout, Match, Pattern, Rule, RuleSet, classify
 
 __all__ = ["Layout", "Match", "Pattern", "Rule", "RuleSet", "Selector", "classify", "load_rules"]

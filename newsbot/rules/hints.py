@@ -8,8 +8,8 @@ from itertools import islice, product
 
 from newsbot.errors import Problem
 from newsbot.items import Kind
+from newsbot.rules.expressions import compile_pattern
 from newsbot.rules.load import Loaded, RuleFile
-from newsbot.rules.regexes import compile_pattern
 from newsbot.rules.rule import Pattern, Rule, classify
 from newsbot.urls import canonicalize
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from yaml.reader import Reader
 
+from newsbot.rules.expressions import PREFIX, read_selector
 from newsbot.rules.rule import ascii_domain
-from newsbot.rules.selectors import PREFIX, read_selector
 
 MAX_BYTES = 256 * 1024
 """Maximum size of a file."""

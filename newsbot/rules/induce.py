@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from newsbot.rules.regexes import PatternSet, compile_pattern
-from newsbot.rules.traits import kind_of, split_path, words_in
+from newsbot.rules.expressions import PatternSet, compile_pattern
+from newsbot.rules.shape import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
 """Minimum number of articles that a pattern must match, so that a single unusual URL gives no pattern."""

@@ -21,9 +21,8 @@ import yaml
 from newsbot.clock import parse_duration
 from newsbot.errors import Problem
 from newsbot.items import Kind
-from newsbot.rules.regexes import compile_pattern
-from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, Selector, ascii_domain
-from newsbot.rules.selectors import read_selector
+from newsbot.rules.expressions import Selector, compile_pattern, read_selector
+from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
 from newsbot.rules.yamlfile import line_of
 from newsbot.text.names import HOURS
 from newsbot.urls import canonicalize, meant

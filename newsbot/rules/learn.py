@@ -2,7 +2,7 @@
 
 The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
 Links of menus and fetched pages of other kinds are labelled as others. A few shallow decision trees over the
-form of the URL (:mod:`newsbot.rules.traits`) correct the prior, an estimate that is the same for all sites
+form of the URL (:mod:`newsbot.rules.shape`) correct the prior, an estimate that is the same for all sites
 (:mod:`newsbot.rules.shape`). From URLs that are articles by both their label and the trees, regular
 expressions are made (:mod:`newsbot.rules.induce`).
 
@@ -28,8 +28,7 @@ from itertools import count
 from typing import Any
 
 from newsbot.rules.induce import LearnedPattern, induce, path_of
-from newsbot.rules.shape import OddsTable, log_odds, probability
-from newsbot.rules.traits import traits
+from newsbot.rules.shape import OddsTable, log_odds, probability, traits
 from newsbot.urls import canonicalize
 
 ROUNDS = 8

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from newsbot.items import Kind
-from newsbot.rules.regexes import PatternSet, pattern_set
+from newsbot.rules.expressions import PatternSet, Selector, pattern_set
 from newsbot.urls import canonicalize, host_key, site_of
 
 # Kinds of sources whose links may be followed.
@@ -67,20 +67,6 @@ class Pattern:
 
     def __str__(self) -> str:
         return f"{self.text} ({self.file}:{self.line})"
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """One of the selectors for a field: a CSS selector or an XPath.
-
-    An XPath that ends in ``@attribute`` or ``text()``, or a CSS selector with ``::attr(x)`` or ``::text``,
-    selects strings. Other selectors select elements.
-    """
-
-    text: str
-    """The selector as it is written in the file."""
-    xpath: str
-    """The equivalent XPath, which is executed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from newsbot.rules.expressions import Selector
 from newsbot.rules.keys import KEYS
 from newsbot.rules.load import Loaded, RuleFile
-from newsbot.rules.rule import Layout, Pattern, Rule, Selector, classify
+from newsbot.rules.rule import Layout, Pattern, Rule, classify
 from newsbot.urls import canonicalize
 
 _UNITS = ((604800, "w"), (86400, "d"), (3600, "h"), (60, "m"))
