@@ -24,7 +24,7 @@ from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.recrawl import Outcome
+from newsbot.recrawl.policy import Outcome
 from newsbot.spiders.reading import Reader
 
 START = 1_795_000_000.0

@@ -14,7 +14,7 @@ from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.recrawl import Outcome
+from newsbot.recrawl.policy import Outcome
 from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint
 from tests.builders import START

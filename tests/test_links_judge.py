@@ -14,7 +14,7 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_probing import ListTrials
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
-from newsbot.recrawl import Outcome
+from newsbot.recrawl.policy import Outcome
 from newsbot.urls import fingerprint
 from tests.builders import START
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl import gate
-from newsbot.recrawl.planning import FULL_FETCH_EVERY
+from newsbot.recrawl.planning import FULL_FETCH_EVERY, gate
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

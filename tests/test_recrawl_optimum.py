@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from newsbot.crawl.recrawl_policy import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl import Outcome
 from newsbot.recrawl.pages import LONGEST_REST, Optimum, change_rate, number_for, observations, rough_rate
+from newsbot.recrawl.policy import Outcome
 from newsbot.rules.rule import Rule
 from newsbot.simulator.allocation import freshest_random
 from newsbot.storage.sqlite import SqliteStorage

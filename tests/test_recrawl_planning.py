@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl import Outcome, Plan, plan
-from newsbot.recrawl.planning import DEAD_AFTER, GIVE_UP_AFTER, LONGEST_RETRY_AFTER, LONGEST_SOURCE_REST, span
+from newsbot.recrawl.planning import (
+    DEAD_AFTER,
+    GIVE_UP_AFTER,
+    LONGEST_RETRY_AFTER,
+    LONGEST_SOURCE_REST,
+    Plan,
+    plan,
+    span,
+)
+from newsbot.recrawl.policy import Outcome
 from newsbot.rules.rule import Rule
 
 NOW = 1_800_000_000.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.recrawl import may_retry, parse_max_age, parse_retry_after, retry_delay
+from newsbot.recrawl.planning import may_retry, parse_max_age, parse_retry_after, retry_delay
 
 NOW = 784_111_777.0
 """Sun, 06 Nov 1994 08:49:37 GMT, the example of the RFC."""

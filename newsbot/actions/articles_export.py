@@ -25,7 +25,7 @@ from newsbot.operations.exporting import (
     writer_of,
 )
 from newsbot.operations.exporting.feed import feed_of
-from newsbot.rights import opted_out
+from newsbot.rights.directives import opted_out
 from newsbot.urls import canonicalize
 
 

@@ -42,9 +42,8 @@ from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Details, EventKind, Kind, Link, PageRecord, Reason, Where
-from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.recrawl.pages import seen_change
-from newsbot.recrawl.planning import KNOWN_PAGE, Plan
+from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
 from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)

@@ -15,11 +15,11 @@ from newsbot.clock import DAY, Clock
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
 from newsbot.items import Bounded, Kind
-from newsbot.recrawl import FixedIntervals, Never, Policy
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
 from newsbot.recrawl.index import POLLS_AN_HOUR, begin_with_rates, first_threshold
 from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
+from newsbot.recrawl.policy import FixedIntervals, Never, Policy
 from newsbot.rules.rule import RECRAWL
 from newsbot.storage.base import Storage
 

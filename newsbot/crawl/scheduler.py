@@ -52,7 +52,7 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
 from newsbot.items import Kind
-from newsbot.recrawl import Outcome
+from newsbot.recrawl.policy import Outcome
 from newsbot.urls import host_key
 
 logger = logging.getLogger(__name__)

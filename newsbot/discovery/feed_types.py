@@ -56,7 +56,7 @@ class Hub:
     protocol: Literal["websub", "rsscloud"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Feed:
     """The content of one feed."""
 
@@ -134,16 +134,10 @@ class Collector(SourceCollector):
 
     def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
         super().__init__(url, now, zone, problems)
+        self.feed = Feed()
         self._items = 0
         self._hubs: dict[str, Hub] = {}
         self.base = url
-        self.title: str | None = None
-        self.site_url: str | None = None
-        self.self_url: str | None = None
-        self.next_url: str | None = None
-        self.ttl: float | None = None
-        self.update_period: float | None = None
-        self.skip_hours: set[int] = set()
 
     @property
     def full(self) -> bool:
@@ -165,12 +159,12 @@ class Collector(SourceCollector):
 
         The first value that is above 0 and at most :data:`MAX_TTL` is kept.
         """
-        if 0 < seconds <= MAX_TTL and self.ttl is None:
-            self.ttl = seconds
+        if 0 < seconds <= MAX_TTL and self.feed.ttl is None:
+            self.feed.ttl = seconds
 
     def set_title(self, text: str) -> None:
         """Set the feed's title. The first title that is not empty is kept."""
-        self.title = self.title or clean_title(text)
+        self.feed.title = self.feed.title or clean_title(text)
 
     def add(self, item: RawItem) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL."""
@@ -192,22 +186,13 @@ class Collector(SourceCollector):
             authors=tuple(dict.fromkeys(name for text in item.authors if (name := clean_author(text)))),
         )
 
-    def feed(self) -> Feed:
-        """Return the collected feed."""
+    def collected(self) -> Feed:
+        """Return the feed with the items, hubs and faults that were found."""
         if not self._links:
             self.problem("no_items")
-        return Feed(
-            links=list(self._links.values()),
-            title=self.title,
-            site_url=self.site_url,
-            ttl=self.ttl,
-            update_period=self.update_period,
-            skip_hours=frozenset(self.skip_hours),
-            hubs=list(self._hubs.values()),
-            self_url=self.self_url,
-            next_url=self.next_url,
-            problems=self.problems(),
-        )
+        self.feed.links, self.feed.hubs = list(self._links.values()), list(self._hubs.values())
+        self.feed.problems = self.problems()
+        return self.feed
 
     def _address(self, item: RawItem) -> str | None:
         if not item.addresses:
@@ -225,8 +210,9 @@ class Collector(SourceCollector):
 
         In a feed on another host, such as FeedBurner, they are relative to the site that the feed is about.
         """
-        if self.base == self._url and self.site_url and _host(self.site_url) != _host(self._url):
-            return self.site_url
+        site_url = self.feed.site_url
+        if self.base == self._url and site_url and _host(site_url) != _host(self._url):
+            return site_url
         return self.base
 
 

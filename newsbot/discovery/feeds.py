@@ -150,7 +150,8 @@ class FeedHandler(TextCapture):
             self._open_item(attributes)
         elif self._skipped:
             self._depth += name == self._skipped  # an inner element with the same name also has an end
-            self.data(" ")  # words in two XHTML elements are separate words
+            if self.wants_text:
+                self.data(" ")  # words in two XHTML elements are separate words
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
@@ -173,7 +174,7 @@ class FeedHandler(TextCapture):
     def close(self) -> None:
         """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
-        self.found.update_period = period / frequency or None
+        self.found.feed.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
         self._close_item()
@@ -250,11 +251,11 @@ class FeedHandler(TextCapture):
         if relation == "hub":
             found.add_hub(address)
         elif relation == "self":
-            found.self_url = found.self_url or address
+            found.feed.self_url = found.feed.self_url or address
         elif relation == "next":
-            found.next_url = found.next_url or address
+            found.feed.next_url = found.feed.next_url or address
         elif relation in ("", "alternate"):
-            found.site_url = found.site_url or address
+            found.feed.site_url = found.feed.site_url or address
 
     def _feed_element(self, name: str, attributes: dict[str, str]) -> None:
         if name == "cloud":
@@ -287,7 +288,7 @@ class FeedHandler(TextCapture):
             found.set_ttl(number * 60.0)
         # RSS 0.91 counts the hours from 1 to 24, RSS 2.0 from 0 to 23
         elif name == "hour" and text.isdecimal() and number <= 24:
-            found.skip_hours.add(number % 24)
+            found.feed.skip_hours |= {number % 24}
         elif name == "sy:updateperiod":
             self._period = (_PERIODS.get(text.lower(), 0.0), self._period[1])
         elif name == "sy:updatefrequency":
@@ -326,13 +327,13 @@ def read_json(text: str, found: Collector) -> Feed:
         if items is None:
             raise FeedError("not_a_feed")
         _read_items(_one_by_one(text, items.end()), found)
-        return found.feed()
+        return found.collected()
     if not isinstance(whole.get("items"), list):
         raise FeedError("not_a_feed")
     _read_top(whole, found)
     _read_items(iter(whole["items"]), found)
     found.problem("too_many_items", len(whole["items"]) - MAX_ITEMS)
-    return found.feed()
+    return found.collected()
 
 
 def _whole_document(text: str) -> dict[str, Any] | None:
@@ -361,11 +362,11 @@ def _one_by_one(text: str, position: int) -> Iterator[Any]:
 def _read_top(whole: dict[str, Any], found: Collector) -> None:
     found.set_title(_text_of(whole, "title"))
     if home := _text_of(whole, "home_page_url"):
-        found.site_url = found.resolve(home)
+        found.feed.site_url = found.resolve(home)
     if own := _text_of(whole, "feed_url"):
-        found.self_url = found.resolve(own)
+        found.feed.self_url = found.resolve(own)
     if following := _text_of(whole, "next_url"):
-        found.next_url = found.resolve(following)
+        found.feed.next_url = found.resolve(following)
     hubs = whole.get("hubs")
     for hub in hubs[:20] if isinstance(hubs, list) else ():
         if isinstance(hub, dict) and (address := _text_of(hub, "url")):
@@ -506,4 +507,4 @@ def _read_xml(text: str, source: _Source) -> Feed:
         found.problem(flaw)
     if found.full:
         found.problem("too_many_items", sum(1 for _ in _ITEM.finditer(text)) - MAX_ITEMS)
-    return found.feed()
+    return found.collected()

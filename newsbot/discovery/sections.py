@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
@@ -224,17 +225,15 @@ def _likeliest(found: list[_Found]) -> list[_Found]:
     return [found[place] for place in sorted(best)]
 
 
+@dataclass(slots=True)
 class _Found:
     """The best evidence on one URL from all links of the page that lead to it."""
 
-    __slots__ = ("address", "moment", "navigation", "rank", "text")
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.navigation = True
-        self.text = ""
-        self.rank = (False, False, 0)
-        self.moment: datetime | None = None
+    address: str
+    navigation: bool = True
+    text: str = ""
+    rank: tuple[bool, bool, int] = (False, False, 0)
+    moment: datetime | None = None
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
         """Add one link. Its text replaces the present text if it is better (see :func:`find_links`)."""

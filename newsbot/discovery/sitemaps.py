@@ -82,8 +82,8 @@ class SitemapCollector(SourceCollector):
                 where=Where.NEWS_SITEMAP if entry.news else Where.SITEMAP,
                 kind=Kind.ARTICLE if entry.news else None,
                 text=clean_title(entry.title) if entry.title else None,
-                published_at=self.date((entry.published,)),
-                modified_at=self.date((entry.lastmod,)),
+                published_at=self._date(entry.published),
+                modified_at=self._date(entry.lastmod),
             )
             # only when it holds twice the limit, because _thin_out sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
@@ -101,7 +101,7 @@ class SitemapCollector(SourceCollector):
         elif name in self._children:
             self.problem("duplicate_child")
         else:
-            self._children[name] = Child(url, self.date((entry.lastmod,)))
+            self._children[name] = Child(url, self._date(entry.lastmod))
             # only at twice the limit, so that the children are sorted rarely
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
@@ -143,6 +143,9 @@ class SitemapCollector(SourceCollector):
         room = MAX_URLS - len(kept)
         kept |= {*undated[: room - room // 2], *undated[len(undated) - room // 2 :]}
         self._children = {name: child for name, child in self._children.items() if name in kept}
+
+    def _date(self, text: str) -> datetime | None:
+        return self.date((text,)) if text else None
 
 
 def _time(link: Link) -> datetime:

@@ -116,7 +116,7 @@ class TextCapture:
 
     def data(self, text: str) -> None:
         """See :class:`Handler`."""
-        if self.wants_text and self._size < self._most:
+        if self._size < self._most:
             self._parts.append(text[: self._most])
             self._size += len(text)
 

@@ -26,7 +26,7 @@ from newsbot.crawl.failures import NO_TLS, cause_of
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
 from newsbot.items import Bounded, EventKind, Reason
 from newsbot.middlewares import Middleware
-from newsbot.recrawl import parse_retry_after
+from newsbot.recrawl.planning import parse_retry_after
 from newsbot.urls import host_key
 
 SLOW_DOWN = (429, 503)

@@ -26,7 +26,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import made_by_scripts
 from newsbot.items import Bounded, Kind, Reason
 from newsbot.middlewares import Middleware, tree_of
-from newsbot.recrawl import parse_max_age
+from newsbot.recrawl.planning import parse_max_age
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import headers_of
 from newsbot.urls import host_key, site_of

@@ -1,8 +1,8 @@
 """Refuses the download of a page before its interval has passed, and makes requests conditional.
 
-:func:`newsbot.recrawl.gate` decides whether the page may be downloaded. This middleware reads the page
-record, adds the conditional headers (RFC 9110, 13.1) and notes status and validators of the response in the
-visit.
+:func:`newsbot.recrawl.planning.gate` decides whether the page may be downloaded. This middleware reads the
+page record, adds the conditional headers (RFC 9110, 13.1) and notes status and validators of the response in
+the visit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ from newsbot.crawl.seeds import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Ending, Visit
 from newsbot.items import Bounded, EventKind, Reason, Where
 from newsbot.middlewares import Middleware
-from newsbot.recrawl import gate, parse_max_age
-from newsbot.recrawl.planning import LONGEST_SOURCE_REST, PASSING, UNWILLING, tells_unchanged
+from newsbot.recrawl.planning import (
+    LONGEST_SOURCE_REST,
+    PASSING,
+    UNWILLING,
+    gate,
+    parse_max_age,
+    tells_unchanged,
+)
 from newsbot.urls import host_key
 
 
 class ReprocessingMiddleware(Middleware):
-    """Applies :func:`newsbot.recrawl.gate` to each request, and makes requests conditional."""
+    """Applies :func:`newsbot.recrawl.planning.gate` to each request, and makes requests conditional."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -153,14 +153,10 @@ def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
     URLs have no slash at the end.
     """
     headlines = {
-        link.url.rstrip("/") for link in links if link.where is Where.BODY and _is_headline(link.text)
+        link.url.rstrip("/") for link in links if link.where is Where.BODY and odds_of_text(link.text) > 0
     }
     counted = Counter(url.rpartition("/")[0] for url in headlines)
     return frozenset(url for url, count in counted.items() if count > 1 and url.count("/") > _HOST_SLASHES)
-
-
-def _is_headline(text: str | None) -> bool:
-    return odds_of_text(text) > 0
 
 
 def is_onsite(url: str, rule: Rule) -> bool:

@@ -13,30 +13,3 @@ Files in reading order:
 * ``index``: the policy for sources, the square-root rule, and the rate of new items of each source
 * ``pages``: the policies for articles and other pages, one of which shares a budget among the pages of a site
 """
-
-from newsbot.recrawl.planning import (
-    Gate,
-    Plan,
-    gate,
-    may_retry,
-    parse_max_age,
-    parse_retry_after,
-    plan,
-    retry_delay,
-)
-from newsbot.recrawl.policy import FixedIntervals, Never, Outcome, Policy
-
-__all__ = [
-    "FixedIntervals",
-    "Gate",
-    "Never",
-    "Outcome",
-    "Plan",
-    "Policy",
-    "gate",
-    "may_retry",
-    "parse_max_age",
-    "parse_retry_after",
-    "plan",
-    "retry_delay",
-]

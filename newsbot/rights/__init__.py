@@ -9,17 +9,3 @@ Files in reading order:
 * ``directives``: directives and reservations of a page
 * ``site_files``: statements about AI in robots.txt, and reservations in ``/.well-known/tdmrep.json``
 """
-
-from newsbot.rights.directives import OPT_OUTS, PageRights, opted_out, page_rights
-from newsbot.rights.site_files import Reservations, RobotsSignals, read_robots, read_tdmrep
-
-__all__ = [
-    "OPT_OUTS",
-    "PageRights",
-    "Reservations",
-    "RobotsSignals",
-    "opted_out",
-    "page_rights",
-    "read_robots",
-    "read_tdmrep",
-]

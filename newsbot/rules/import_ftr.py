@@ -9,7 +9,6 @@ reported.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 from yaml.reader import Reader
@@ -44,7 +43,7 @@ class Imported:
     """The result of importing one file."""
 
     domain: str
-    extract: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    extract: dict[str, list[str]] = field(default_factory=dict)
     remove: list[str] = field(default_factory=list)
     test_urls: list[str] = field(default_factory=list)
     left_out: list[tuple[int, str]] = field(default_factory=list)
@@ -121,16 +120,14 @@ def _take(result: Imported, number: int, text: str) -> None:
         if key == "test_url":
             result.test_urls.append(value.split()[0][:500] if value else "")
         elif key in _FIELDS:
-            _add(result.extract[_FIELDS[key]], _selector(value))
+            selector = _selector(value)
+            _add(result.extract.setdefault(_FIELDS[key], []), selector)
         elif key in _STRIPS:
             _add(result.remove, _selector(_strip(key, value)))
         elif key not in _NEEDLESS:
             result.left_out.append((number, f"{key}: not supported by newsbot"))
     except ValueError as error:
         result.left_out.append((number, f"{key}: {error}"))
-    # ``extract`` is a defaultdict: a failed line may have created an empty list.
-    if key in _FIELDS and not result.extract[_FIELDS[key]]:
-        del result.extract[_FIELDS[key]]
 
 
 def _strip(key: str, value: str) -> str:

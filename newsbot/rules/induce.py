@@ -127,9 +127,8 @@ def _item_key(query: str) -> str | None:
 
     Such a number may identify the page.
     """
-    parts = [part.partition("=") for part in query.split("&")] if query else []
-    keys = [key for key, _, value in parts if value.isdecimal()]
-    return keys[0] if len(keys) == 1 and len(parts) == 1 else None
+    key, _, value = query.partition("=")
+    return key if value.isdecimal() else None
 
 
 def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:

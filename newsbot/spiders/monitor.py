@@ -35,7 +35,7 @@ from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.rendering import write_reports
 from newsbot.monitoring.report import site_report
-from newsbot.recrawl import may_retry
+from newsbot.recrawl.planning import may_retry
 from newsbot.rules.rule import Rule, classify
 from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import PageCheck

@@ -36,7 +36,7 @@ from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
 from newsbot.push.websub import hubs_in
-from newsbot.rights import PageRights, page_rights
+from newsbot.rights.directives import PageRights, page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 

@@ -26,7 +26,7 @@ from newsbot.extraction.page.charset import decode
 from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.items import Link
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.recrawl import may_retry
+from newsbot.recrawl.planning import may_retry
 from newsbot.rules.rule import Rule, classify
 from newsbot.search.phrases import Finder, Places, Wanted
 from newsbot.storage.spider_results import SearchResult
