@@ -16,6 +16,7 @@ from newsbot.extraction.fields import authors
 from newsbot.extraction.fields.dates import visible
 from newsbot.extraction.page import parse
 from newsbot.items import Kind, Where
+from newsbot.middlewares import tree_of
 from newsbot.pipelines import near
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader
@@ -25,7 +26,7 @@ from tests.crawls import article_html
 HOME = "https://news.test/"
 STORY = "https://news.test/2026/11/18/rain-closes-the-lower-road.html"
 HTML = {"Content-Type": "text/html; charset=utf-8"}
-HEAVY = ("parse_html", "read_page", "PageLinks", "find_sources", "find_sections", "next_page")
+HEAVY = ("tree_of", "read_page", "PageLinks", "find_sources", "find_sections", "next_page")
 LINKS = 1000
 
 
@@ -120,17 +121,17 @@ def test_a_page_is_read_in_a_thread_with_the_same_outcome(make_desk, threads, na
         results.append((list(reader.read(response, visit)), seen(visit)))
     assert results[0] == results[1]
     assert threading.main_thread() not in set().union(*threads.values())
-    assert ("parse_html" in threads) == (name != "not HTML")
+    assert ("tree_of" in threads) == (name != "not HTML")
 
 
 def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
-    may_go_on, real = threading.Event(), parse_html
+    may_go_on, real = threading.Event(), tree_of
 
     def waiting(*given):
         assert may_go_on.wait(60)
         return real(*given)
 
-    monkeypatch.setattr(reading, "parse_html", waiting)
+    monkeypatch.setattr(reading, "tree_of", waiting)
 
     async def both():
         visits = [desk.visit(STORY, where=Where.FEED), desk.visit(HOME, Kind.SECTION, where=Where.SEED)]
