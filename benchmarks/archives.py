@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from newsbot.urls import host_key, site_of
-from newsbot.warc.records import packed, to_record
+from newsbot.warc.writer import packed, to_record
 
 FILES = 8
 MONTH = "crawl-data/CC-NEWS/2026/11"

@@ -29,8 +29,7 @@ from pymongo import MongoClient
 
 from benchmarks.servers import own_mongo
 from benchmarks.texts import page
-from newsbot.alerts.measurements import measure
-from newsbot.alerts.rules import Limits, find
+from newsbot.alerts.rules import Limits, find, measure
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.kept_reports import keep_report, kept_report

@@ -25,7 +25,8 @@ from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seco
 from benchmarks.texts import articles, page
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
-from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
+from newsbot.operations.move.copying import Journal, compare_all, copy_all
+from newsbot.operations.move.side import Choice, Side
 
 BATCH = 1000
 SAMPLED = 0.05

@@ -27,11 +27,11 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
 * ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
-* ``operations``: operations on stored data: add, remove, prune, move, import, export, explain
-* ``web``: the dashboard, the API and the push receiver
-* ``simulator``, ``demo``, ``authoring``: compare strategies; a bundled web; write rules
 * ``api``: the Python interface
-* ``actions``, ``commands``: the work of the commands, and their declarations
+* ``simulator``: compares polling strategies
+* ``operations``: what the commands do: add, remove, prune, move, import, export, explain and more
+* ``authoring``, ``web``, ``demo``: write rules; the dashboard, the API and the push receiver; a bundled web
+* ``commands``: declares the commands
 * ``settings``: Scrapy's settings module
 """
 

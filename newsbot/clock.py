@@ -30,12 +30,22 @@ def utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def utc_of(seconds: float | None) -> datetime | None:
+    """Return POSIX ``seconds`` as :func:`utc` does; ``None`` stays ``None``."""
+    return None if seconds is None else utc(seconds)
+
+
 def iso(moment: datetime | None) -> str | None:
     """Return ``moment`` as ISO 8601 in UTC with a ``Z`` (RFC 3339); ``None`` stays ``None``."""
     if moment is None:
         return None
     text = moment.astimezone(UTC).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
+
+
+def iso_of(seconds: float | None) -> str | None:
+    """Return POSIX ``seconds`` as :func:`iso` does; ``None`` stays ``None``."""
+    return iso(utc_of(seconds))
 
 
 def from_iso(text: str | None) -> datetime | None:

@@ -88,7 +88,7 @@ class Reason(StrEnum):
     """Reasons as tokens. The code compares them, and data, stats and records contain them.
 
     Records may contain other tokens, such as ``http_503`` or ``feed_empty``, which the code does not compare.
-    :mod:`newsbot.operations.explain_text` turns tokens into sentences for people.
+    :mod:`newsbot.operations.explain` turns tokens into sentences for people.
     """
 
     # why a URL was queued, or was marked as done without a visit

@@ -12,9 +12,21 @@ import numpy as np
 import pytest
 
 from newsbot.alerts import state as book
-from newsbot.alerts.measurements import KEPT_HOURS, TOTALS, Measured, Total, keep_totals, measure
 from newsbot.alerts.outputs import OutputError
-from newsbot.alerts.rules import EXPECTED, Alert, Limits, Message, expected_items, find
+from newsbot.alerts.rules import (
+    EXPECTED,
+    KEPT_HOURS,
+    TOTALS,
+    Alert,
+    Limits,
+    Measured,
+    Message,
+    Total,
+    expected_items,
+    find,
+    keep_totals,
+    measure,
+)
 from newsbot.alerts.watch import Options, Watch, tell
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind

@@ -23,12 +23,11 @@ from newsbot.cli.command import (
     Call,
     NewsbotCommand,
     choose,
-    did_you_mean,
     moment,
     one_of,
     positive,
 )
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import Column, did_you_mean
 from newsbot.errors import ArgumentError, DataError, Problem, RulesError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,13 +60,11 @@ class Hello(NewsbotCommand):
             "greet",
             "Greet somebody",
             greet,
-            (
-                Argument("name"),
-                Argument("--limit", type=positive, default=3),
-                Argument("--format", type=one_of("jsonl", "csv")),
-            ),
+            Argument("name"),
+            Argument("--limit", type=positive, default=3),
+            Argument("--format", type=one_of("jsonl", "csv")),
         ),
-        Action("import ftr", "Import rules", greet, (Argument("name"),)),
+        Action("import ftr", "Import rules", greet, Argument("name")),
     )
 
     @property
@@ -248,7 +245,7 @@ def sleep(call):
 class Command(NewsbotCommand):
     summary = "Count"
     actions = (
-        Action("many", "Count", many, (Argument("count", type=int),)),
+        Action("many", "Count", many, Argument("count", type=int)),
         Action("sleep", "Sleep", sleep),
     )
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.actions import demo
+from newsbot.demo import check as demo
 from newsbot.demo.publishing import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
@@ -16,7 +16,7 @@ CRAWLER = """
 import os, sys, urllib.request
 from pathlib import Path
 from newsbot.dedup.minhash import text_key
-from newsbot.demo.manifest import load_manifest
+from newsbot.demo.publishing import load_manifest
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage
 

@@ -137,7 +137,7 @@ def test_what_a_crawl_stores_meanwhile_is_taken_out_too(place, monkeypatch):
             storage.articles.store(article(9))
 
     monkeypatch.setattr(removing, "wait_for_crawls", stored_meanwhile)
-    monkeypatch.setattr("newsbot.actions.remove.wait_for_crawls", stored_meanwhile)
+    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", stored_meanwhile)
     answer = place.run("remove", "example.org", "--yes")
     assert "a crawl is running" in answer.err
     assert urls(place) == ["https://example.net/1"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from newsbot.actions.sources import MOST_REPEATED
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
+from newsbot.operations.sources import MOST_REPEATED
 from newsbot.push.trust import HALF_LIFE, TRUST, Trust
 from newsbot.sites.health import QUIET_SECONDS, Health, health
 from newsbot.storage.sources import SiteRecord, SourceRecord

@@ -11,7 +11,7 @@ import pytest
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
-from newsbot.operations.explain_text import reason_text
+from newsbot.operations.explain import reason_text
 from newsbot.sites.removals import keep_out
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import fingerprint

@@ -24,8 +24,7 @@ from newsbot.config.check import (
     unknown_names,
     value_of,
 )
-from newsbot.config.kinds import ANY, LEVEL, PATH, SWITCH, TEXT, URL, WORDS
-from newsbot.config.table import AGE, SETTINGS, defaults
+from newsbot.config.table import AGE, ANY, LEVEL, PATH, SETTINGS, SWITCH, TEXT, URL, WORDS, defaults
 from newsbot.errors import ArgumentError
 from tests import warm
 from tests.commandline import Place

@@ -9,7 +9,7 @@ import logging
 from warcio.archiveiterator import ArchiveIterator
 
 from newsbot.crawl.archive import REST, Archive
-from newsbot.warc.folder import WarcFolder
+from newsbot.warc.writer import WarcFolder
 from tests.crawls import article_html, feed_xml
 from tests.test_warc import exchange, no_room_beyond, stories
 

@@ -22,7 +22,6 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.server import DemoServer, this_hour
-from newsbot.clock import system_clock
 from newsbot.errors import ArgumentError
 from newsbot.rules.load import read_files
 from newsbot.web.dashboard.proposals import Proposals, site_named
@@ -210,7 +209,7 @@ def test_a_crawl_ends_with_the_server(
     before = folders(tmp_path)
 
     async def whole() -> None:
-        proposals = Proposals(settings, system_clock, allow_private=False)
+        proposals = Proposals(settings, allow_private=False)
         found = proposals.begin("slow.example")
         assert proposals.begin("https://slow.example/x") is found
         assert await asyncio.to_thread(asked.wait, PATIENCE)

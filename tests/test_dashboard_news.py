@@ -17,8 +17,7 @@ from newsbot.clock import utc
 from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import Told
 from newsbot.text.differences import word_changes
-from newsbot.web.dashboard.articles import blocks
-from newsbot.web.dashboard.news import weight
+from newsbot.web.dashboard.articles import blocks, weight
 from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
 from tests.browser import chromium
 from tests.dashboarddata import fill, make_article, tell

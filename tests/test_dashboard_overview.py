@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from newsbot.clock import system_clock
 from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.web.dashboard.metrics import Exposition
+from newsbot.web.dashboard.exports import metric
 from newsbot.web.dashboard.overview import latency, periods
 from tests.dashboarddata import fill
 from tests.dashboards import Visitor, settings_of, visit
@@ -54,9 +54,11 @@ def test_latency_leaves_out_what_says_nothing_of_the_crawler() -> None:
 
 
 def test_metrics_escape_what_sites_say() -> None:
-    out = Exposition()
-    out.add("errors_total", "counter", "Errors.", [({"cause": 'a"b\\c\nd'}, 2.0), ({"cause": "none"}, None)])
-    assert out.text().splitlines()[-1] == 'newsbot_errors_total{cause="a\\"b\\\\c\\nd"} 2'
+    samples = [({"cause": 'a"b\\c\nd'}, 2.0), ({"cause": "none"}, None)]
+    assert (
+        list(metric("errors_total", "Errors.", samples))[-1]
+        == 'newsbot_errors_total{cause="a\\"b\\\\c\\nd"} 2'
+    )
 
 
 def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:

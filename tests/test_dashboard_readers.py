@@ -12,8 +12,7 @@ import pytest
 
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.web.cache import Memo
-from newsbot.web.readers import MAX_WAITING, Data, Readers
+from newsbot.web.readers import MAX_WAITING, Data, Memo, Readers
 from tests.builders import ManualClock
 from tests.dashboards import settings_of, visiting
 

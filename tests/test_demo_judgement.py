@@ -12,7 +12,7 @@ from benchmarks.demoweb.plan import Plan, make_plan
 from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
 from newsbot.demo.check import STORY_COLUMNS, judge
-from newsbot.demo.manifest import Manifest
+from newsbot.demo.publishing import Manifest
 from newsbot.items import Article
 from tests.test_demo_check import as_article
 

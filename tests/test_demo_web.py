@@ -19,8 +19,16 @@ from newsbot.clock import iso
 from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
 from newsbot.demo.check import judge
-from newsbot.demo.manifest import Manifest, load_manifest
-from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Article, load_sites, make_manifest, publish
+from newsbot.demo.publishing import (
+    MAX_ARTICLES,
+    MIN_ARTICLES,
+    Article,
+    Manifest,
+    load_manifest,
+    load_sites,
+    make_manifest,
+    publish,
+)
 from newsbot.demo.server import DemoServer
 from newsbot.items import Article as Stored
 from newsbot.items import Kind

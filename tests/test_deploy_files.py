@@ -16,9 +16,8 @@ import pytest
 import yaml
 from scrapy.utils.misc import load_object
 
-from newsbot.actions.workers import FOLDER
 from newsbot.cli.command import choose, make_parser
-from newsbot.operations.supervisor import PATIENCE
+from newsbot.operations.workers import FOLDER, PATIENCE
 from tests.redisserver import missing
 from tests.test_docs import NAMES
 

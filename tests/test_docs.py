@@ -14,7 +14,7 @@ import newsbot.commands
 from newsbot.cli.command import NewsbotCommand
 from newsbot.crawl.arguments import HELP
 from newsbot.items import Article
-from newsbot.operations.exporting import FORMATS
+from newsbot.operations.exporting.formats import FORMATS
 from newsbot.spiders import monitor as monitoring
 from newsbot.spiders import search as searching
 

@@ -9,7 +9,6 @@ import json
 import zlib
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.authoring.importing import read_opml
+from newsbot.cli.files import atomic_target
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, Kind
-from newsbot.operations.exporting import FORMATS, atomic_target, format_of, writer_of
-from newsbot.operations.exporting.formats import defused
-from newsbot.operations.exporting.opml import as_opml
+from newsbot.operations.exporting.feed import as_opml
+from newsbot.operations.exporting.formats import FORMATS, defused, format_of, writer_of
 from newsbot.rules import Rule, RuleSet
 from newsbot.storage.sources import SourceRecord, Sources
 
@@ -50,10 +49,7 @@ def article(number: int = 1, **changes: object) -> Article:
 
 def exported(name: str, articles: list[Article], *, file: str = "", **more: bool) -> bytes:
     stream = io.BytesIO()
-    writer = partial(writer_of(FORMATS[name]), **more)(stream, name=file)
-    for one in articles:
-        writer.write(one)
-    writer.close()
+    writer_of(FORMATS[name])(stream, articles, name=file, **more)
     assert not stream.closed
     return stream.getvalue()
 
@@ -183,7 +179,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
 
-    monkeypatch.setattr("newsbot.operations.exporting.formats.import_module", missing)
+    monkeypatch.setattr("newsbot.cli.command.import_module", missing)
     with pytest.raises(UserError, match="pip install pyarrow"):
         writer_of(FORMATS["parquet"])
 
@@ -192,7 +188,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.Mo
     def broken(_: str) -> None:
         raise ModuleNotFoundError("No module named 'newsbot.nothing'", name="newsbot.nothing")
 
-    monkeypatch.setattr("newsbot.operations.exporting.formats.import_module", broken)
+    monkeypatch.setattr("newsbot.cli.command.import_module", broken)
     with pytest.raises(ModuleNotFoundError):
         writer_of(FORMATS["parquet"])
 

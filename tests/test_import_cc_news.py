@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.operations.importing import importer
+from newsbot.operations import importing as importer
 from newsbot.warc import remote
 from newsbot.warc.remote import RemoteFile
 from tests.commandline import ROOT, Place
@@ -179,7 +179,7 @@ def test_a_kill_in_the_middle_loses_nothing_and_doubles_nothing(place, archive):
     archive.faults = {address.removeprefix(archive.base): [-len(data) * 2 // 3]}
     words = ["scrapy", "articles", "import", "--cc-news", "2026-11", "--processes", "1"]
     program = (
-        "from newsbot.operations.importing import importer; importer.NOTE_EVERY = 0.0\n"
+        "from newsbot.operations import importing; importing.NOTE_EVERY = 0.0\n"
         f"from scrapy.cmdline import execute; execute({words})"
     )
     environment = {**os.environ, **place.environment, "NEWSBOT_CC_NEWS": archive.base}

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.changes import changes_of
 from newsbot.monitoring.kept_reports import MAX_RUNS, forget_report, keep_report, kept_report, monitored
-from newsbot.monitoring.report import _rough, site_report
-from newsbot.monitoring.structure import Structure, folders
+from newsbot.monitoring.page_check import changes_of
+from newsbot.monitoring.report import Structure, _rough, folders, site_report
 from newsbot.storage.notes import MAX_NOTE, to_json
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.spider_results import CheckedPage, PageCheck

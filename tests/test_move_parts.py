@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from newsbot.actions.move import _place
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
@@ -22,8 +21,9 @@ from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
-from newsbot.operations.move.copying import bars, lines
+from newsbot.operations.move.command import _place
+from newsbot.operations.move.copying import Journal, bars, compare_all, copy_all, lines
+from newsbot.operations.move.side import Choice, Side
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage

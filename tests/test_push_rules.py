@@ -13,9 +13,8 @@ from lxml.html import document_fromstring
 
 from newsbot.push import indexnow, websub
 from newsbot.push import indexnow as hints
-from newsbot.push.budget import Budget
 from newsbot.push.signatures import SeenOnce
-from newsbot.push.trust import HALF_LIFE, LEAST, Ledger, Trust
+from newsbot.push.trust import HALF_LIFE, LEAST, Budget, Ledger, Trust
 from newsbot.push.websub import hubs_in, topic_and_hubs
 from tests.builders import ManualClock
 

@@ -204,7 +204,7 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
             site.page(url, slowly(number))  # the same texts on both: each story has two sites
         site.page(f"http://{host}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
         world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\nconcurrency: 4\n")
-    monkeypatch.setattr("newsbot.actions.remove.wait_for_crawls", lambda _: time.sleep(2.0))
+    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", lambda _: time.sleep(2.0))
     place = Place.__new__(Place)
     place.data, place.rules = world.data, world.rules
     with ExitStack() as stack:

@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 from newsbot.push.signatures import genuine_notice
 from newsbot.sensor import asgi, wsgi
 from newsbot.sensor.accesslog import LogReader, lines
-from newsbot.sensor.fingerprints import Changes, main_text_hash
 from newsbot.sensor.notices import Notifier
-from newsbot.sensor.watching import without_tracking
+from newsbot.sensor.watching import Changes, main_text_hash, without_tracking
 from tests.crawls import article_html
 
 SECRET = "s3cret"

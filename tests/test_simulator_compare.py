@@ -16,11 +16,19 @@ from pymongo import MongoClient
 from newsbot.errors import ArgumentError
 from newsbot.items import Event, Kind, PageRecord
 from newsbot.simulator import requirements
-from newsbot.simulator.recorded_world import Recorded, from_pages, from_polls
-from newsbot.simulator.site_world import FEED, PAGE, SECTION, SiteSettings, read_settings
+from newsbot.simulator.site_world import (
+    FEED,
+    PAGE,
+    SECTION,
+    Recorded,
+    SiteSettings,
+    from_pages,
+    from_polls,
+    read_settings,
+)
 from newsbot.simulator.strategies import STRATEGIES
 from newsbot.simulator.strategy_comparison import estimate, read_targets
-from newsbot.simulator.visit_figures import UNITS
+from newsbot.simulator.visits import UNITS
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage

@@ -11,7 +11,7 @@ import pytest
 
 from newsbot.simulator.site_world import SiteSettings
 from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.visit_figures import UNITS
+from newsbot.simulator.visits import UNITS
 from tests.commandline import ROOT, Place
 
 TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")

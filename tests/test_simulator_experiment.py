@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator.experiment import Experiment, as_document, run_experiment, write_experiment
+from newsbot.simulator.experiment import Check, Experiment, as_document, run_experiment
 from newsbot.simulator.files import as_rows
 from newsbot.simulator.plan import situations
-from newsbot.simulator.published_figures import Check
+from newsbot.simulator.report import write_experiment
 
 SCALE = 20
 

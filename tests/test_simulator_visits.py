@@ -11,8 +11,7 @@ from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Polled
 from newsbot.simulator import allocation
 from newsbot.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
 from newsbot.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
-from newsbot.simulator.visit_figures import measure
-from newsbot.simulator.visits import HEADERS, Visits, costs, run_policy
+from newsbot.simulator.visits import HEADERS, Visits, costs, measure, run_policy
 from tests.simulatedsites import WAY, changed, even_world, visit
 
 FIVE = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 80)

@@ -14,12 +14,12 @@ import pytest
 
 import newsbot.commands
 from benchmarks.demoweb.plan import MIN_ARTICLES
-from newsbot.actions.monitor import SHOWN
 from newsbot.authoring.new import ARTICLES, SECONDS
 from newsbot.cli.command import Action, NewsbotCommand, load, make_parser
 from newsbot.demo.server import DEFAULT_ARTICLES
-from newsbot.operations.exporting import FORMATS
 from newsbot.operations.exporting.feed import TYPES
+from newsbot.operations.exporting.formats import FORMATS
+from newsbot.operations.monitor import SHOWN
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPENSIVE = {

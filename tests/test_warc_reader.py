@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.warc.reader import MAX_HEADERS, WarcFault, read_records
-from newsbot.warc.records import packed_exchange, packed_info, to_record
+from newsbot.warc.writer import packed_exchange, packed_info, to_record
 from tests.test_warc import exchange
 from tests.warcfiles import warc_file
 

@@ -23,8 +23,8 @@ from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
 from benchmarks.demoweb.rulefiles import write_rules
 from benchmarks.demoweb.web import DemoWeb
 from newsbot.clock import from_iso
-from newsbot.demo.check import Record
-from newsbot.demo.manifest import Manifest
+from newsbot.demo.publishing import Manifest
+from newsbot.demo.server import Record
 
 MANIFEST_FILE = "manifest.json"
 DEFAULT_ARTICLES = 300

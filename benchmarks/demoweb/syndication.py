@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 from benchmarks.demoweb.hosts import Host
 from benchmarks.demoweb.plan import Paper
 from newsbot.clock import iso
-from newsbot.demo.manifest import TRACKING
+from newsbot.demo.publishing import TRACKING
 
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""

@@ -2,8 +2,7 @@
 
 Files in reading order:
 
-* ``rules``: the alert rules and their thresholds; pure functions
-* ``measurements``: reads the measurements that the rules need from the data
+* ``rules``: the alert rules and their thresholds, and the measurements that they need
 * ``state``: stores which alerts are open and which were sent
 * ``saved``: saved searches, and notices about their new articles
 * ``outputs``: send to the log, a webhook, by e-mail, or to a command

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from newsbot.alerts.rules import Message
 from newsbot.alerts.saved import Found
 from newsbot.cli.terminal import clean, one_line
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, value_of
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)
@@ -183,9 +183,11 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
     Raises :class:`ArgumentError` for an invalid setting.
     """
     found: list[Output] = [LogOutput()]
-    if url := str(settings.get("NEWSBOT_ALERT_WEBHOOK") or "").strip():
-        found.append(Webhook(_checked(url), str(settings.get("USER_AGENT") or "newsbot")))
-    if to := _words(settings.get("NEWSBOT_ALERT_MAIL"), ","):
+    if url := value_of(settings, "NEWSBOT_ALERT_WEBHOOK"):
+        if not url.isascii():  # the text does not contain the URL, which may be secret
+            raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: write the host name in its ASCII form (xn--…)")
+        found.append(Webhook(url, str(settings.get("USER_AGENT") or "newsbot")))
+    if to := tuple(filter(None, map(str.strip, value_of(settings, "NEWSBOT_ALERT_MAIL")))):
         found.append(_mail(settings, to))
     given = settings.get("NEWSBOT_ALERT_COMMAND")
     try:
@@ -195,21 +197,6 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
     if words:
         found.append(Command(words))
     return found
-
-
-def _checked(url: str) -> str:
-    """Return the URL of a webhook unchanged if it is valid.
-
-    Raises :class:`ArgumentError`. Its text does not contain the URL, which may be secret.
-    """
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        fine = False
-    if not fine or not url.isascii() or any(char.isspace() for char in url):
-        raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: is not a URL; write https://chat.example.org/hooks/…")
-    return url
 
 
 def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
@@ -231,11 +218,6 @@ def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
         tls=_is_on(settings.get("MAIL_TLS")),
         ssl=_is_on(settings.get("MAIL_SSL")),
     )
-
-
-def _words(given: Any, separator: str) -> tuple[str, ...]:
-    parts = given if isinstance(given, list | tuple) else str(given or "").split(separator)
-    return tuple(word for part in parts if (word := str(part).strip()))
 
 
 def _is_on(given: Any) -> bool:

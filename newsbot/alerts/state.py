@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from newsbot.alerts.rules import Alert, Message, alert_from
+from newsbot.alerts.rules import Alert, Message
 from newsbot.storage.notes import Notes
 
 KIND = "alerts"
@@ -52,19 +52,8 @@ class Entry:
 def entry_from(plain: Mapping[str, Any]) -> Entry | None:
     """Return the entry in a note; None if the note is invalid. The rules then find the alert again."""
     try:
-        alert = alert_from(plain["alert"])
-        if alert is None:
-            return None
-        return Entry(
-            alert=alert,
-            first=float(plain["first"]),
-            last=float(plain["last"]),
-            missing=int(plain["missing"]),
-            over=None if plain["over"] is None else float(plain["over"]),
-            told=dict(plain["told"]),
-            told_over=dict(plain["told_over"]),
-        )
-    except (KeyError, TypeError, ValueError):
+        return Entry(**{**plain, "alert": Alert(**plain["alert"])})
+    except (KeyError, TypeError):
         return None
 
 

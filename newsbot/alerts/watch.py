@@ -13,12 +13,11 @@ from pathlib import Path
 from newsbot import backends
 from newsbot.alerts import saved
 from newsbot.alerts import state as book
-from newsbot.alerts.measurements import keep_totals, measure
 from newsbot.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
-from newsbot.alerts.rules import RULES, Alert, Limits, Message, find
+from newsbot.alerts.rules import RULES, Alert, Limits, Message, find, keep_totals, measure
 from newsbot.alerts.saved import Found
 from newsbot.clock import Clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.search.query import Tagged
@@ -54,10 +53,7 @@ class Options:
 
 
 def options_from(settings: SettingsLike) -> Options:
-    """Return the options that the settings describe. Raises :class:`ArgumentError`.
-
-    The numbers in the settings were already checked by :mod:`newsbot.config.check`.
-    """
+    """Return the options that the settings describe. Raises :class:`ArgumentError`."""
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:
@@ -67,11 +63,11 @@ def options_from(settings: SettingsLike) -> Options:
     return Options(
         outputs=tuple(outputs_from(settings)),
         limits=Limits(
-            lag=float(settings.get("NEWSBOT_ALERT_LAG") or Limits().lag),
-            disk=float(settings.get("NEWSBOT_ALERT_DISK", Limits().disk)),
+            lag=number_of(settings, "NEWSBOT_ALERT_LAG"),
+            disk=number_of(settings, "NEWSBOT_ALERT_DISK"),
             off=frozenset(map(str, words)),
         ),
-        every=float(settings.get("NEWSBOT_ALERT_EVERY", EVERY)),
+        every=number_of(settings, "NEWSBOT_ALERT_EVERY"),
         folder=backends.data_folder(settings),
         tagged=lambda tag: present.get().tagged(tag),
     )

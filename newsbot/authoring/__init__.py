@@ -4,8 +4,7 @@ Files in reading order:
 
 * ``writing``: writes rule files and never overwrites existing ones
 * ``learn``: ``scrapy rules learn``
-* ``selector_proposals``: proposes selectors from a few pages of a site
-* ``new``: ``scrapy rules new``
+* ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
 * ``cases``: saved pages with their expected fields, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
 """

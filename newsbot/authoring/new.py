@@ -1,28 +1,36 @@
-"""``scrapy rules new``: creates a rule from a small crawl of the live site, into a temporary data folder."""
+"""``scrapy rules new``: creates a rule from a small crawl of the live site, into a temporary data folder.
+
+It also proposes CSS selectors that select the title or the text on each of some pages.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lxml import etree
+from lxml.cssselect import CSSSelector
+from lxml.html import HtmlElement
+
 from newsbot.authoring.cases import write_case
 from newsbot.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
-from newsbot.authoring.selector_proposals import Sample, propose
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
+from newsbot.extraction.page.parse import parse_html
 from newsbot.items import ArticleFilter, Kind
 from newsbot.rules.learn import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files
@@ -30,6 +38,113 @@ from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
+
+Sample = tuple[bytes, dict[str, Any]]
+"""The body of a page, and the item that was read from it."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
+"""Matches a class or an id that may be the same on other pages.
+
+Names with digits do not match, because they are often generated for one page.
+"""
+_FIRST = 50
+"""Number of characters at the start of a paragraph that are compared."""
+_ENOUGH = 0.8
+"""Minimum share of an article's paragraphs that an element must contain."""
+_MAX_ELEMENTS = 3000
+"""Maximum number of elements of a page that are examined."""
+
+
+def propose(samples: Sequence[Sample]) -> dict[str, str]:
+    """Return CSS selectors that work on all pages, by the name of the field (``title`` and ``text``).
+
+    A field without such a selector is missing. At least two pages are needed, because a selector from a
+    single page may work on this page only.
+    """
+    trees = []
+    for page, item in samples:
+        try:
+            trees.append((parse_html(page, None), item))
+        except NotAnArticle:
+            continue
+    if len(trees) < 2:
+        return {}
+    found = {}
+    for name, selectors in (("title", _of_title), ("text", _of_text)):
+        for selector in selectors(*trees[0]):
+            if all(_holds(name, selector, tree, item) for tree, item in trees):
+                found[name] = selector
+                break
+    return found
+
+
+def _of_title(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    """Yield selectors for the headings whose text is the title."""
+    for element in tree.iter("h1", "h2"):
+        if _plain(element) == _squeeze(item["title"]):
+            yield from _names(element)
+
+
+def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    """Yield selectors for the elements that contain the article's text and little else."""
+    holders = [element for element in _elements(tree) if _covers(element, item)]
+    for element in reversed(holders):  # the innermost first
+        yield from _names(element)
+
+
+def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -> bool:
+    """Return True if a selector finds exactly one element of a page, and this element is the right one."""
+    try:
+        found = CSSSelector(selector, translator="html")(tree)
+    except etree.XPathError:
+        return False
+    if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], HtmlElement):
+        return False
+    return _plain(found[0]) == _squeeze(item["title"]) if field == "title" else _covers(found[0], item)
+
+
+def _covers(element: HtmlElement, item: dict[str, Any]) -> bool:
+    """Return True if an element contains most paragraphs of the article and not much more.
+
+    The beginnings of paragraphs are compared, because extraction may have removed parts of them.
+    """
+    text = _plain(element)
+    starts = [_squeeze(part)[:_FIRST] for part in item["text"].splitlines() if part.strip()]
+    held = sum(start in text for start in starts)
+    return (
+        bool(starts) and held >= _ENOUGH * len(starts) and len(text) < 2 * len(_squeeze(item["text"])) + 200
+    )
+
+
+def _elements(tree: HtmlElement) -> list[HtmlElement]:
+    found = []
+    for element in tree.iter("article", "div", "section", "main", "td"):
+        found.append(element)
+        if len(found) >= _MAX_ELEMENTS:
+            break
+    return found
+
+
+def _names(element: HtmlElement) -> Iterator[str]:
+    """Yield selectors that match an element, the most stable ones first."""
+    tag = str(element.tag)
+    for name in (element.get("class") or "").split()[:6]:
+        if _NAME.fullmatch(name):
+            yield f"{tag}.{name}"
+    if (name := element.get("id")) and _NAME.fullmatch(name):
+        yield f"{tag}#{name}"
+    if (name := element.get("itemprop")) and _NAME.fullmatch(name):
+        yield f'{tag}[itemprop="{name}"]'
+    yield tag
+
+
+def _plain(element: HtmlElement) -> str:
+    return _squeeze(" ".join(element.itertext("*")))
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
 
 ARTICLES, SECONDS = 30, 300
 """Default limits of the crawl: number of articles, and seconds."""

@@ -8,8 +8,9 @@ A command is a module of :mod:`newsbot.commands` with a class that declares its 
             Action(
                 "search",
                 "Find articles",
-                "newsbot.actions.articles:search",
-                (Argument("query"), Argument("--limit", type=positive)),
+                "newsbot.operations.articles:search",
+                Argument("query"),
+                Argument("--limit", type=positive),
             ),
         )
 
@@ -27,9 +28,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -38,7 +37,16 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.terminal import Column, clean, is_pipe, make_console, plain_table, print_table, printable
+from newsbot.cli.terminal import (
+    Column,
+    clean,
+    did_you_mean,
+    is_pipe,
+    make_console,
+    plain_table,
+    print_table,
+    printable,
+)
 from newsbot.clock import parse_moment
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
@@ -56,24 +64,19 @@ class Argument:
         self.keywords = keywords
 
 
-@dataclass(frozen=True, slots=True)
 class Action:
-    """One action (subcommand) of a command."""
+    """One action (subcommand) of a command.
 
-    name: str
-    """The subcommand.
-
-    It may have two words (``import ftr``). It is empty if the command has no subcommands.
+    ``name`` is the subcommand. It may have two words (``import ftr``). It is empty if the command has no
+    subcommands. ``help_text`` says in one line what the action does. ``run`` is the function of the action,
+    or its place such as ``newsbot.operations.add:add``. A place is imported only when the action runs. So
+    ``scrapy --help`` and other commands do not spend time on the import.
     """
-    help: str
-    """What the action does, in one line."""
-    run: str | Callable[[Call], int | None]
-    """The function of the action, or its place such as ``newsbot.actions.add:add``.
 
-    A place is imported only when the action runs. So ``scrapy --help`` and other commands do not spend time
-    on the import.
-    """
-    arguments: tuple[Argument, ...] = ()
+    def __init__(
+        self, name: str, help_text: str, run: str | Callable[[Call], int | None], *arguments: Argument
+    ) -> None:
+        self.name, self.help, self.run, self.arguments = name, help_text, run, arguments
 
 
 def load(place: str) -> Any:
@@ -110,6 +113,21 @@ class Call:
             self._console.print(shown, overflow="fold")
         else:
             sys.stdout.write(shown + "\n")
+
+    def listing(
+        self, document: Any, columns: Sequence[Column], rows: Iterable[Sequence[object]], empty: str = ""
+    ) -> None:
+        """Print results: as JSON with ``--json``, otherwise as a table.
+
+        ``empty`` is the note that is printed instead of a table without rows, if it is given.
+        """
+        shown = list(rows)
+        if self.json:
+            self.document(document)
+        elif shown or not empty:
+            self.table(columns, shown)
+        else:
+            self.note(empty)
 
     def document(self, value: Any) -> None:
         """Print the whole output on stdout as one JSON document."""
@@ -169,28 +187,27 @@ class NewsbotCommand(ScrapyCommand):
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
         _make_stdout_safe()
         for line in unknown_names(settings, os.environ):
-            _complain(line, FAULT)
+            complain(line, FAULT)
         try:
             check_settings(settings)
-            if not self.requires_crawler_process:  # otherwise Scrapy has already set up logging
-                configure_logging(settings)
-                shape_logs(settings)
+            configure_logging(settings)
+            shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()
         except ArgumentError as error:
             text = "\n".join(f"scrapy {self.name}: {line}" for line in str(error).splitlines())
-            self.exitcode = _complain(text, USAGE)
+            self.exitcode = complain(text, USAGE)
         except UserError as error:
-            self.exitcode = _complain(str(error), FAULT)
+            self.exitcode = complain(str(error), FAULT)
         except KeyboardInterrupt:
-            self.exitcode = _complain("interrupted", INTERRUPTED)
+            self.exitcode = complain("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
             # Python flushes stdout when it exits. This would fail again and print a traceback.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _fail(self, message: str) -> NoReturn:
         """Print an error of Scrapy's own options and exit."""
-        sys.exit(_complain(f"scrapy {self.name}: {message.removeprefix('argument ')}", USAGE))
+        sys.exit(complain(f"scrapy {self.name}: {message.removeprefix('argument ')}", USAGE))
 
     def _run(self, args: list[str], opts: argparse.Namespace, settings: Settings) -> int | None:
         if opts.wants_help:
@@ -264,12 +281,6 @@ def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, lis
     )
 
 
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or an empty string."""
-    near = get_close_matches(word, list(allowed), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
 def positive(text: str) -> int:
     """Return a whole number above 0 and below 2**53 from a text. For ``type`` of an argument."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
@@ -300,7 +311,7 @@ def moment(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _complain(text: str, code: int) -> int:
+def complain(text: str, code: int) -> int:
     """Print a line on stderr and return ``code``."""
     sys.stderr.write(clean(text) + "\n")
     return code

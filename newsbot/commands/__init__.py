@@ -1,7 +1,7 @@
 """The commands that newsbot adds to ``scrapy``, as declarations: summary, actions, arguments.
 
 Scrapy takes the name of a command from its module. It imports all of these modules at each start, so they
-import only :mod:`newsbot.cli.command`. The code of the actions is in :mod:`newsbot.actions`.
+import only :mod:`newsbot.cli.command`. The code of the actions is in :mod:`newsbot.operations`.
 
 - reading data: ``articles.py``, ``sources.py``, ``why.py``, ``monitor.py``, ``searches.py``, ``alerts.py``
 - changing data: ``add.py``, ``remove.py``, ``prune.py``, ``move.py``
@@ -17,7 +17,7 @@ from scrapy import cmdline
 from scrapy import commands as scrapys
 from scrapy.settings import BaseSettings
 
-from newsbot.cli.command import did_you_mean
+from newsbot.cli.terminal import did_you_mean
 
 
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001

@@ -15,23 +15,21 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Queue URLs that are fetched next, also known ones, and also while a crawl is running",
-            "newsbot.actions.add:add",
-            (
-                Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
-                Argument(
-                    "--kind",
-                    type=one_of("feed", "sitemap", "section", "article"),
-                    metavar="KIND",
-                    help="feed, sitemap, section or article; default: as the rule says, or else article",
-                ),
-                Argument(
-                    "--due",
-                    action="append",
-                    default=[],
-                    metavar="SITE",
-                    help="make all known feeds, sitemaps and sections of a site due now",
-                ),
-                Argument("--file", type=Path, metavar="FILE", help="a URL per line, # comments; - is stdin"),
+            "newsbot.operations.add:add",
+            Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
+            Argument(
+                "--kind",
+                type=one_of("feed", "sitemap", "section", "article"),
+                metavar="KIND",
+                help="feed, sitemap, section or article; default: as the rule says, or else article",
             ),
+            Argument(
+                "--due",
+                action="append",
+                default=[],
+                metavar="SITE",
+                help="make all known feeds, sitemaps and sections of a site due now",
+            ),
+            Argument("--file", type=Path, metavar="FILE", help="a URL per line, # comments; - is stdin"),
         ),
     )

@@ -13,10 +13,8 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Show current problems with start, likely cause and remedy; nothing is sent",
-            "newsbot.actions.alerts:alerts",
-            (
-                Argument("--test", action="store_true", help="send a test message to all outputs"),
-                Argument("--send", action="store_true", help="send the alerts that were not sent yet"),
-            ),
+            "newsbot.operations.alerts:alerts",
+            Argument("--test", action="store_true", help="send a test message to all outputs"),
+            Argument("--send", action="store_true", help="send the alerts that were not sent yet"),
         ),
     )

@@ -13,21 +13,19 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Extract the article of one page; nothing is stored",
-            "newsbot.actions.article:article",
-            (
-                Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
-                Argument(
-                    "--format",
-                    type=one_of("json", "md", "txt"),
-                    default="txt",
-                    metavar="FORMAT",
-                    help="json, md (Markdown) or txt (the default)",
-                ),
-                Argument(
-                    "--url",
-                    metavar="URL",
-                    help="the URL of the page in FILE, to resolve links and to choose the rule",
-                ),
+            "newsbot.operations.article:article",
+            Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
+            Argument(
+                "--format",
+                type=one_of("json", "md", "txt"),
+                default="txt",
+                metavar="FORMAT",
+                help="json, md (Markdown) or txt (the default)",
+            ),
+            Argument(
+                "--url",
+                metavar="URL",
+                help="the URL of the page in FILE, to resolve links and to choose the rule",
             ),
         ),
     )

@@ -31,161 +31,141 @@ class Command(NewsbotCommand):
         Action(
             "search",
             "Find articles by words, in all their forms; best first",
-            "newsbot.actions.articles:search",
-            (
-                Argument(
-                    "query",
-                    help='in quotes: words, "a phrase", -without, a OR b, (brackets), beginn*, title: author:'
-                    " site: lang: since: until: story: (docs/search.md)",
-                ),
-                *_WHICH,
-                Argument("--limit", type=positive, default=20, help="maximum number (20)"),
-                Argument("--by-time", action="store_true", help="newest first"),
+            "newsbot.operations.articles:search",
+            Argument(
+                "query",
+                help='in quotes: words, "a phrase", -without, a OR b, (brackets), beginn*, title: author:'
+                " site: lang: since: until: story: (docs/search.md)",
             ),
+            *_WHICH,
+            Argument("--limit", type=positive, default=20, help="maximum number (20)"),
+            Argument("--by-time", action="store_true", help="newest first"),
         ),
         Action(
             "counts",
             "Count the results of up to four queries by day (with all articles), by site, or by language",
-            "newsbot.actions.articles:counts",
-            (
-                Argument("query", nargs="+", help="as in search, each in quotes"),
-                *_WHICH,
-                Argument(
-                    "--by",
-                    type=one_of("day", "site", "language"),
-                    metavar="WHAT",
-                    default="day",
-                    help="day (the last 30, or those of --since and --until), site or language",
-                ),
+            "newsbot.operations.articles:counts",
+            Argument("query", nargs="+", help="as in search, each in quotes"),
+            *_WHICH,
+            Argument(
+                "--by",
+                type=one_of("day", "site", "language"),
+                metavar="WHAT",
+                default="day",
+                help="day (the last 30, or those of --since and --until), site or language",
             ),
         ),
         Action(
             "save",
             "Save a search under a name; it can report new articles",
-            "newsbot.actions.articles:save",
-            (
-                Argument("name", help="an existing search with this name is replaced"),
-                Argument("query", help="as in search, in quotes"),
-                Argument(
-                    "--tell",
-                    type=one_of("off", "at_once", "hourly", "daily"),
-                    metavar="WHEN",
-                    default="off",
-                    help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
-                ),
+            "newsbot.operations.articles:save",
+            Argument("name", help="an existing search with this name is replaced"),
+            Argument("query", help="as in search, in quotes"),
+            Argument(
+                "--tell",
+                type=one_of("off", "at_once", "hourly", "daily"),
+                metavar="WHEN",
+                default="off",
+                help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
             ),
         ),
-        Action("saved", "List saved searches", "newsbot.actions.articles:saved"),
+        Action("saved", "List saved searches", "newsbot.operations.articles:saved"),
         Action(
             "forget",
             "Delete a saved search",
-            "newsbot.actions.articles:forget",
-            (Argument("name", help="as scrapy articles saved lists it"),),
+            "newsbot.operations.articles:forget",
+            Argument("name", help="as scrapy articles saved lists it"),
         ),
         Action(
             "show",
             "Show all stored data of an article, and the method that gave each field",
-            "newsbot.actions.articles:show",
-            (
-                Argument("url", help="any URL of the article"),
-                Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
-            ),
+            "newsbot.operations.articles:show",
+            Argument("url", help="any URL of the article"),
+            Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
         ),
         Action(
             "export",
             "Write articles to a file or to stdout",
-            "newsbot.actions.articles_export:export",
-            (
-                Argument(
-                    "--format",
-                    type=one_of("jsonl", "csv", "parquet", "warc"),
-                    metavar="FORMAT",
-                    help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
-                ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
-                *_WHICH,
-                Argument(
-                    "--without-ai-opt-outs",
-                    action="store_true",
-                    help="leave out articles whose site opts out of use by AI",
-                ),
-                Argument(
-                    "--raw", action="store_true", help="CSV: do not change cells that begin like formulas"
-                ),
-                Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),
-                Argument("--new", metavar="NAME", help="only changes since the last export called NAME"),
+            "newsbot.operations.articles:export",
+            Argument(
+                "--format",
+                type=one_of("jsonl", "csv", "parquet", "warc"),
+                metavar="FORMAT",
+                help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
             ),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            *_WHICH,
+            Argument(
+                "--without-ai-opt-outs",
+                action="store_true",
+                help="leave out articles whose site opts out of use by AI",
+            ),
+            Argument("--raw", action="store_true", help="CSV: do not change cells that begin like formulas"),
+            Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),
+            Argument("--new", metavar="NAME", help="only changes since the last export called NAME"),
         ),
         Action(
             "import",
             "Import articles from WARC files (CC-NEWS, other crawlers, your own)",
-            "newsbot.actions.articles_import:import_files",
-            (
-                Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz"),
-                Argument(
-                    "--cc-news",
-                    metavar="MONTH",
-                    help="the CC-NEWS files of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
-                ),
-                Argument("--source", metavar="DOMAIN", help="only of this site"),
-                Argument(
-                    "--sites", metavar="DOMAIN,…", help="only these; --cc-news default: those with a rule"
-                ),
-                Argument(
-                    "--sample",
-                    metavar="SHARE",
-                    type=share,
-                    help="with --cc-news: only this part of the files, e.g. 0.01; the same files each time",
-                ),
-                Argument(
-                    "--processes",
-                    metavar="N",
-                    type=positive,
-                    help="files read in parallel; default: 1, with --cc-news one per core",
-                ),
-                Argument(
-                    "--again", action="store_true", help="from the beginning, even if it was imported before"
-                ),
+            "newsbot.operations.importing:import_files",
+            Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+            Argument(
+                "--cc-news",
+                metavar="MONTH",
+                help="the CC-NEWS files of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
+            ),
+            Argument("--source", metavar="DOMAIN", help="only of this site"),
+            Argument("--sites", metavar="DOMAIN,…", help="only these; --cc-news default: those with a rule"),
+            Argument(
+                "--sample",
+                metavar="SHARE",
+                type=share,
+                help="with --cc-news: only this part of the files, e.g. 0.01; the same files each time",
+            ),
+            Argument(
+                "--processes",
+                metavar="N",
+                type=positive,
+                help="files read in parallel; default: 1, with --cc-news one per core",
+            ),
+            Argument(
+                "--again", action="store_true", help="from the beginning, even if it was imported before"
             ),
         ),
         Action(
             "feed",
             "Write the newest articles that match a query as an Atom or RSS feed",
-            "newsbot.actions.articles_export:feed",
-            (
-                Argument("query", nargs="?", default="", help="as in search; default: all articles"),
-                Argument(
-                    "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
-                ),
-                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
-                *_WHICH,
-                Argument("--limit", type=positive, default=50, help="maximum number (50)"),
-                Argument("--address", metavar="URL", default="", help="the public URL of the feed"),
+            "newsbot.operations.articles:feed",
+            Argument("query", nargs="?", default="", help="as in search; default: all articles"),
+            Argument(
+                "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
             ),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            *_WHICH,
+            Argument("--limit", type=positive, default=50, help="maximum number (50)"),
+            Argument("--address", metavar="URL", default="", help="the public URL of the feed"),
         ),
         Action(
             "stories",
             "List stories: groups of articles on the same news, the most recent first",
-            "newsbot.actions.articles:stories",
-            (
-                Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
-                Argument("--min-members", metavar="N", type=positive, default=2, help="minimum (2)"),
-                Argument("--min-sources", metavar="N", type=positive, default=1, help="minimum of sites (1)"),
-                Argument("--limit", type=positive, default=50, help="maximum number (50)"),
-            ),
+            "newsbot.operations.articles:stories",
+            Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
+            Argument("--min-members", metavar="N", type=positive, default=2, help="minimum (2)"),
+            Argument("--min-sources", metavar="N", type=positive, default=1, help="minimum of sites (1)"),
+            Argument("--limit", type=positive, default=50, help="maximum number (50)"),
         ),
         Action(
             "index",
             "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
             "it, for example after a backup was restored or if it takes too much space",
-            "newsbot.actions.articles:index",
-            (Argument("--anew", action="store_true", help="rebuild it; until then the old one is used"),),
+            "newsbot.operations.articles:index",
+            Argument("--anew", action="store_true", help="rebuild it; until then the old one is used"),
         ),
         Action(
             "reindex",
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
             "Redis lost its data; with --anew also if a newer newsbot refuses the old index",
-            "newsbot.actions.articles:reindex",
-            (Argument("--anew", action="store_true", help="empty the index first; stop all crawls before"),),
+            "newsbot.operations.articles:reindex",
+            Argument("--anew", action="store_true", help="empty the index first; stop all crawls before"),
         ),
     )

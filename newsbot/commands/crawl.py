@@ -16,9 +16,8 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from newsbot.cli.command import FAULT, USAGE, load
+from newsbot.cli.command import FAULT, USAGE, complain, load
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.terminal import clean
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
 from newsbot.errors import ArgumentError, UserError
@@ -56,17 +55,17 @@ class Command(crawl.Command):
         try:
             super().process_options(args, opts)
         except UsageError as error:
-            sys.exit(_complain(f"scrapy crawl: {error}", USAGE))
+            sys.exit(complain(f"scrapy crawl: {error}", USAGE))
         assert self.settings is not None
         introduce(self.settings)
         for line in unknown_names(self.settings, os.environ):
-            _complain(line, FAULT)
+            complain(line, FAULT)
         try:
             check_settings(self.settings)
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
                     logging.getLogger(name).addFilter(_nothing)
-            load("newsbot.actions.crawl:check")(self.settings, args, opts.spargs)
+            load("newsbot.operations.crawl_check:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
             sys.exit(self._refuse(f"scrapy crawl: {error}", USAGE))
         except UserError as error:
@@ -83,7 +82,7 @@ class Command(crawl.Command):
                 configure_logging(self.settings)
                 shape_logs(self.settings)
                 logger.error("%s", text)
-        return _complain(text, code)
+        return complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl; the exit code is 1 if the crawl could not finish normally."""
@@ -102,7 +101,7 @@ class Command(crawl.Command):
         if self.crawler_process.bootstrap_failed or reason in BAD_ENDS:
             self.exitcode = FAULT
         if crawler.stats and (fault := crawler.stats.get_value("newsbot/unreachable")):
-            _complain(fault, FAULT)
+            complain(fault, FAULT)
 
 
 class _Stops(logging.Filter):
@@ -130,8 +129,3 @@ def _nothing(_record: logging.LogRecord) -> bool:
     Setting a log level would not work, because Scrapy resets it.
     """
     return False
-
-
-def _complain(text: str, code: int) -> int:
-    sys.stderr.write(clean(text) + "\n")
-    return code

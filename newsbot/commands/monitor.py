@@ -15,23 +15,21 @@ class Command(NewsbotCommand):
         Action(
             "list",
             "List the sites that were monitored, with the counts of the last run",
-            "newsbot.actions.monitor:list_sites",
+            "newsbot.operations.monitor:list_sites",
         ),
         Action(
             "show",
             "Show the report on a site: broken links and the pages with them, changes, redirects, structure",
-            "newsbot.actions.monitor:show",
-            (
-                _DOMAIN,
-                Argument("--html", metavar="FILE", help="write the report as one HTML page"),
-                Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
-            ),
+            "newsbot.operations.monitor:show",
+            _DOMAIN,
+            Argument("--html", metavar="FILE", help="write the report as one HTML page"),
+            Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
         ),
         Action(
             "page",
             "Show the last checks of one page",
-            "newsbot.actions.monitor:page",
-            (Argument("url", metavar="URL", help="any URL of the page"),),
+            "newsbot.operations.monitor:page",
+            Argument("url", metavar="URL", help="any URL of the page"),
         ),
-        Action("forget", "Delete the results of a site", "newsbot.actions.monitor:forget", (_DOMAIN,)),
+        Action("forget", "Delete the results of a site", "newsbot.operations.monitor:forget", _DOMAIN),
     )

@@ -27,30 +27,28 @@ class Command(NewsbotCommand):
             "",
             "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
             "run the same command again to continue. Stop all crawls before; the source is not changed.",
-            "newsbot.actions.move:move",
-            (
-                Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
-                Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),
-                Argument(
-                    "--to-file",
-                    type=Path,
-                    metavar="FOLDER",
-                    help="copy from REDIS_URL and MONGO_URI into this folder, for use as NEWSBOT_DATA",
-                ),
-                Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
-                Argument(
-                    "--since",
-                    type=_when,
-                    metavar="DATE",
-                    help="only articles published at or after, with their pages: 2024-05, 7d, yesterday",
-                ),
-                Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
-                Argument(
-                    "--max-articles",
-                    type=positive,
-                    metavar="N",
-                    help="maximum number of articles, chosen at random, with their pages",
-                ),
+            "newsbot.operations.move.command:move",
+            Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
+            Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),
+            Argument(
+                "--to-file",
+                type=Path,
+                metavar="FOLDER",
+                help="copy from REDIS_URL and MONGO_URI into this folder, for use as NEWSBOT_DATA",
+            ),
+            Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
+            Argument(
+                "--since",
+                type=_when,
+                metavar="DATE",
+                help="only articles published at or after, with their pages: 2024-05, 7d, yesterday",
+            ),
+            Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
+            Argument(
+                "--max-articles",
+                type=positive,
+                metavar="N",
+                help="maximum number of articles, chosen at random, with their pages",
             ),
         ),
     )

@@ -28,12 +28,10 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Show how many old data there are; with --yes delete them",
-            "newsbot.actions.prune:prune",
-            (
-                Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
-                Argument("--raw", metavar="AGE", type=age, help="WARC files, e.g. 90d"),
-                Argument("--versions", metavar="AGE", type=age, help="earlier versions of articles"),
-                Argument("--pages", metavar="AGE", type=age, help="history and referrers of pages"),
-            ),
+            "newsbot.operations.prune:prune",
+            Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
+            Argument("--raw", metavar="AGE", type=age, help="WARC files, e.g. 90d"),
+            Argument("--versions", metavar="AGE", type=age, help="earlier versions of articles"),
+            Argument("--pages", metavar="AGE", type=age, help="history and referrers of pages"),
         ),
     )

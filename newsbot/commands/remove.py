@@ -13,15 +13,11 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Show how many data a URL or a domain has; with --yes delete them and block it",
-            "newsbot.actions.remove:take_out",
-            (
-                Argument(
-                    "what", nargs="*", metavar="URL|DOMAIN", help="a URL, or a domain with its subdomains"
-                ),
-                Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
-                Argument("--reason", metavar="TEXT", default="", help="stored with it, e.g. a reference"),
-                Argument("--list", action="store_true", help="list the blocked URLs and domains"),
-                Argument("--allow", action="store_true", help="unblock: it may be collected again"),
-            ),
+            "newsbot.operations.remove:take_out",
+            Argument("what", nargs="*", metavar="URL|DOMAIN", help="a URL, or a domain with its subdomains"),
+            Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
+            Argument("--reason", metavar="TEXT", default="", help="stored with it, e.g. a reference"),
+            Argument("--list", action="store_true", help="list the blocked URLs and domains"),
+            Argument("--allow", action="store_true", help="unblock: it may be collected again"),
         ),
     )

@@ -13,29 +13,27 @@ class Command(NewsbotCommand):
         Action(
             "list",
             "List all searches with results, the latest first",
-            "newsbot.actions.searches:list_searches",
+            "newsbot.operations.searches:list_searches",
         ),
         Action(
             "show",
             "Show where a search found its texts: page, line, position, context",
-            "newsbot.actions.searches:show",
-            (
-                Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
-                Argument("--text", metavar="TEXT", help="only results of this text or expression"),
-                Argument("--site", metavar="DOMAIN", help="only on this site"),
-                Argument(
-                    "--limit",
-                    type=positive,
-                    default=1000,
-                    metavar="N",
-                    help="maximum number of results",
-                ),
+            "newsbot.operations.searches:show",
+            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
+            Argument("--text", metavar="TEXT", help="only results of this text or expression"),
+            Argument("--site", metavar="DOMAIN", help="only on this site"),
+            Argument(
+                "--limit",
+                type=positive,
+                default=1000,
+                metavar="N",
+                help="maximum number of results",
             ),
         ),
         Action(
             "forget",
             "Delete the results of a search",
-            "newsbot.actions.searches:forget",
-            (Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),),
+            "newsbot.operations.searches:forget",
+            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
         ),
     )

@@ -15,13 +15,11 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Follow an access log of nginx or Apache, and report new and changed pages to newsbot",
-            "newsbot.actions.sensor:run",
-            (
-                Argument("log", type=Path, metavar="FILE", help="common or combined format"),
-                Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
-                Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
-                Argument("--once", action="store_true", help="read the log once, then end"),
-                Argument("--dry-run", action="store_true", help="only print the URLs, send nothing"),
-            ),
+            "newsbot.operations.sensor:run",
+            Argument("log", type=Path, metavar="FILE", help="common or combined format"),
+            Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
+            Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
+            Argument("--once", action="store_true", help="read the log once, then end"),
+            Argument("--dry-run", action="store_true", help="only print the URLs, send nothing"),
         ),
     )

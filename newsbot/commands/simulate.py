@@ -11,7 +11,7 @@ MAX_INTENSITY = 10**6
 
 
 def _action(name: str, help_text: str, *arguments: Argument) -> Action:
-    return Action(name, help_text, f"newsbot.actions.simulate:{name}", arguments)
+    return Action(name, help_text, f"newsbot.operations.simulate:{name}", *arguments)
 
 
 def intensity(text: str) -> float:

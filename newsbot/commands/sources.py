@@ -13,10 +13,8 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Show articles, useful share, polls, errors and health of each site and each source",
-            "newsbot.actions.sources:sources",
-            (
-                Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
-                Argument("--failing", action="store_true", help="only failing sites and sources"),
-            ),
+            "newsbot.operations.sources:sources",
+            Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
+            Argument("--failing", action="store_true", help="only failing sites and sources"),
         ),
     )

@@ -13,7 +13,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
-            "newsbot.actions.why:why",
-            (Argument("url", metavar="URL", help="absolute URL; no request is sent"),),
+            "newsbot.operations.explain:why",
+            Argument("url", metavar="URL", help="absolute URL; no request is sent"),
         ),
     )

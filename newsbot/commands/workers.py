@@ -13,17 +13,15 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Run several crawl workers on this machine, and restart those that fail",
-            "newsbot.actions.workers:workers",
-            (
-                Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
-                Argument(
-                    "-a",
-                    action="append",
-                    default=[],
-                    dest="spider_arguments",
-                    metavar="NAME=VALUE",
-                    help="an argument of scrapy crawl news; without mode= the workers never end",
-                ),
+            "newsbot.operations.workers:workers",
+            Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
+            Argument(
+                "-a",
+                action="append",
+                default=[],
+                dest="spider_arguments",
+                metavar="NAME=VALUE",
+                help="an argument of scrapy crawl news; without mode= the workers never end",
             ),
         ),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from newsbot.config.kinds import ANY
-from newsbot.config.table import SECTIONS, Setting
+from newsbot.config.table import ANY, SECTIONS, Setting
 
 BEGINNING = """\
 # Settings

@@ -19,8 +19,7 @@ from scrapy.settings import BaseSettings
 
 from newsbot.clock import Clock
 from newsbot.errors import ArgumentError, DataUnavailable
-from newsbot.warc.folder import WarcFolder
-from newsbot.warc.records import Exchange, packed_exchange
+from newsbot.warc.writer import Exchange, WarcFolder, packed_exchange
 
 logger = logging.getLogger(__name__)
 

@@ -3,9 +3,9 @@
 Files in reading order:
 
 * ``writer``: makes stories from the words in ``en.yaml`` and ``ru.yaml``
-* ``publishing``: decides which site of ``sites.yaml`` publishes which story, when and under which URLs
+* ``publishing``: decides which site of ``sites.yaml`` publishes which story, when and under which URLs, and
+  makes the manifest: the expected result of a crawl
 * ``pages``: the response for each URL of a site, from templates
 * ``server``: the HTTP server and forward proxy, which adds faults to some pages
-* ``manifest``: the expected result of a crawl
-* ``check``: compares the stored articles and the requests of a crawl with the manifest
+* ``check``: ``scrapy demo``: crawls, and compares the stored articles and the requests with the manifest
 """

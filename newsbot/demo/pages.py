@@ -15,8 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from newsbot.demo.manifest import TRACKING
-from newsbot.demo.publishing import FRESH_DAYS, Article, Site
+from newsbot.demo.publishing import FRESH_DAYS, TRACKING, Article, Site
 from newsbot.demo.writer import fill, load
 
 PER_PAGE = 15

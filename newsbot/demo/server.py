@@ -20,7 +20,7 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -28,10 +28,8 @@ from typing import Self
 
 from aiohttp import ETag, web
 
-from newsbot.demo.check import Record
-from newsbot.demo.manifest import without_tracking
 from newsbot.demo.pages import Page, Pages, make_environment
-from newsbot.demo.publishing import load_sites, make_manifest, publish
+from newsbot.demo.publishing import load_sites, make_manifest, publish, without_tracking
 
 DEFAULT_ARTICLES = 300
 SLOW_SECONDS = 1.0
@@ -53,6 +51,28 @@ concurrency: 4
 max_depth: 5
 interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One request in the log of the server."""
+
+    at: float
+    """Time of arrival in POSIX seconds."""
+    method: str
+    host: str
+    path: str
+    kind: str
+    """The kind of the page (:class:`newsbot.demo.pages.Page`)."""
+    status: int
+    """Status of the response; 0 if the server sent none on purpose."""
+    whole: bool
+    """False if the server broke the connection on purpose before the end of the response."""
+    conditional: bool
+    """True if the request had validators."""
+    active: int
+    """Number of requests to this host in progress, including this one."""
+    user_agent: str | None
 
 
 class DemoServer:

@@ -22,7 +22,7 @@ from newsbot.middlewares import Middleware
 from newsbot.rights.directives import page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.warc.records import Exchange
+from newsbot.warc.writer import Exchange
 
 RAW_KEY = "exchange"
 """Request meta key: the exchange that waits until the page is read."""

@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``page_check``: how one page is checked, and what its responses mean
-* ``changes``: what changed since the check of an earlier run
-* ``report``: the report on one site, from all its pages
-* ``structure``: sections, links between them, and folders with counts
+* ``page_check``: how one page is checked, what its responses mean, and what changed since an earlier run
+* ``report``: the report on one site, from all its pages, with sections, links between them, and folders
 * ``kept_reports``: stores the last report of each site, so that it can be shown immediately
 * ``rendering``: writes reports as JSON and HTML
 """

@@ -1,14 +1,19 @@
-"""What people do with the data of a crawl: queue, remove, prune, export, import, move and explain it.
+"""What people do with a crawl and its data: one file for each command of ``scrapy``.
 
-The commands and the dashboard call these functions.
+Each file has the action of the command, which reads the options, does the work and prints the result. The
+modules in :mod:`newsbot.commands` declare subcommands and options. The dashboard uses some of the functions.
+The actions of ``scrapy rules new|test|learn|import`` are in :mod:`newsbot.authoring`, that of
+``scrapy serve`` in :mod:`newsbot.web.service`, that of ``scrapy demo`` in :mod:`newsbot.demo.check`.
 
-* ``add``: queues URLs
-* ``remove``: deletes a URL or a domain
-* ``prune``: deletes old data
-* ``explain``: collects what is known about one URL; ``explain_text`` formats it as text and JSON
-* ``source_report``: reports the state of each site and its sources
+* ``add``, ``remove``, ``prune``: change data
+* ``explain`` (``scrapy why``), ``sources``: explain one URL; report on sites and their sources
+* ``articles``, ``article``: find, show and export articles; extract the article of one page
+* ``importing``: imports articles from WARC files
 * ``exporting``: writes articles to files
-* ``importing``: reads articles from WARC files
 * ``move``: copies a crawl from the data file to servers, or back
-* ``supervisor``: runs workers as child processes, and restarts those that fail
+* ``monitor``, ``searches``, ``alerts``: show other data
+* ``rules``: checks and shows rules
+* ``crawl_check``: the checks before a crawl starts
+* ``workers``: runs several crawl workers, and restarts those that fail
+* ``sensor``, ``simulate``: run the other programs
 """

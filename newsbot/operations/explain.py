@@ -1,15 +1,35 @@
-"""Collects what is known about one URL from rules, frontier and storage. It sends no requests."""
+"""``scrapy why URL``: collects what is known about one URL, and formats it as text or JSON.
+
+The data come from rules, frontier and storage. No requests are sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from newsbot.clock import utc
-from newsbot.frontier.base import Entry, Frontier, HostCopy, Known
-from newsbot.items import Article, ArticleFilter, Kind, Link, PageRecord, Where
+from newsbot.backends import data_file, open_rules, queued, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted, when
+from newsbot.clock import iso, iso_of, utc
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.frontier.base import ASIDE, Entry, EntryData, Frontier, HostCopy, Known
+from newsbot.items import (
+    Article,
+    ArticleFilter,
+    Event,
+    EventKind,
+    Kind,
+    Link,
+    PageRecord,
+    Reason,
+    Where,
+    read_reason,
+)
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.rules import RuleSet
@@ -17,7 +37,7 @@ from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify
 from newsbot.sites.removals import removal_of
 from newsbot.storage.base import Storage
-from newsbot.urls import canonicalize, fingerprint, host_key
+from newsbot.urls import canonicalize, fingerprint, host_key, meant
 
 MAX_MEMBERS = 20
 """Maximum number of other articles of the same story that are listed."""
@@ -104,7 +124,7 @@ def explain(
         entry=frontier.entry(key) if frontier else None,
         article=article,
         versions=len(storage.articles.versions(article.canonical_url)) if storage and article else 0,
-        story=_others(storage, article) if storage and article else (),
+        story=others_of_story(storage, article, MAX_MEMBERS) if storage and article else (),
         removed=removal_of(storage.notes, key, host) if storage else None,
         pace=frontier.host(host) if frontier else None,
     )
@@ -119,9 +139,398 @@ def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
     return kept(storage.notes, rule.domain)[1] if storage and learns(rule) else None
 
 
-def _others(storage: Storage, article: Article) -> Sequence[Article]:
+def others_of_story(storage: Storage, article: Article, limit: int) -> Sequence[Article]:
+    """Return up to ``limit`` other articles of the story of an article."""
     if article.story is None:
         return ()
     members = storage.articles.iter(ArticleFilter(story=article.story))
     others = (member for member in members if member.canonical_url != article.canonical_url)
-    return tuple(islice(others, MAX_MEMBERS))
+    return tuple(islice(others, limit))
+
+
+STATES = {
+    "pending": "waits to be fetched",
+    "leased": "is being fetched now",
+    "done": "was fetched",
+    "aside": "set aside; it is not fetched again unless it is added by hand",
+}
+REASONS: Mapping[str, str] = {
+    Reason.ALIAS: "another address of a fetched page",
+    Reason.CLAIMED: "named as canonical by a fetched page",
+    Reason.DOUBTED: "named as canonical by another page",
+    Reason.DUE_AGAIN: "due again",
+}
+"""Texts for reasons whose stored tokens are hard to understand."""
+LEFT: Mapping[str, str] = {
+    Reason.DOUBTFUL_SHAPE: "no page with a URL of this form was an article yet; it is fetched once one is",
+    Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
+    Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
+}
+"""Texts for the reasons why a URL in the queue was not fetched."""
+
+
+def lines(story: Explanation, now: float) -> Iterator[str]:
+    """Yield the explanation as lines for people."""
+    yield _line("url", story.url)
+    if story.canonical_url != story.url:
+        yield _line("canonical", story.canonical_url)
+    yield _line(
+        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults apply'})"
+    )
+    yield from _removed_lines(story)
+    if found_in := _found_in(story):
+        yield _line("found in", found_in)
+    yield from _judgement_lines(story)
+    yield from _frontier_lines(story, now)
+    yield from _host_lines(story, now)
+    yield from _page_lines(story, now)
+    yield from _article_lines(story)
+    if story.page is not None and story.page.history:
+        yield ""
+        yield from map(_event_line, story.page.history)
+
+
+def _judgement_lines(story: Explanation) -> Iterator[str]:
+    match, judgement = story.match, story.judgement
+    if match.denied:
+        yield _line("rule says", f"deny, by {match.pattern}")
+    elif match.kind is not None:
+        yield _line("rule says", f"{match.kind}, by {match.pattern or 'its own list of sources'}")
+    else:
+        yield _line("rule says", "nothing about this URL")
+    verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
+    yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+    if judgement.accepted and story.rule.follow is not None:
+        yield _line("", f"if it is in: {', '.join(story.rule.follow) or 'nothing'} (follow: in the rule)")
+    elif judgement.accepted and story.is_listed:
+        yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
+    if judgement.reason == Reason.LIST:
+        yield _line("", "lists of one form are fetched only while they lead to new articles")
+    # Only the newest event counts, because a page that was left in the queue may have been fetched later.
+    left = story.page.last(EventKind.LEFT) if story.page is not None else None
+    if left is not None and story.page is not None and left is story.page.history[-1]:
+        yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
+        yield _line(
+            "remedy", "scrapy add URL fetches it; a pattern under article: in the rule admits all such URLs"
+        )
+
+
+def _removed_lines(story: Explanation) -> Iterator[str]:
+    if story.removed is not None:
+        what, note = story.removed
+        reason = f", {note['reason']}" if note.get("reason") else ""
+        yield _line("kept out", f"{what} was removed on {iso(utc(note['at']))}{reason}")
+        yield _line("remedy", f"scrapy remove --allow '{what}' allows it to be collected again")
+
+
+def _host_lines(story: Explanation, now: float) -> Iterator[str]:
+    pace = story.pace
+    if pace is None:
+        return
+    asked = (
+        ""
+        if pace.delay <= story.rule.delay
+        else f" (set by its robots.txt or another crawl; the rule says {story.rule.delay:g} s)"
+    )
+    yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
+    # ``next_turn`` is the time from which the host may be requested again. Within one delay this is the
+    # normal rhythm. A later time means a pause (Retry-After, 429, 503).
+    if pace.next_turn > now + pace.delay:
+        yield _line("host pauses", f"until {_moment(pace.next_turn, now)}")
+
+
+_ROBOTS = {
+    Reason.ROBOTS.value: "forbade it",
+    Reason.ROBOTS_UNREACHABLE.value: "could not be fetched (host unreachable)",
+    Reason.ROBOTS_FAILING.value: "could not be fetched (the server reports an error)",
+}
+_WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
+_FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
+"""Events that explain a missing article. After the next successful download they no longer explain it."""
+
+
+def _robots(page: PageRecord) -> str | None:
+    """Return the verdict of robots.txt at the last attempt to fetch the page.
+
+    Returns None if there was no attempt.
+    """
+    for event in reversed(page.history):
+        cause = event.get("cause", "")
+        if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
+            said = _ROBOTS[cause]
+            return f"{said} on {iso(utc(event.get('at') or 0))}"
+        # robots.txt is checked before each request, so a successful fetch shows that it was allowed.
+        if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
+            return f"allowed it on {iso(utc(event.get('at') or 0))}"
+    return None
+
+
+def _found_in(story: Explanation) -> str | None:
+    """Return where the URL was first found, as a text with the part of the page and the page.
+
+    Returns None if this is no longer known.
+    """
+    # The history of the page is preferred, because the entry in the queue may be newer (added by hand, or due
+    # again).
+    told: EntryData | Event = story.entry.data if story.entry is not None else {}
+    if story.page is not None:
+        events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
+        told = next(events, told)
+    if not told.get("where"):
+        return None
+    return f"{told['where']}" + (f" of {told['referrer']}" if told.get("referrer") else "")
+
+
+def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
+    if story.known is None:
+        yield _line("queue", "never queued" if story.page is None else "not in the queue")
+        return
+    yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
+    if story.known.state == "aside":
+        yield _line("set aside", str(story.entry.data.get(ASIDE, "unknown")) if story.entry else "unknown")
+        yield _line("remedy", f"scrapy add '{story.entry.url if story.entry else story.url}' queues it again")
+    due = story.known.next_due
+    if due is not None:
+        yield _line("next due", _moment(due, now) if due > now else "now")
+    if story.entry is not None:
+        yield _line(
+            "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
+        )
+        if story.entry.data.get("why"):
+            yield _line("because", reason_text(story.entry.data["why"]))
+
+
+def _page_lines(story: Explanation, now: float) -> Iterator[str]:
+    page = story.page
+    if page is None:
+        yield _line("page", "never seen")
+        return
+    status = "" if page.http_status is None else f", HTTP {page.http_status}"
+    yield _line("page", f"{page.kind}, {page.state}{status}")
+    if page.url not in (story.url, story.canonical_url):
+        yield _line("requested as", page.url)
+    if robots := _robots(page):
+        yield _line("robots.txt", robots)
+    yield _line("first seen", _moment(page.first_seen, now))
+    if page.last_fetched is not None:
+        counts = f"{counted(page.checks, 'check')}, {counted(page.changes, 'change')}"
+        counts += f", {counted(page.failures, 'failure')} in a row" if page.failures else ""
+        yield _line("last fetched", f"{_moment(page.last_fetched, now)}; {counts}")
+    validators = (("etag", page.etag), ("last-modified", page.last_modified), ("type", page.content_type))
+    for name, value in validators:
+        if value:
+            yield _line(name, value)
+    for referrer in page.referrers:
+        yield _line("linked from", referrer)
+    if page.referrer_count > len(page.referrers):
+        yield _line("linked from", f"{page.referrer_count - len(page.referrers)} more")
+
+
+def _article_lines(story: Explanation) -> Iterator[str]:
+    article = story.article
+    if article is None:
+        last = None if story.page is None else _last_reason(story.page)
+        yield _line("article", "none stored" + _why_not(story.page, last))
+        by_scripts = last is not None and (last.get("scripts") or last.get("cause") == Reason.SCRIPTS)
+        if by_scripts and not story.rule.render:
+            text = "scripts seem to produce its text; render: true in the rule runs them (docs/render.md)"
+            yield _line("remedy", text)
+        return
+    if story.same_text_as:
+        yield _line("article", f"same text as {story.same_text_as}")
+    yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
+    yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
+    if article.relation:
+        likeness = "" if article.similarity is None else f", {article.similarity:.0%} similar to the nearest"
+        yield _line("relation", f"{article.relation}{likeness}")
+    if article.duplicate_of:
+        yield _line("near copy of", article.duplicate_of)
+    for url in article.derived_from:
+        yield _line("derived from", url)
+    for number, line in article.site_lines:
+        yield _line("left out", f"{line} (the site repeats it on its pages; was before line {number + 1})")
+    for signal, place in article.rights.items():
+        yield _line("reserved", f"{signal} ({place})")
+    for member in story.story:
+        yield _line("same story", f"{member.url} ({member.source})")
+
+
+def _last_reason(page: PageRecord) -> Event | None:
+    """Return the last event that says why there is no article and that still holds."""
+    reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
+    for event in reversed(page.history):
+        # Failures before the last successful download no longer explain the missing article. An earlier
+        # verdict of the extraction still does, because an unchanged page is not extracted again.
+        if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
+            reasons = _WITHOUT_ARTICLE
+        if event.get("event") in reasons:
+            return event
+    return None
+
+
+def _why_not(page: PageRecord | None, last: Event | None) -> str:
+    if page is not None and (page.http_status or 0) >= 400:
+        return f": HTTP {page.http_status}"
+    if last is None:
+        return ""
+    reason = last.get("reason") or last.get("cause") or last.get("error")
+    return f": {last['event'].replace('_', ' ')} ({reason})"
+
+
+def _event_line(event: Mapping[str, Any]) -> str:
+    details = [
+        f"{name}={_shown(name, value)}"
+        for name, value in event.items()
+        if name not in ("at", "event") and value is not None
+    ]
+    at = event.get("at")
+    time_text = utc(at).strftime("%Y-%m-%d %H:%M:%S") if isinstance(at, int | float) else "-"
+    return f"{time_text}  {event.get('event', '?'):<15} {' '.join(details)}".rstrip()
+
+
+def _shown(name: str, value: object) -> object:
+    if name == "why" and isinstance(value, str):
+        return reason_text(value)
+    if name == "next_due" and isinstance(value, int | float):
+        return iso_of(value)
+    return value
+
+
+def reason_text(stored: str) -> str:
+    """Return the text for a reason that is stored with an entry.
+
+    A reason without a text is returned as stored.
+    """
+    token, detail = read_reason(stored)
+    if token == Reason.SAME_HEADLINE:
+        return f"same headline as {detail or 'under another address'}"
+    return REASONS.get(token, stored)
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<14}{value}"
+
+
+def _moment(seconds: float, now: float) -> str:
+    return f"{utc(seconds).strftime('%Y-%m-%d %H:%M:%S')} ({when(seconds, now)})"
+
+
+def document(story: Explanation) -> dict[str, Any]:
+    """Return the explanation as one JSON document; times are ISO 8601."""
+    return {
+        "url": story.url,
+        "canonical_url": story.canonical_url,
+        "fingerprint": story.fingerprint.hex(),
+        "host": story.host,
+        "site": story.rule.domain,
+        "rule": story.rule.file if story.has_rule else None,
+        "match": {
+            "kind": story.match.kind,
+            "denied": story.match.denied,
+            "pattern": None if story.match.pattern is None else str(story.match.pattern),
+        },
+        "judgement": {
+            "kind": story.judgement.kind,
+            "accepted": story.judgement.accepted,
+            "priority": story.judgement.priority,
+            "reason": story.judgement.reason,
+        },
+        "removed": _removed_document(story),
+        "found_in": _found_in(story),
+        "host_pace": _pace_document(story),
+        "robots": _robots(story.page) if story.page else None,
+        "queue": _queue_document(story),
+        "page": _page_document(story.page),
+        "article": None if story.article is None else _article_document(story.article),
+        "versions": story.versions,
+        "same_text_as": story.same_text_as,
+        "story": [_article_document(member) for member in story.story],
+    }
+
+
+def _removed_document(story: Explanation) -> dict[str, Any] | None:
+    if story.removed is None:
+        return None
+    what, note = story.removed
+    return {"what": what, "at": iso_of(note["at"]), "reason": note.get("reason")}
+
+
+def _pace_document(story: Explanation) -> dict[str, Any] | None:
+    if story.pace is None:
+        return None
+    pace = story.pace
+    return {"delay": pace.delay, "concurrency": pace.concurrency, "next_turn": iso_of(pace.next_turn)}
+
+
+def _queue_document(story: Explanation) -> dict[str, Any] | None:
+    if story.known is None:
+        return None
+    entry = story.entry
+    return {
+        "state": story.known.state,
+        "next_due": iso_of(story.known.next_due),
+        "last_fetched": iso_of(story.known.last_fetched),
+        "priority": entry.priority if entry else None,
+        "depth": entry.depth if entry else None,
+        "data": entry.data if entry else None,
+        "aside": entry.data.get(ASIDE) if entry else None,
+    }
+
+
+def _page_document(page: PageRecord | None) -> dict[str, Any] | None:
+    if page is None:
+        return None
+    times = ("first_seen", "last_fetched", "last_full_fetch", "next_due")
+    hidden = ("fingerprint", "history", *times)
+    document = {name: getattr(page, name) for name in page.__dataclass_fields__ if name not in hidden}
+    document |= {name: iso_of(getattr(page, name)) for name in times}
+    document["history"] = [{**event, "at": iso_of(event.get("at"))} for event in page.history]
+    return document
+
+
+def _article_document(article: Article) -> dict[str, Any]:
+    kept = (
+        "url",
+        "canonical_url",
+        "source",
+        "title",
+        "published_at",
+        "version",
+        "story",
+        "duplicate_of",
+        "relation",
+        "similarity",
+        "derived_from",
+        "rights",
+    )
+    row = {name: value for name, value in article.to_dict().items() if name in kept}
+    return row | {"site_lines": [line for _, line in article.site_lines]}
+
+
+def why(call: Call) -> int:
+    """Print all data about a URL, even if no crawl has seen it yet."""
+    now = time.time()
+    with ExitStack() as stack:
+        storage = frontier = None  # without data, only the rules are used, and no data file is created
+        if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
+            storage = stack.enter_context(stored(call.settings))
+            frontier = stack.enter_context(queued(call.settings))
+        try:
+            story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
+        except ValueError as error:
+            raise ArgumentError(f"{error}{meant(call.options.url)}") from error
+    if call.json:
+        call.document(document(story))
+    else:
+        for line in lines(story, now):
+            call.text(line)
+        if storage is None:
+            call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")
+    return 0
+
+
+def _has_data(call: Call) -> bool:
+    try:
+        return data_file(call.settings).exists()
+    except OSError as error:
+        raise DataUnavailable(f"{data_file(call.settings)}: cannot be read ({error.strerror})") from error

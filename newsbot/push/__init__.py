@@ -7,6 +7,5 @@ receives notices is in :mod:`newsbot.web`. Files in reading order:
 * ``websub``: the state of one WebSub subscription
 * ``indexnow``: IndexNow notices and their key files; rssCloud and XML-RPC pings
 * ``signatures``: signatures of notices, and a memory of recent notices against replays
-* ``trust``: how much each notifier is trusted
-* ``budget``: limits how many fetches notices may cause
+* ``trust``: how much each notifier is trusted, and limits how many fetches notices may cause
 """

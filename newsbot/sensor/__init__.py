@@ -9,8 +9,7 @@ text of a page is new or has changed, the sensor sends a short signed notice. It
 packages. Files in reading order:
 
 * ``wsgi``, ``asgi``: the sensor as middleware
-* ``watching``: the code that both kinds of middleware share
-* ``fingerprints``: the hash of a page's text
+* ``watching``: the code that both kinds of middleware share, with the hash of a page's text
 * ``notices``: sends notices in the background
 * ``accesslog``: finds changes in an access log, for ``scrapy sensor``
 """

@@ -27,8 +27,7 @@ from urllib.parse import unquote
 
 from newsbot.clock import utc
 from newsbot.errors import UserError
-from newsbot.sensor.fingerprints import MAX_PAGES
-from newsbot.sensor.watching import is_article, without_tracking
+from newsbot.sensor.watching import MAX_PAGES, is_article, without_tracking
 
 MAX_LINE = 8192
 """Maximum number of characters of a line that are read."""

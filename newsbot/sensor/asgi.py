@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from newsbot.sensor.fingerprints import MAX_PAGE
 from newsbot.sensor.notices import Notifier
-from newsbot.sensor.watching import Watch
+from newsbot.sensor.watching import MAX_PAGE, Watch
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

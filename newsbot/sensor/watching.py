@@ -1,16 +1,139 @@
-"""The code that both kinds of middleware share: decides which responses are read, and reports their news."""
+"""The code that both kinds of middleware share: decides which responses are read, and reports their news.
+
+A page is compared by a hash of its main text, which does not change if only other parts of the page change.
+Counters, advertisements and dates in menus change with each response; the text of an article does not.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
+import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
 
 from newsbot.rules.shape import CLEARLY_NONE, log_odds
-from newsbot.sensor.fingerprints import MAX_PAGE, Changes, charset_of, is_page
 from newsbot.sensor.notices import Notifier
+
+MAX_PAGE = 2 * 2**20
+"""Maximum number of bytes of a page that are read."""
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form"})
+_VOID = frozenset(
+    {"br", "img", "input", "link", "meta", "hr", "wbr", "source", "track", "area", "base", "col", "embed"}
+)
+_BLOCKS = frozenset({"p", "h1", "h2", "h3", "li", "blockquote", "pre", "td", "figcaption", "title"})
+_MIN_WORDS = 4
+_WORD = re.compile(r"\w+")
+
+
+class _Text(HTMLParser):
+    """Collects the words of each block of text in ``lines``, without menus, headers, footers and forms."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.lines: list[str] = []
+        self._skipped = 0
+        self._pieces: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  (HTMLParser)
+        if tag in _SKIPPED:
+            self._skipped += 1
+        elif tag in _BLOCKS or tag == "div":
+            self.end_line()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SKIPPED and tag not in _VOID:
+            self._skipped = max(0, self._skipped - 1)  # a page may close elements that it did not open
+        elif tag in _BLOCKS or tag == "div":
+            self.end_line()
+
+    def handle_data(self, data: str) -> None:
+        if not self._skipped:
+            self._pieces.append(data)
+
+    def end_line(self) -> None:
+        words = _WORD.findall("".join(self._pieces).casefold())
+        self._pieces = []
+        if len(words) >= _MIN_WORDS:
+            self.lines.append(" ".join(words))
+
+
+def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
+    """Return the hash of a page's main text as hexadecimal digits, or None if the page has no main text.
+
+    Lines with fewer than four words (menus, counters, buttons) are ignored. Differences of case and
+    punctuation are ignored too.
+    """
+    parser = _Text()
+    try:
+        text = page[:MAX_PAGE].decode(charset, "replace")
+    except LookupError:
+        text = page[:MAX_PAGE].decode("utf-8", "replace")
+    parser.feed(text)
+    parser.close()
+    parser.end_line()
+    if not parser.lines:
+        return None
+    return hashlib.blake2b("\n".join(parser.lines).encode(), digest_size=12).hexdigest()
+
+
+MAX_PAGES = 100_000
+"""Maximum number of pages that are remembered.
+
+Beyond it, the page that was not requested for the longest time is forgotten. This page is reported as new at
+its next request.
+"""
+
+
+class Changes:
+    """Remembers the hash of the text of each page. Thread-safe.
+
+    Visitors can request a page by other URLs, for example with an added query. A new URL is therefore not
+    news if its text is already known from another URL.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: OrderedDict[str, str] = OrderedDict()
+        self._texts: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def is_news(self, url: str, page: bytes, charset: str = "utf-8") -> bool:
+        """Return True if the text of the page is news.
+
+        The text of a new page is news if it is not known from another URL. The text of a known page is news
+        if it has changed.
+        """
+        found = main_text_hash(page, charset)
+        if found is None:
+            return False
+        with self._lock:
+            # The item is removed here and inserted again at the end. So the first item is always the page
+            # that was not seen for the longest time.
+            before, is_known = self._hashes.pop(url, None), found in self._texts
+            self._hashes[url], self._texts[found] = found, None
+            for memory in (self._hashes, self._texts):
+                if len(memory) > MAX_PAGES:
+                    memory.popitem(last=False)
+        return not is_known if before is None else before != found
+
+
+def is_page(method: str, status: int, content_type: str, *, private: bool) -> bool:
+    """Return True if a sensor reads this response: a public HTML page with status 200."""
+    return method == "GET" and status == 200 and content_type.lower().startswith("text/html") and not private
+
+
+def charset_of(content_type: str) -> str:
+    """Return the charset that a Content-Type names, or ``utf-8``."""
+    for part in content_type.lower().split(";")[1:]:
+        name, _, value = part.strip().partition("=")
+        if name == "charset" and value:
+            return value.strip("\"' ")
+    return "utf-8"
+
 
 logger = logging.getLogger(__name__)
 

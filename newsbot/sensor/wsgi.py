@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from newsbot.sensor.fingerprints import MAX_PAGE
 from newsbot.sensor.notices import Notifier
-from newsbot.sensor.watching import Watch
+from newsbot.sensor.watching import MAX_PAGE, Watch
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]

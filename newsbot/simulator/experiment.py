@@ -1,16 +1,22 @@
-"""Runs the whole experiment: the plan for several seeds, with its tables, correlations and ranking."""
+"""Runs the plan for several seeds: tables, correlations, ranking, and comparison with the published figures.
+
+The published figures are in published.json. The deviations from them are judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
+from itertools import groupby, pairwise
+from math import sqrt
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from newsbot.simulator.files import Table, as_rows, as_table, write_tables
+from newsbot.simulator.files import Table, as_rows, as_table
 from newsbot.simulator.plan import (
     FACTORS,
     ROBOTS,
@@ -22,9 +28,223 @@ from newsbot.simulator.plan import (
     scaled_steps,
     situations,
 )
-from newsbot.simulator.published_figures import Check, compare, comparison_table
-from newsbot.simulator.report import write_runs_report
 from newsbot.simulator.runs import Run
+
+MB = 2**20
+"""Bytes in the "Мб" of the published traffic."""
+FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
+"""Times of the rows of table 3.10 of the publication, in units.
+
+In the publication, the labels of the rows stand at the wrong rows.
+"""
+FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
+"""Situations of the columns of this table.
+
+The table does not name them. They were inferred from the rates of change of its values.
+"""
+ORDERS = (
+    ("freshness of 6 > 4 > 2", "freshness", (6, 4, 2)),
+    ("freshness of 5 > 3 > 1", "freshness", (5, 3, 1)),
+    ("traffic of 5 > 3 > 1", "sumsize", (5, 3, 1)),
+    ("traffic of 6 > 4 > 2", "sumsize", (6, 4, 2)),
+    ("traffic of 1 > 2", "sumsize", (1, 2)),
+    ("traffic of 3 > 4", "sumsize", (3, 4)),
+    ("traffic of 5 > 6", "sumsize", (5, 6)),
+)
+"""Orders of variants, from the highest to the lowest figure.
+
+The publication claims that each order holds in every situation.
+"""
+Published = Mapping[str, Any]
+Rows = Mapping[tuple[int, int], Mapping[str, Any]]
+"""The rows of the table of runs, by situation and variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A published figure and our figure."""
+
+    group: str
+    """The table or the kind of figures to which the figure belongs."""
+    what: str
+    """The figure in words."""
+    published: float
+    ours: float
+    deviation: float
+    unit: str
+    """Unit of the deviation: ``%`` of the published figure, ``points`` of freshness, or empty."""
+    tolerance: float | None
+    """The largest allowed deviation; None if the figure is not judged."""
+
+    @property
+    def within(self) -> bool | None:
+        """True if the deviation is within the tolerance; None if there is no tolerance."""
+        return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
+
+
+def compare_with_published(
+    outcome: Outcome,
+    runs: Table,
+    correlations: dict[str, Any],
+    ranking: Sequence[dict[str, Any]],
+    *,
+    events: dict[str, Any],
+    scale: int,
+) -> list[Check]:
+    """Return all published figures with our figures.
+
+    Published counts are divided by ``scale``, the scale of the run.
+    """
+    published = json.loads(files("newsbot.simulator").joinpath("published.json").read_text(encoding="utf-8"))
+    rows = {(row["situation"], row["variant"]): row for row in as_rows(runs)}
+    return [
+        *_quotes(published, rows, scale),
+        *_correlations(published, correlations),
+        *_processing(published, rows),
+        *_orders(rows),
+        *_ranking(published, ranking),
+        *_first_rows(published, outcome, scale),
+        *_events(published, events, scale),
+        *_volumes(published, outcome, scale),
+    ]
+
+
+def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
+    """Return the checks as a table. With ``judged`` False it has no tolerances."""
+    return {
+        "group": [check.group for check in checks],
+        "figure": [check.what for check in checks],
+        "published": [float(check.published) for check in checks],
+        "ours": [float(check.ours) for check in checks],
+        "deviation": [float(check.deviation) for check in checks],
+        "unit": [check.unit for check in checks],
+        "tolerance": [check.tolerance if judged else None for check in checks],
+        "within": [check.within if judged else None for check in checks],
+    }
+
+
+def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
+    """Return a row for each group of figures.
+
+    A row has the group, the number of its figures, the number of figures within tolerance, the largest
+    deviation, and the figure with this deviation.
+    """
+    rows: list[tuple[object, ...]] = []
+    for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
+        found = list(grouped)
+        worst = max(found, key=lambda row: abs(row["deviation"]))
+        verdicts = [row["within"] for row in found if row["within"] is not None]
+        within = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "-"
+        rows.append(
+            (group, len(found), within, f"{worst['deviation']:+.3g} {worst['unit']}", worst["figure"])
+        )
+    return rows
+
+
+def _difference(
+    group: str, what: str, published: float, ours: float, tolerance: float | None, *, unit: str = ""
+) -> Check:
+    return Check(group, what, published, ours, ours - published, unit, tolerance)
+
+
+def _percent(group: str, what: str, published: float, ours: float, tolerance: float | None) -> Check:
+    return Check(group, what, published, ours, 100 * (ours / published - 1), "%", tolerance)
+
+
+def _quotes(published: Published, rows: Rows, scale: int) -> Iterator[Check]:
+    for quote in published["quotes"]:
+        variant = quote["variant"]
+        situation = 10 if quote["situations"].startswith("10") else 52  # first of a group
+        row, name = rows[situation, variant], f"situation {situation}, variant {variant}: "
+        megabytes = quote["sumsize_MB"] / scale
+        yield _percent("quotes", name + "traffic, MB", megabytes, row["sumsize"] / MB, 1.0)
+        yield _difference(
+            "quotes", name + "freshness, %", quote["freshness"], row["freshness"], 0.4, unit="points"
+        )
+        if "cycles" in quote:
+            for robot, cycles in enumerate(row["cycles"], 1):
+                yield _difference("quotes", f"{name}cycles of robot {robot}", quote["cycles"], cycles, 0)
+
+
+def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]:
+    for figure in ("Sumsize", "Needfresh"):
+        for variant, values in published["T4_4_correlations"][figure].items():
+            for factor, theirs, found in zip(FACTORS, values, ours[figure][variant], strict=True):
+                wide = figure == "Needfresh" or (factor == "change" and variant in "135")
+                what = f"{figure} of variant {variant} with {factor}"
+                yield _difference("correlations", what, theirs, found, 0.006 if wide else 0.003)
+
+
+def _processing(published: Published, rows: Rows) -> Iterator[Check]:
+    """Compare the largest numbers of simultaneous downloads.
+
+    The published table is sorted by time, then by pages, changes and queries. Our table is sorted in the same
+    way first.
+    """
+    sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
+    sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
+    theirs = list(published["P4_1_maxprocessing_in_document_order"].values())
+    ours = [row["max_processing"] for row in sensors]
+    for row, most in zip(sensors, theirs, strict=True):
+        what = f"situation {row['situation']}"
+        yield _difference("MaxProcessing", what, most, row["max_processing"], 3)
+    near = 100 * sum(abs(a - b) <= 2 for a, b in zip(ours, theirs, strict=True)) / len(ours)
+    yield Check("MaxProcessing", "within 2, % of the situations", 95, near, min(0.0, near - 95), "points", 0)
+    yield _difference("MaxProcessing", "sum", sum(theirs), float(sum(ours)), 20)
+
+
+def _orders(rows: Rows) -> Iterator[Check]:
+    """Check :data:`ORDERS`.
+
+    The deviation is the negative number of situations in which the order does not hold.
+    """
+    situations = {situation for situation, _variant in rows}
+    for what, column, variants in ORDERS:
+        holds = sum(
+            all(rows[one, more][column] > rows[one, less][column] for more, less in pairwise(variants))
+            for one in situations
+        )
+        yield _difference("order", f"{what}, situations", len(situations), holds, 0)
+
+
+def _ranking(published: Published, ranking: Sequence[dict[str, Any]]) -> Iterator[Check]:
+    rating = published["T4_5_rating"]
+    same = sum(row["order"] == rating["order"] for row in ranking)
+    what = f"variants {' '.join(map(str, rating['order']))}, situations"
+    yield _difference("ranking", what, rating["rows_found"], same, 0)
+
+
+def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[Check]:
+    for moment, row in zip(FIRST_ROWS, published["T3_10"], strict=True):
+        for situation, theirs in zip(FIRST_FIELDS, row["v"], strict=True):
+            run = outcome.runs[situation, 1]
+            place = min(moment // scale // run.steps.fresh, len(run.stale) - 1)
+            ours = 100 * (run.pages - int(run.stale[place])) / run.pages
+            what = f"situation {situation}, time {moment}, freshness, %"
+            yield _difference("first rows", what, theirs, ours, None, unit="points")
+
+
+def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
+    """Compare the published numbers of events with our numbers.
+
+    Both are random numbers with the expectation (c + 1) N, where c is the intensity and N the number of
+    pages. Our number must be within four standard deviations of the expectation.
+    """
+    for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
+        for theirs, ours in zip(published[table], events[name], strict=True):
+            pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]
+            expected, chance = (intensity + 1) * pages, 4 * sqrt(intensity * pages)
+            what = f"{name}: {theirs['N']:,} pages, {theirs['T']:,} units, intensity {intensity}"
+            deviation, tolerance = 100 * (rows / expected - 1), 100 * chance / expected
+            yield Check("events", what, theirs["events"] / scale, rows, deviation, "% of (c+1)N", tolerance)
+
+
+def _volumes(published: Published, outcome: Outcome, scale: int) -> Iterator[Check]:
+    for theirs in published["P2_2_volumes"]:
+        what = f"bytes of {theirs['N']:,} pages at the start"
+        ours = outcome.volumes[theirs["N"] // scale]
+        yield _percent("volumes", what, theirs["bytes"] / scale, ours, None)
+
 
 MAX_ROBOTS = max(variant.robots for variant in VARIANTS)
 IN_JSON = (
@@ -54,14 +274,17 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    progress: Callable[[int], Progress] | None = None,
+    progress: Progress = lambda _done, _total: None,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds: ``seed``, ``seed`` + 1, and so on.
 
-    ``scale`` divides pages and time. ``progress`` is called with the number of a seed (from 0) and returns
-    the function to which the progress of this seed is reported. Raises :class:`newsbot.errors.UserError`
-    before the first run if there is not enough memory.
+    ``scale`` divides pages and time. ``progress`` counts the runs of all seeds. Raises
+    :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
     """
+
+    def of_all_seeds(number: int) -> Progress:
+        return lambda done, total: progress(number * total + done, seeds * total)
+
     plan, steps = situations(scale), scaled_steps(scale)
     outcomes = [
         run_plan(
@@ -70,47 +293,14 @@ def run_experiment(
             frequencies=frequencies,
             steps=steps,
             workers=workers,
-            progress=progress(number) if progress else None,
+            progress=of_all_seeds(number),
         )
         for number in range(seeds)
     ]
     runs = runs_table(outcomes)
     correlated, ranked, events = correlations(runs), ranking(runs), event_counts(outcomes)
-    checks = compare(outcomes[0], runs, correlated, ranked, events=events, scale=scale)
+    checks = compare_with_published(outcomes[0], runs, correlated, ranked, events=events, scale=scale)
     return Experiment(runs, correlated, ranked, events, checks, outcomes[0])
-
-
-def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
-    """Write the tables (each as CSV and Parquet) and the report. The report begins with the lines ``about``.
-
-    With ``judged`` False, the table of comparison has no tolerances.
-    """
-    named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
-    most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
-    kept = ("situation", "time", "pages", "change", "query", "max_processing")
-    tables = {
-        "runs": found.runs,
-        "series": series_table(named),
-        "traffic": traffic_table(named),
-        "correlations": as_table(
-            [
-                {"figure": figure, "variant": int(variant), **dict(zip(FACTORS, values, strict=True))}
-                for figure in ("Sumsize", "Needfresh")
-                for variant, values in found.correlations[figure].items()
-            ]
-        ),
-        "ranking": as_table(
-            [
-                {"situation": row["situation"], **{f"place{n}": v for n, v in enumerate(row["order"], 1)}}
-                for row in found.ranking
-            ]
-        ),
-        "max_processing": as_table([{name: row[name] for name in kept} for row in most]),
-        "event_counts": as_table([{"log": log, **row} for log, rows in found.events.items() for row in rows]),
-        "comparison": comparison_table(found.checks, judged=judged),
-    }
-    write_tables(folder, tables)
-    write_runs_report(folder, "The experiment of 2005, simulated again", about, tables)
 
 
 def as_document(found: Experiment) -> dict[str, Any]:

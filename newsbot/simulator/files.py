@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from newsbot.cli.files import atomic_target
 from newsbot.errors import UserError
-from newsbot.operations.exporting import atomic_target
 from newsbot.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
 from newsbot.simulator.page_state import MAX_BYTES, Steps
 from newsbot.simulator.requirements import optional, require_memory

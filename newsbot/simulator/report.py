@@ -13,13 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from newsbot.cli.files import atomic_target
 from newsbot.errors import UserError
-from newsbot.operations.exporting import atomic_target
-from newsbot.simulator.files import Table, as_rows
-from newsbot.simulator.published_figures import MB, summarize_checks
+from newsbot.simulator.experiment import (
+    MB,
+    Experiment,
+    comparison_table,
+    series_table,
+    summarize_checks,
+    traffic_table,
+)
+from newsbot.simulator.files import Table, as_rows, as_table, write_tables
+from newsbot.simulator.plan import FACTORS
 from newsbot.simulator.requirements import optional
 from newsbot.simulator.strategy_comparison import Compared, Estimate
-from newsbot.simulator.visit_figures import MINUTE, UNITS
+from newsbot.simulator.visits import MINUTE, UNITS
 
 UNITS_AN_HOUR = 36_000
 """Units of 100 ms in an hour."""
@@ -93,6 +101,39 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: not created ({error.strerror}); use another folder for --out") from error
+
+
+def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
+    """Write the tables (each as CSV and Parquet) and the report. The report begins with the lines ``about``.
+
+    With ``judged`` False, the table of comparison has no tolerances.
+    """
+    named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
+    most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
+    kept = ("situation", "time", "pages", "change", "query", "max_processing")
+    tables = {
+        "runs": found.runs,
+        "series": series_table(named),
+        "traffic": traffic_table(named),
+        "correlations": as_table(
+            [
+                {"figure": figure, "variant": int(variant), **dict(zip(FACTORS, values, strict=True))}
+                for figure in ("Sumsize", "Needfresh")
+                for variant, values in found.correlations[figure].items()
+            ]
+        ),
+        "ranking": as_table(
+            [
+                {"situation": row["situation"], **{f"place{n}": v for n, v in enumerate(row["order"], 1)}}
+                for row in found.ranking
+            ]
+        ),
+        "max_processing": as_table([{name: row[name] for name in kept} for row in most]),
+        "event_counts": as_table([{"log": log, **row} for log, rows in found.events.items() for row in rows]),
+        "comparison": comparison_table(found.checks, judged=judged),
+    }
+    write_tables(folder, tables)
+    write_runs_report(folder, "The experiment of 2005, simulated again", about, tables)
 
 
 def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: dict[str, Table]) -> None:

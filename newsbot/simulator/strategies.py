@@ -1,19 +1,24 @@
-"""The strategies that can be compared, by name (:data:`STRATEGIES`).
+"""The strategies that can be compared, by name (:data:`STRATEGIES`), or from a file of a user.
 
 A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
 computes all visits itself, like push (:class:`newsbot.simulator.visits.WholeRun`). There are the policies of
 this crawler, those of other crawlers, fixed shares of the budget (most of them use the true rates of the
-sources), and push.
+sources), and push. :func:`choose` reads the option ``--policies``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import runpy
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
+from newsbot.cli.terminal import did_you_mean
+from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
 from newsbot.recrawl.index import SquareRootIndex, first_threshold
@@ -24,7 +29,7 @@ from newsbot.simulator import allocation
 from newsbot.simulator.allocation import Share
 from newsbot.simulator.requirements import compiled
 from newsbot.simulator.site_world import PAGE, SiteWorld
-from newsbot.simulator.visits import Visits, WholeRun
+from newsbot.simulator.visits import WAYS, Visits, WholeRun
 
 MOST_A_DAY: Final = DAY / SHORTEST
 """Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
@@ -352,3 +357,100 @@ _ALL: Final = (
     ),
 )
 STRATEGIES: Final[Mapping[str, Strategy]] = {one.name: one for one in _ALL}
+
+
+MOST: Final = 16
+"""Maximum number of strategies in a comparison. A chart cannot show more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy and the kind of its requests."""
+
+    label: str
+    """The text of this choice in the option."""
+    strategy: Strategy
+    way: str
+    """The kind of its requests: one of :data:`newsbot.simulator.visits.WAYS`."""
+
+
+def choose(text: str, way: str) -> Sequence[Choice]:
+    """Return the strategies in a text such as ``name,name+way,file.py``.
+
+    ``way`` is the kind of requests of strategies for which the text does not name one.
+    Raises :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
+    """
+    labels = [part.strip() for part in text.split(",") if part.strip()]
+    if not 0 < len(labels) <= MOST:
+        raise ArgumentError(f"--policies: 1 to {MOST} are needed, {len(labels)} are given")
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise ArgumentError(f"--policies: {twice[0]} is given twice")
+    return [_choice(label, way) for label in labels]
+
+
+def _choice(label: str, way: str) -> Choice:
+    name, plus, own = label.rpartition("+")
+    if not plus:
+        name, own = label, way
+    if own not in WAYS:
+        raise ArgumentError(f"--policies {label}: {own!r} is not a way to ask; allowed: {', '.join(WAYS)}")
+    if name.endswith(".py"):
+        return Choice(label, from_file(Path(name)), own)
+    if name not in STRATEGIES:
+        hint = did_you_mean(name, STRATEGIES)
+        allowed = ", ".join(STRATEGIES)
+        raise ArgumentError(f"--policies: unknown policy {name!r}{hint}; allowed: {allowed}, or FILE.py")
+    return Choice(label, STRATEGIES[name], own)
+
+
+def from_file(path: Path) -> Strategy:
+    """Return the strategy in a Python file: its only class with a method ``next_polls``.
+
+    The file is executed. Raises :class:`ArgumentError` if it does not exist, and :class:`UserError` with the
+    line if it raises an error or does not have exactly one such class.
+    """
+    if not path.is_file():
+        raise ArgumentError(f"--policies {path}: the file does not exist")
+    # Only classes that the file itself defines have its name as __module__. Imported classes do not count.
+    names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
+    found = [
+        value
+        for value in names.values()
+        if isinstance(value, type) and value.__module__ == path.stem and hasattr(value, "next_polls")
+    ]
+    if len(found) != 1:
+        raise UserError(
+            f"{path}: has {len(found)} classes with next_polls; one is needed (docs/simulator.md)"
+        )
+    made = found[0]
+    return Strategy(
+        path.stem, made.__doc__ or path.stem, lambda task: Guarded(path, _guarded(path, made, task))
+    )
+
+
+class Guarded:
+    """A policy from a user's file. Its exceptions become one-line messages (:class:`UserError`)."""
+
+    def __init__(self, path: Path, policy: Any) -> None:
+        self._path, self._policy = path, policy
+
+    def next_polls(self, polled: Any) -> Any:
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        return _guarded(self._path, self._policy.next_polls, polled)
+
+    def spend(self, requests: float, hours: float) -> None:
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        _guarded(self._path, self._policy.spend, requests, hours)
+
+
+def _guarded(path: Path, call: Any, *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}: {error.msg}") from error
+    except Exception as error:  # the user's code may raise anything
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+        place = f"{path}:{lines[-1]}" if lines else str(path)
+        raise UserError(f"{place}: {type(error).__name__}: {error}") from error

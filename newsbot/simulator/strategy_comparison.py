@@ -6,20 +6,18 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from statistics import NormalDist, fmean, stdev
 from typing import Any, Final
 
 import numpy as np
 
+from newsbot.cli.terminal import did_you_mean
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
 from newsbot.simulator.files import Table, as_table
 from newsbot.simulator.site_world import KINDS, SiteWorld, Worlds
-from newsbot.simulator.strategies import MOST_A_DAY, PushSettings, Task
-from newsbot.simulator.strategy_choice import Choice
-from newsbot.simulator.visit_figures import MINUTE, UNITS, VisitFigures, measure
-from newsbot.simulator.visits import run_policy
+from newsbot.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
+from newsbot.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
 
 STUDENT: Final = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -73,7 +71,7 @@ class Target:
 
     figure: str
     bound: float
-    """The bound, in the unit of the figure (:data:`newsbot.simulator.visit_figures.UNITS`)."""
+    """The bound, in the unit of the figure (:data:`newsbot.simulator.visits.UNITS`)."""
     strict: bool
     """True if the figure must not be equal to the bound."""
     text: str
@@ -209,8 +207,7 @@ def _target(text: str) -> Target:
         raise ArgumentError(f"--target {text}: write for example p95<30m, lost<1% or freshness>90%")
     name, sign, bound = match.groups()
     if name not in AIMS:
-        near = get_close_matches(name, AIMS, 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        hint = did_you_mean(name, AIMS)
         raise ArgumentError(f"--target {text}: unknown figure {name!r}{hint}; allowed: {', '.join(AIMS)}")
     wanted, side = (">", "above") if name == "freshness" else ("<", "below")
     if sign[0] != wanted:

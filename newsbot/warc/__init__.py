@@ -2,8 +2,7 @@
 
 Files in reading order:
 
-* ``records``: builds records as bytes
-* ``folder``: writes records into a folder of files
+* ``writer``: builds records as bytes, and writes them into a folder of files
 * ``reader``: reads files of other programs, with limits
 * ``remote``: reads files over HTTP, and the file lists of CC-NEWS
 """

@@ -7,10 +7,8 @@ Files in reading order:
 * ``service``: runs the process: opens the data, serves, and runs regular tasks
 * ``push_receiver``: the handlers that receive notices
 * ``push_intake``: queues the pages that trusted notices name
-* ``subscriptions``, ``subscriber``: subscriptions to hubs, and the requests to hubs
+* ``subscriptions``: subscriptions to hubs, and the requests to hubs
 * ``incoming``, ``outgoing``: limits of incoming requests, and the client for requests that notices cause
 * ``dashboard``: pages, API and metrics
-* ``readers``: threads that read the data for the dashboard
-* ``cache``: a cache of expensive figures
-* ``alerting``: regular checks for alerts
+* ``readers``: threads that read the data for the dashboard, and a cache of expensive figures
 """

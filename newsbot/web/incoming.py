@@ -185,7 +185,7 @@ _LINES: Final = LimitedLines(_LINES_A_MINUTE)
 
 
 def _limit_lines() -> None:
-    for name in (__name__, "asyncio", "aiohttp.server", "newsbot.web.dashboard.faults"):
+    for name in (__name__, "asyncio", "aiohttp.server", "newsbot.web.dashboard.service"):
         logging.getLogger(name).addFilter(_LINES)
 
 

@@ -20,9 +20,8 @@ from newsbot.clock import Clock, system_clock, utc
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
-from newsbot.push.budget import Budget
 from newsbot.push.signatures import TOLERANCE
-from newsbot.push.trust import TRUST, Ledger, Trust
+from newsbot.push.trust import TRUST, Budget, Ledger, Trust
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept
 from newsbot.rules import RuleSet
@@ -113,8 +112,7 @@ class Desk:
 
     def _take(self, notifier: str, url: str, host: str, *, proved: bool) -> Fate:
         rule = self._rules.for_url(url)
-        key = fingerprint(canonicalize(url, rule.drop_query))
-        page = self.storage.pages.get([key]).get(key)
+        page = self._page(url)
         if not self._may_be_taken(page, rule.domain, proved=proved):
             return Fate.UNKNOWN
         if page is None and not self._is_article(url, rule):
@@ -161,15 +159,22 @@ class Desk:
             domain = self._rules.for_url(url).domain
         except ValueError:
             return False
+        return self._has_site(domain)
+
+    def _has_site(self, domain: str) -> bool:
         return self._rules.get(domain) is not None or bool(self.storage.sources.all(domain))
+
+    def _page(self, url: str) -> PageRecord | None:
+        """Return the record of a page. Raises ``ValueError`` for an invalid URL."""
+        key = fingerprint(canonicalize(url, self._rules.for_url(url).drop_query))
+        return self.storage.pages.get([key]).get(key)
 
     def is_source(self, url: str) -> bool:
         """Return True if ``url`` is a known feed, sitemap or section."""
         try:
-            key = fingerprint(canonicalize(url, self._rules.for_url(url).drop_query))
+            page = self._page(url)
         except ValueError:
             return False
-        page = self.storage.pages.get([key]).get(key)
         return page is not None and page.kind.is_source
 
     def count(self, notifier: str, fates: Iterable[Fate]) -> None:
@@ -179,7 +184,7 @@ class Desk:
     def _may_be_taken(self, page: PageRecord | None, domain: str, *, proved: bool) -> bool:
         if page is not None:
             return proved or page.kind.is_source
-        return proved and (self._rules.get(domain) is not None or bool(self.storage.sources.all(domain)))
+        return proved and self._has_site(domain)
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
@@ -221,9 +226,7 @@ class Desk:
         URL. ``page`` is the record of the page, if the caller has it.
         """
         rule = self._rules.for_url(url)
-        if page is None:
-            key = fingerprint(canonicalize(url, rule.drop_query))
-            page = self.storage.pages.get([key]).get(key)
+        page = page or self._page(url)
         if page is None:
             return 0, 0
         if not page.kind.is_source:

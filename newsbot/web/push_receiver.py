@@ -10,16 +10,14 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from aiohttp import web
 
 from newsbot.clock import Clock
 from newsbot.discovery.feeds import MAX_BODY as MAX_FEED
 from newsbot.push import indexnow, websub
-from newsbot.push import indexnow as hints
-from newsbot.push.budget import Budget
 from newsbot.push.signatures import TOLERANCE, SeenOnce, genuine_notice
+from newsbot.push.trust import Budget
 from newsbot.web.incoming import MAX_BODY, read_form, sender_of
 from newsbot.web.outgoing import Outgoing, OutgoingError
 from newsbot.web.push_intake import Desk, OffThread, notifier_name
@@ -37,28 +35,36 @@ PLAIN = {"X-Content-Type-Options": "nosniff"}
 _SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
-@dataclass(slots=True)
 class Receiver:
-    """The handlers of the push routes and their state. :func:`make_receiver` creates the object."""
+    """The handlers of the push routes and their state.
 
-    desk: Desk
-    subscriptions: Subscriptions
-    outgoing: Outgoing
-    data: OffThread
-    """The thread that calls the blocking methods of ``desk`` and ``subscriptions``."""
-    clock: Clock
-    senders: Budget
-    """Budget of requests by sender."""
-    bodies: SeenOnce
-    """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
-    keys: SeenOnce
-    """Digests of IndexNow keys that were found on their host."""
-    wrong_keys: SeenOnce
-    """Digests of IndexNow keys that were not found on their host."""
-    key_files: Budget
-    """Budget of requests for key files by host."""
-    sensor_secret: str = ""
-    """The key of sensors. If it is empty, their notices are refused."""
+    ``data`` is the thread that calls the blocking methods of ``desk`` and ``subscriptions``.
+    ``sensor_secret`` is the key of sensors. If it is empty, their notices are refused. ``per_sender`` is the
+    number of requests that one address may send in an hour.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        subscriptions: Subscriptions,
+        outgoing: Outgoing,
+        data: OffThread,
+        *,
+        clock: Clock,
+        sensor_secret: str,
+        per_sender: float,
+    ) -> None:
+        self.desk, self.subscriptions = desk, subscriptions
+        self.outgoing, self.data, self.clock = outgoing, data, clock
+        self.sensor_secret = sensor_secret
+        self.senders = Budget(per_sender, max(20.0, per_sender / 6), clock)
+        """Budget of requests by sender."""
+        self.bodies = SeenOnce(2 * TOLERANCE, clock)
+        """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
+        self.keys, self.wrong_keys = SeenOnce(KEY_LASTS, clock), SeenOnce(WRONG_LASTS, clock)
+        """Digests of IndexNow keys that were found on their host, and of those that were not."""
+        self.key_files = Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock)
+        """Budget of requests for key files by host."""
 
     def add_to(self, app: web.Application) -> None:
         """Add the routes of the receiver."""
@@ -191,7 +197,7 @@ class Receiver:
     # --- hints
     async def cloud_challenge(self, request: web.Request) -> web.Response:
         """Return the challenge of an rssCloud server if it is for a known feed, otherwise 404."""
-        asked = hints.challenge_of(request.query)
+        asked = indexnow.challenge_of(request.query)
         if asked is None or not self._may_send(request):
             return _not_found()
         if not await self.data.call(self.desk.is_source, asked[0]):
@@ -213,12 +219,12 @@ class Receiver:
         if not self._may_send(request):
             return _too_many()
         try:
-            urls = hints.pinged(await request.read())
+            urls = indexnow.pinged(await request.read())
         except ValueError as error:
-            answer = hints.ping_answer(str(error))
+            answer = indexnow.ping_answer(str(error))
         else:
             await self._take(_sender("ping", request), urls, proved=False)
-            answer = hints.ping_answer()
+            answer = indexnow.ping_answer()
         return web.Response(text=answer, content_type="text/xml", headers=PLAIN)
 
     # --- shared
@@ -228,32 +234,6 @@ class Receiver:
     async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> None:
         fates = await self.data.call(self.desk.take, notifier, urls, proved=proved)
         self.desk.count(notifier, fates)
-
-
-def make_receiver(
-    desk: Desk,
-    subscriptions: Subscriptions,
-    outgoing: Outgoing,
-    data: OffThread,
-    *,
-    clock: Clock,
-    sensor_secret: str,
-    per_sender: float,
-) -> Receiver:
-    """Return the receiver. ``per_sender`` is the number of requests that one address may send in an hour."""
-    return Receiver(
-        desk=desk,
-        subscriptions=subscriptions,
-        outgoing=outgoing,
-        data=data,
-        clock=clock,
-        senders=Budget(per_sender, max(20.0, per_sender / 6), clock),
-        bodies=SeenOnce(2 * TOLERANCE, clock),
-        keys=SeenOnce(KEY_LASTS, clock),
-        wrong_keys=SeenOnce(WRONG_LASTS, clock),
-        key_files=Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock),
-        sensor_secret=sensor_secret,
-    )
 
 
 def _sender(protocol: str, request: web.Request) -> str:

@@ -9,26 +9,68 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from newsbot import backends
+from newsbot.alerts.watch import Watch, options_from, tell
+from newsbot.cli.command import Call
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike
+from newsbot.config.contact import introduce
 from newsbot.crawl.memory import keep_free
-from newsbot.errors import DataError
+from newsbot.errors import ArgumentError, DataError
+from newsbot.frontier.owners import owner_name
 from newsbot.search.articles import ArticleSearch
-from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
 from newsbot.web.incoming import MAX_BODY, listening, receiving
 from newsbot.web.outgoing import Outgoing
 from newsbot.web.push_intake import Desk, OffThread
-from newsbot.web.push_receiver import make_receiver
-from newsbot.web.subscriber import Subscriber
-from newsbot.web.subscriptions import Subscriptions
+from newsbot.web.push_receiver import Receiver
+from newsbot.web.subscriptions import Subscriber, Subscriptions
 
 logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 60.0
+"""Seconds between the start and the first check. A crawl that starts at the same time needs this time to
+begin."""
+
+
+@asynccontextmanager
+async def alert_rounds(
+    settings: SettingsLike, desk: Desk, data: OffThread
+) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
+    """Yield the interval of checks in seconds and a coroutine function that checks; None if alerts are off.
+
+    At the end the lock is released, so that another process can send the alerts. ``data`` is the thread in
+    which the storage of ``desk`` is used. Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
+    """
+    options = options_from(settings)
+    if not options.every:
+        yield None
+        return
+    watch = Watch(desk.storage, desk.frontier, options, owner=owner_name(system_clock()), clock=system_clock)
+    first = [min(FIRST_AFTER, options.every)]
+
+    async def look() -> None:
+        """Check for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
+        if first:
+            await asyncio.sleep(first.pop())
+        deliveries = await data.call(watch.look)
+        if deliveries:
+            # Sending can take many seconds, so it does not run in the thread that also handles notices.
+            for fault in await asyncio.to_thread(tell, deliveries):
+                logger.error("alert not sent fault=%s", fault)
+            await data.call(watch.note, deliveries)
+
+    try:
+        yield options.every, look
+    finally:
+        with suppress(DataError):  # then another process can send alerts when the lock expires
+            await data.call(watch.leave)
+
 
 HUBS_EVERY = 5.0
 """Seconds between two rounds of requests to WebSub hubs."""
@@ -104,11 +146,9 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
         await stack.enter_async_context(
-            dashboard(
-                app, settings, access, system_clock, lambda: _told(desk), allow_private=options.allow_private
-            )
+            dashboard(app, settings, access, lambda: _told(desk), allow_private=options.allow_private)
         )
-        receiver = make_receiver(
+        receiver = Receiver(
             desk,
             subscriptions,
             outgoing,
@@ -226,3 +266,31 @@ async def _cancel(task: asyncio.Future[None]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
+
+
+def run(call: Call) -> int:
+    """Serve until Ctrl-C."""
+    settings = call.settings
+    introduce(settings)
+    public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
+    if public_url and urlsplit(public_url).scheme not in ("http", "https"):
+        raise ArgumentError(f"--public-url {public_url!r} is not a URL; write https://news.example.org")
+    options = Options(
+        host=call.options.host,
+        port=call.options.port,
+        public_url=public_url,
+        user_agent=str(settings.get("USER_AGENT")),
+        allow_private=settings.getbool("NEWSBOT_ALLOW_PRIVATE"),
+        sensor_secret=str(settings.get("NEWSBOT_SENSOR_SECRET") or ""),
+        token=str(settings.get("NEWSBOT_WEB_TOKEN") or ""),
+        per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
+        per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
+    )
+
+    def ready(address: str) -> None:
+        call.note(f"listening on {address}")
+        if not public_url:
+            call.note("without --public-url no WebSub hub can reach this server, so no feed is subscribed")
+
+    asyncio.run(serve(settings, options, ready))
+    return 0

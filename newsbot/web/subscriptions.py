@@ -1,18 +1,23 @@
-"""Keeps the subscriptions to WebSub hubs, stored as notes.
+"""Keeps the subscriptions to WebSub hubs, and sends the requests to the hubs.
 
 The crawl writes a note of kind :data:`newsbot.crawl.hubs.HUB` for each feed that names hubs. Each such feed
-gets one subscription, with the first of its hubs that accepts it.
+gets one subscription, with the first of its hubs that accepts it. Subscriptions are stored as notes. They are
+renewed before they expire.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from newsbot.clock import Clock
 from newsbot.crawl.hubs import HUB
-from newsbot.push.websub import Subscription, subscribe
+from newsbot.push.websub import Subscription, end_of_lease, request_of, subscribe, was_asked
 from newsbot.storage.notes import Notes
+from newsbot.web.outgoing import Outgoing, OutgoingError
+from newsbot.web.push_intake import Desk, OffThread, notifier_name
 
 SUBSCRIPTION = "subscription"
 OTHER_HUB_AFTER = 3
@@ -80,9 +85,86 @@ class Subscriptions:
         self.keep(subscription.token)
 
     def _leave(self, subscription: Subscription) -> None:
-        """Mark a subscription as one to end. :class:`newsbot.web.subscriber.Subscriber` sends the request."""
+        """Mark a subscription as one to end. :class:`Subscriber` sends the request."""
         if not subscription.is_live:  # the hub sends nothing for it, so no request is needed
             self.drop(subscription.token)
             return
         self.put(replace(subscription, state="leaving", renew_at=0.0, tries=0))
         self.keep(subscription.token)
+
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 20
+"""Maximum number of requests in one call of :meth:`Subscriber.round`."""
+LAST_TRIES = 5
+"""Maximum number of attempts to unsubscribe. After them, the subscription is deleted, and the hub's requests
+are answered with 404 or 410."""
+
+
+class Subscriber:
+    """Sends due requests to hubs. ``public_url`` is the URL at which hubs reach this server."""
+
+    def __init__(
+        self,
+        subscriptions: Subscriptions,
+        outgoing: Outgoing,
+        desk: Desk,
+        data: OffThread,
+        *,
+        public_url: str,
+        clock: Clock,
+    ) -> None:
+        self._subscriptions = subscriptions
+        self._outgoing = outgoing
+        self._desk = desk
+        self._data = data
+        self._public_url = public_url.rstrip("/")
+        self._clock = clock
+
+    def callback(self, subscription: Subscription) -> str:
+        """Return the callback URL of a subscription. Its token is secret, and only the hub gets it."""
+        return f"{self._public_url}/push/websub/{subscription.token}"
+
+    async def round(self) -> None:
+        """Create subscriptions for new hubs, and send the requests that are due, the oldest first.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        await self._data.call(self._subscriptions.follow_hubs)
+        now = self._clock()
+        due = [one for one in self._subscriptions if one.renew_at <= now]
+        for subscription in sorted(due, key=lambda one: one.renew_at)[:AT_ONCE]:
+            await self._ask(end_of_lease(subscription, now))
+
+    async def _ask(self, subscription: Subscription) -> None:
+        if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
+            await self._data.call(self._subscriptions.drop, subscription.token)
+            return
+        # A hub can send its verification before it responds. So the state is set before the request.
+        self._subscriptions.put(was_asked(subscription, self._clock()))
+        fault = await self._fault_of_asking(subscription)
+        # The hub's verification during the request can have ended the subscription.
+        current = self._subscriptions.by_token(subscription.token)
+        if fault and current is not None:
+            self._subscriptions.put(was_asked(subscription, self._clock(), fault))
+            logger.warning("subscription request failed hub=%s fault=%s", subscription.hub, fault)
+        await self._data.call(self._keep, subscription)
+
+    async def _fault_of_asking(self, subscription: Subscription) -> str:
+        """Send the request to the hub. Return the reason if it failed, otherwise an empty string."""
+        form = request_of(subscription, self.callback(subscription))
+        try:
+            answer = await self._outgoing.post(subscription.hub, form)
+        except OutgoingError as error:
+            return str(error)
+        if 200 <= answer.status < 300:
+            return ""
+        text = " ".join(answer.body[:200].decode("utf-8", "replace").split())
+        return f"HTTP {answer.status} {text}"
+
+    def _keep(self, subscription: Subscription) -> None:
+        """Store the state, and record that this hub is expected to announce changes of the page."""
+        self._subscriptions.keep(subscription.token)
+        notifier = notifier_name("websub", subscription.hub)
+        self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))

@@ -1,21 +1,30 @@
-"""Writes articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary, without text.
+"""Writes articles as a feed, and the feeds of all sites as OPML.
 
-RSS 2.0: https://www.rssboard.org/rss-specification
+A feed is Atom (RFC 4287) or RSS 2.0 (https://www.rssboard.org/rss-specification), with title, link, times and
+summary of each article, without text. OPML 2.0: http://opml.org/spec2.opml
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from newsbot.errors import ArgumentError
-from newsbot.items import Article, ArticleFilter
+from newsbot.backends import open_rules, stored
+from newsbot.cli.command import Call
+from newsbot.cli.files import atomic_target
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.items import Article, ArticleFilter, Kind
+from newsbot.rules.rule import RuleSet
 from newsbot.search.articles import ArticleSearch
+from newsbot.storage.sources import SourceRecord, Sources
+from newsbot.text.words import clean
 
 ATOM = "http://www.w3.org/2005/Atom"
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
@@ -149,3 +158,56 @@ def _iso(moment: datetime) -> str:
 
 def _mail(moment: datetime) -> str:
     return format_datetime(moment.astimezone(UTC), usegmt=True)
+
+
+MAX_FEEDS = 20
+"""Maximum number of feeds per site."""
+
+
+def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[str]]:
+    """Return the feed URLs of each site, by domain.
+
+    These are the feeds in the rule of the site. If the rule has no feeds, they are the feeds that the crawl
+    found and that work. A feed works if it was polled and its last poll did not fail.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in records:
+        if one.kind is Kind.FEED and one.polls and not one.failures:
+            found[one.source].append(one.url)
+    named = {rule.domain: list(rule.feeds) for rule in rules if rule.feeds}
+    return {site: feeds[:MAX_FEEDS] for site, feeds in sorted((found | named).items())}
+
+
+def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
+    """Return the content of the OPML file.
+
+    ``sources`` has the sources in the storage. If it is None, only the feeds in rules are written. A site is
+    in the folder of each of its tags. A site without a tag is outside all folders. Raises
+    :class:`newsbot.errors.DataError`.
+    """
+    root = Element("opml", version="2.0")
+    SubElement(SubElement(root, "head"), "title").text = "newsbot: sites"
+    body = SubElement(root, "body")
+    folders: dict[str, Element] = {}
+    tagged: Mapping[str, tuple[str, ...]] = {rule.domain: rule.tags for rule in rules}
+    for tag in sorted({tag for tags in tagged.values() for tag in tags}):
+        folders[tag] = SubElement(body, "outline", text=tag)
+    for site, feeds in feeds_of(rules, sources.all() if sources else ()).items():
+        for place in [folders[tag] for tag in tagged.get(site, ())] or [body]:
+            for feed in map(clean, feeds):
+                SubElement(place, "outline", type="rss", text=site, xmlUrl=feed, htmlUrl=f"https://{site}/")
+    indent(root)
+    return bytes(tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def export_opml(call: Call) -> int:
+    """Write the feeds of all sites as OPML."""
+    rules = open_rules(call.settings)
+    try:
+        with stored(call.settings) as storage:
+            body = as_opml(rules, storage.sources)
+    except DataUnavailable:
+        body = as_opml(rules, None)  # nothing was crawled yet: only feeds in rules are known
+    with atomic_target(call.options.output) as target:
+        target.write(body)
+    return 0

@@ -1,7 +1,7 @@
 """The file formats for exported articles, and their writers.
 
-A writer takes articles one by one and keeps at most one batch of them in memory. A package that only one
-format needs (pyarrow) is imported when the format is used.
+A writer keeps at most one batch of the articles in memory. A package that only one format needs (pyarrow) is
+imported when the format is used.
 """
 
 from __future__ import annotations
@@ -10,50 +10,62 @@ import csv
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from newsbot import __version__
+from newsbot.cli.command import load
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
-from newsbot.warc.records import packed, to_record, warc_date
+from newsbot.warc.writer import packed, to_record, warc_date
+
+Write = Callable[..., None]
+"""A function that writes articles to a binary stream: ``write(stream, articles, name=…)``.
+
+``name=`` is the name of the file, or empty if the stream has no name. The stream stays open.
+"""
+_FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\u200b\ufeff]*[=+@＝＋－＠-]")
+"""Matches the start of a cell that a spreadsheet may treat as a formula.
+
+Spreadsheets skip blanks before a formula, and some accept full-width signs. See OWASP, "CSV Injection":
+https://owasp.org/www-community/attacks/CSV_Injection"""
+COLUMNS = tuple(field.name for field in fields(Article))
 
 
-class WarcWriter:
-    """Writes WARC 1.1 (ISO 28500): a ``warcinfo`` record, then one ``conversion`` record for each article.
+def write_warc(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:
+    """Write WARC 1.1 (ISO 28500): a ``warcinfo`` record, then one ``conversion`` record for each article.
 
     Each record is compressed with gzip on its own, unless ``name`` ends in ``.warc``.
     """
+    compress = not name.lower().endswith(".warc")
 
-    def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
-        self._stream = stream
-        self._compress = not name.lower().endswith(".warc")
-        about = (
-            f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
-            "description: news articles extracted from pages; each record is one article in JSON\r\n"
-        )
-        self._write(
-            about.encode(),
-            {
-                "WARC-Type": "warcinfo",
-                "WARC-Record-ID": uuid4().urn,
-                "WARC-Date": warc_date(datetime.now(UTC)),
-                "Content-Type": "application/warc-fields",
-            },
-        )
+    def write(block: bytes, headers: dict[str, str]) -> None:
+        record = to_record(block, headers)
+        stream.write(packed(record) if compress else record)
 
-    def write(self, article: Article) -> None:
-        """Write one article as a record."""
+    about = (
+        f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
+        "description: news articles extracted from pages; each record is one article in JSON\r\n"
+    )
+    write(
+        about.encode(),
+        {
+            "WARC-Type": "warcinfo",
+            "WARC-Record-ID": uuid4().urn,
+            "WARC-Date": warc_date(datetime.now(UTC)),
+            "Content-Type": "application/warc-fields",
+        },
+    )
+    for article in articles:
         # The id is derived from the content, so that the same version of an article has the same id in every
         # export.
         identity = uuid5(NAMESPACE_URL, f"{article.canonical_url}#{article.version}-{article.content_hash}")
-        self._write(
+        write(
             json_bytes(article.to_dict()),
             {
                 "WARC-Type": "conversion",
@@ -64,59 +76,33 @@ class WarcWriter:
             },
         )
 
-    def close(self) -> None:
-        """Do nothing: each record is complete when it is written."""
 
-    def _write(self, block: bytes, headers: dict[str, str]) -> None:
-        record = to_record(block, headers)
-        self._stream.write(packed(record) if self._compress else record)
-
-
-_FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\u200b\ufeff]*[=+@＝＋－＠-]")
-"""Matches the start of a cell that a spreadsheet may treat as a formula.
-
-Spreadsheets skip blanks before a formula, and some accept full-width signs. See OWASP, "CSV Injection":
-https://owasp.org/www-community/attacks/CSV_Injection"""
-COLUMNS = tuple(field.name for field in fields(Article))
+def write_json_lines(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
+    """Write one article per line, as JSON (https://jsonlines.org)."""
+    for article in articles:
+        stream.write(json_bytes(article.to_dict()) + b"\n")
 
 
-class JsonLinesWriter:
-    """Writes one article per line, as JSON (https://jsonlines.org)."""
-
-    def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
-        del name  # the format does not depend on the name
-        self._stream = stream
-
-    def write(self, article: Article) -> None:
-        """Write one article as a line."""
-        self._stream.write(json_bytes(article.to_dict()) + b"\n")
-
-    def close(self) -> None:
-        """Do nothing: each line is complete when it is written."""
-
-
-class CsvWriter:
-    """Writes a header and one row per article. Lists and objects are written as JSON.
+def write_csv(
+    stream: BinaryIO,
+    articles: Iterable[Article],
+    *,
+    name: str = "",  # noqa: ARG001  (the format does not depend on the name)
+    raw: bool = False,
+    excel: bool = False,
+) -> None:
+    """Write a header and one row per article. Lists and objects are written as JSON.
 
     Spreadsheets execute cells that begin like a formula. Such cells get an apostrophe in front, unless
     ``raw`` is True. ``excel`` adds a byte order mark, without which Excel does not recognise UTF-8.
     """
-
-    def __init__(self, stream: BinaryIO, *, name: str = "", raw: bool = False, excel: bool = False) -> None:
-        del name
-        if excel:
-            stream.write(BOM_UTF8)
-        self._cell = _cell if raw else defused
-        self._csv = csv.writer(_Utf8(stream))
-        self._csv.writerow(COLUMNS)
-
-    def write(self, article: Article) -> None:
-        """Write one article as a row."""
+    if excel:
+        stream.write(BOM_UTF8)
+    lines, cell = csv.writer(_Utf8(stream)), _cell if raw else defused
+    lines.writerow(COLUMNS)
+    for article in articles:
         row = article.to_dict()
-        self._csv.writerow([self._cell(row[column]) for column in COLUMNS])
-
-    def close(self) -> None:
-        """Do nothing: each row is complete when it is written."""
+        lines.writerow([cell(row[column]) for column in COLUMNS])
 
 
 class _Utf8:
@@ -149,54 +135,28 @@ def defused(value: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
-class Writer(Protocol):
-    """Interface of all writers: they write articles to a stream."""
-
-    def write(self, article: Article) -> None:
-        """Take one article. It is written immediately or with the next batch."""
-
-    def close(self) -> None:
-        """Write the last batch and the end of the file; the stream stays open."""
-
-
-WriterType = Callable[..., Writer]
-"""A function that creates a writer for a binary stream.
-
-``name=`` is the name of the file, or empty if the stream has no name.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format.
 
-    It has the module and the class of its writer, its file name endings, and the extra package that it needs.
+    It has the place of the function that writes it, its file name endings, and the package that it needs.
     """
 
     name: str
-    module: str
     writer: str
     suffixes: tuple[str, ...]
     needs: str | None = None
     binary: bool = False
 
 
+_PACKAGE = "newsbot.operations.exporting"
 FORMATS = {
     format_.name: format_
     for format_ in (
-        Format("jsonl", "newsbot.operations.exporting.formats", "JsonLinesWriter", (".jsonl", ".ndjson")),
-        Format("csv", "newsbot.operations.exporting.formats", "CsvWriter", (".csv",)),
-        Format(
-            "parquet",
-            "newsbot.operations.exporting.parquet",
-            "ParquetWriter",
-            (".parquet",),
-            "pyarrow",
-            binary=True,
-        ),
-        Format(
-            "warc", "newsbot.operations.exporting.formats", "WarcWriter", (".warc.gz", ".warc"), binary=True
-        ),
+        Format("jsonl", f"{_PACKAGE}.formats:write_json_lines", (".jsonl", ".ndjson")),
+        Format("csv", f"{_PACKAGE}.formats:write_csv", (".csv",)),
+        Format("parquet", f"{_PACKAGE}.parquet:write_parquet", (".parquet",), "pyarrow", binary=True),
+        Format("warc", f"{_PACKAGE}.formats:write_warc", (".warc.gz", ".warc"), binary=True),
     )
 }
 
@@ -220,13 +180,13 @@ def format_of(path: Path | None) -> Format:
     return FORMATS["jsonl"]
 
 
-def writer_of(format_: Format) -> WriterType:
-    """Import and return the writer type of a format.
+def writer_of(format_: Format) -> Write:
+    """Import and return the function that writes a format.
 
     Raises :class:`UserError` with an installation hint if the package that the format needs is missing.
     """
     try:
-        module = import_module(format_.module)
+        return cast("Write", load(format_.writer))
     except ModuleNotFoundError as error:
         # Only the missing package of the format is the user's concern; any other missing module is a fault.
         if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
@@ -234,4 +194,3 @@ def writer_of(format_: Format) -> WriterType:
         raise UserError(
             f"the format {format_.name} needs {format_.needs}: pip install {format_.needs}"
         ) from error
-    return cast("WriterType", getattr(module, format_.writer))

@@ -17,7 +17,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,46 +27,6 @@ from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
 from newsbot.storage.articles import Articles
 from newsbot.storage.notes import Notes
-
-
-@contextmanager
-def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
-    """Yield a binary stream to the file ``path``, or stdout if ``path`` is None.
-
-    The file is written under a temporary name in the same folder and renamed at the end, so that a failed
-    export leaves the old file unchanged. Pipes and devices are written directly. Raises :class:`UserError`
-    for errors of the file system. Only ``BrokenPipeError`` is not converted.
-    """
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        place = path.expanduser().resolve()
-        if place.exists() and not place.is_file():  # /dev/stdout or a named pipe; opening a folder fails
-            with place.open("wb") as stream:
-                yield stream
-        else:
-            yield from _replacing(place)
-    except BrokenPipeError:  # the reader of a pipe has ended, as in `| head`
-        raise
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
-
-
-def _replacing(place: Path) -> Iterator[BinaryIO]:
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            # The data must be on disk before the rename: after a power failure the new name could point to an
-            # empty file.
-            os.fsync(stream.fileno())
-        part.replace(place)
-    finally:
-        part.unlink(missing_ok=True)
-
 
 KIND = "export"
 _AT_ONCE = 100

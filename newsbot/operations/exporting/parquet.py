@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, BinaryIO
+from collections.abc import Iterable
+from dataclasses import MISSING, asdict, fields
+from datetime import datetime
+from itertools import islice
+from typing import Any, BinaryIO, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,70 +17,46 @@ BATCH = 1000
 """Number of articles in one row group (about 5 MB of text). A row group is kept in memory until it is
 written."""
 
-_TIME = pa.timestamp("us", tz="UTC")
-_TEXTS = pa.list_(pa.string())
+_TYPES = {
+    str: pa.string(),
+    int: pa.int32(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    datetime: pa.timestamp("us", tz="UTC"),
+}
 
+
+def _type(kind: Any) -> pa.DataType:
+    """Return the type of a column for the type of a field."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is list:
+        return pa.list_(_type(arguments[0]))
+    if origin is dict:
+        return pa.map_(*map(_type, arguments))
+    if origin is Literal:
+        return pa.string()
+    return _TYPES[kind] if origin is None else _type(arguments[0])  # of "X | None" the first one
+
+
+_HINTS = get_type_hints(Article)
 SCHEMA = pa.schema(
-    [
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("canonical_url", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("title", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        ("summary", pa.string()),
-        ("authors", _TEXTS),
-        ("agencies", _TEXTS),
-        ("published_at", _TIME),
-        ("published_source", pa.string()),
-        ("published_precision", pa.string()),
-        ("modified_at", _TIME),
-        ("language", pa.string()),
-        ("section", pa.string()),
-        ("tags", _TEXTS),
-        ("image", pa.string()),
-        ("structure", pa.map_(pa.string(), pa.list_(pa.int32()))),
-        ("form", pa.string()),
-        ("partial", pa.bool_()),
-        ("discovered_at", _TIME),
-        ("fetched_at", _TIME),
-        ("content_hash", pa.string()),
-        ("story", pa.string()),
-        ("relation", pa.string()),
-        ("similarity", pa.float64()),
-        ("duplicate_of", pa.string()),
-        ("derived_from", _TEXTS),
-        ("version", pa.int32()),
-        ("rights", pa.map_(pa.string(), pa.string())),
-        ("extraction", pa.map_(pa.string(), pa.string())),
-    ]
+    # fields without a default are never empty
+    pa.field(
+        one.name, _type(_HINTS[one.name]), nullable=(one.default, one.default_factory) != (MISSING, MISSING)
+    )
+    for one in fields(Article)
 )
 
 
-class ParquetWriter:
-    """Writes one row group every :data:`BATCH` articles, compressed with zstd."""
+def write_parquet(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
+    """Write one row group every :data:`BATCH` articles, compressed with zstd."""
+    left = iter(articles)
+    with pq.ParquetWriter(stream, SCHEMA, compression="zstd") as file:
+        while some := list(islice(left, BATCH)):
+            file.write_batch(pa.RecordBatch.from_pylist(list(map(_row, some)), schema=SCHEMA))
 
-    def __init__(self, stream: BinaryIO, *, name: str = "") -> None:
-        del name
-        self._file = pq.ParquetWriter(stream, SCHEMA, compression="zstd")
-        self._rows: list[dict[str, Any]] = []
 
-    def write(self, article: Article) -> None:
-        """Take one article. It is written when its row group is complete."""
-        row = asdict(article)
-        # pyarrow takes maps as lists of pairs.
-        row["structure"] = list(article.structure.items())
-        row["rights"] = list(article.rights.items())
-        row["extraction"] = list(article.extraction.items())
-        self._rows.append(row)
-        if len(self._rows) >= BATCH:
-            self._flush()
-
-    def close(self) -> None:
-        """Write the last row group and the footer."""
-        if self._rows:
-            self._flush()
-        self._file.close()
-
-    def _flush(self) -> None:
-        self._file.write_batch(pa.RecordBatch.from_pylist(self._rows, schema=SCHEMA))
-        self._rows.clear()
+def _row(article: Article) -> dict[str, Any]:
+    # pyarrow takes maps as lists of pairs.
+    maps = {name: list(getattr(article, name).items()) for name in ("structure", "rights", "extraction")}
+    return asdict(article) | maps

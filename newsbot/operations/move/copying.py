@@ -1,27 +1,147 @@
-"""Copies the chosen data in batches. A batch is recorded in the journal once the target has stored it."""
+"""Copies the chosen data in batches, and compares source and target.
+
+A batch is recorded in the journal once the target has stored it. If a move is interrupted, the same command
+continues it. Source and target are compared by counts and by checksums that do not depend on the order.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from itertools import islice
+from math import ceil
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from newsbot.clock import system_clock
+from newsbot.clock import stamp, system_clock
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import PENDING
 from newsbot.dedup.story_merge import rebuild
-from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
+from newsbot.errors import DataError, DataUnavailable
+from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
-from newsbot.operations.move.journal import Journal
 from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
+
+NAME = "move.json"
+
+
+class Journal:
+    """The journal of a move, stored as ``move.json`` in ``folder``.
+
+    ``what`` describes the move (JSON-able). Raises :class:`DataError` if the file cannot be read, or belongs
+    to another move that is not finished.
+    """
+
+    def __init__(self, folder: Path, what: dict[str, Any]) -> None:
+        self.path = folder / NAME
+        self._what = what
+        self._kept: dict[str, Any] = {"what": what, "fixed": {}, **_new()}
+        self.found = self.path.exists()
+        """True if an earlier command started this move."""
+        if self.found:
+            self._read()
+
+    def forget(self) -> None:
+        """Start again from the beginning."""
+        self._kept |= _new()
+        self.found = False
+
+    def begin(self) -> None:
+        """Write the file if the move starts now. From now on, data on the target belong to this move."""
+        if not self.found:
+            self._write()
+
+    def fixed(self, name: str, value: str) -> str:
+        """Return the value that ``name`` had at the start of the move.
+
+        If the move starts now, store ``value``.
+        """
+        return str(self._kept["fixed"].setdefault(name, value))
+
+    @property
+    def finished(self) -> str | None:
+        """When the move was completed (ISO 8601); None if it is not complete."""
+        moment: str | None = self._kept["finished"]
+        return moment
+
+    def after(self, kind: str) -> str:
+        """Return the key after which the copying of a kind continues; empty at the start."""
+        return str(self._kept["after"].get(kind, ""))
+
+    def moved(self, kind: str) -> int:
+        """Return how many items of a kind were moved, including those of earlier commands."""
+        return int(self._kept["done"].get(kind, 0))
+
+    def note(self, kind: str, after: str, moved: int) -> None:
+        """Record that the target has stored ``moved`` more items; ``after`` is the key of the last one."""
+        self._kept["after"][kind] = after
+        self._kept["done"][kind] = self.moved(kind) + moved
+        self._write()
+
+    @property
+    def filled_until(self) -> float | None:
+        """The time (POSIX seconds) until which the target queue is complete after the copying.
+
+        None if it is not set.
+        """
+        until: float | None = self._kept.get("filled_until")
+        return until
+
+    def note_filled_until(self, moment: float) -> None:
+        """Store the time that :attr:`filled_until` returns."""
+        self._kept["filled_until"] = moment
+        self._write()
+
+    def finish(self, moment: str) -> None:
+        """Record that the move is complete."""
+        self._kept["finished"] = moment
+        self._write()
+
+    def _read(self) -> None:
+        try:
+            kept = json.loads(self.path.read_text(encoding="utf8"))
+            known = kept["what"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path}: cannot be read ({error}); delete it to start again") from error
+        if known != self._what and kept.get("finished"):
+            self.found = False  # the other move is complete, so its journal is overwritten
+            return
+        if known != self._what:
+            raise DataError(
+                f"{self.path}: another move was started here ({_told(known)}; now: {_told(self._what)}); "
+                "finish that move, or delete the file to start a new one"
+            )
+        self._kept = kept
+
+    def _write(self) -> None:
+        """Replace the file atomically. Raises :class:`DataUnavailable`."""
+        new = self.path.with_suffix(".new")
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new.write_text(json.dumps(self._kept), encoding="utf8")
+            new.replace(self.path)
+        except OSError as error:
+            raise DataUnavailable(f"{self.path}: cannot be written ({error.strerror})") from error
+
+
+def _new() -> dict[str, Any]:
+    return {"after": {}, "done": {}, "filled_until": None, "finished": None}
+
+
+def _told(what: Any) -> str:
+    items = what.items() if isinstance(what, dict) else ()
+    return ", ".join(f"{name} {value}" for name, value in items if value is not None)
+
 
 LINE_EVERY = 10_000
 """Number of items after which a line of progress is written, if the output is not a terminal."""
@@ -112,27 +232,19 @@ def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report
 
     The journal does not record them, so a continued move copies them again.
     """
-    sources = [record for record in source.sources.all() if choice.has_site(record.source)]
-    target.sources.save(sources)
-    report("sources", len(sources))
-    sites = [record for record in source.sites.all().values() if choice.has_site(record.source)]
-    target.load.sites(sites)
-    report("sites", len(sites))
-    number = 0
-    for some in batches(choice.results(source)):
-        target.searches.save(some)
-        number += len(some)
-        report("search results", number)
-    number = 0
-    for checks in batches(choice.checks(source)):
-        target.checks.save(checks)
-        number += len(checks)
-        report("checks", number)
-    number = 0
-    for books in batches(choice.books(source)):
-        target.load.books(books)
-        number += len(books)
-        report("notes and polls", number)
+    takers: Mapping[str, Callable[[Any], object]] = {
+        "sources": target.sources.save,
+        "sites": target.load.sites,
+        "search results": target.searches.save,
+        "checks": target.checks.save,
+        "notes and polls": target.load.books,
+    }
+    for kind, things in choice.small(source):
+        number = 0
+        for some in batches(things):
+            takers[kind](some)
+            number += len(some)
+            report(kind, number)
 
 
 def _copy_frontier(
@@ -230,3 +342,139 @@ def batches(things: Iterable[_Thing]) -> Iterator[list[Any]]:
     left = iter(things)
     while some := list(islice(left, BATCH)):
         yield some
+
+
+_MODULUS = 1 << 128
+
+
+@dataclass(slots=True)
+class Sum:
+    """The number of items, and the sum of their hashes modulo 2**128.
+
+    Backends return items in different orders, but a sum is the same in any order. Unlike XOR, a sum also
+    shows items that occur twice.
+    """
+
+    count: int = 0
+    value: int = 0
+
+    def add(self, thing: object) -> None:
+        """Add an item: a dataclass or a JSON-able value."""
+        digest = blake2b(_canonical(thing).encode("utf8", "replace"), digest_size=16).digest()
+        self.count += 1
+        self.value = (self.value + int.from_bytes(digest)) % _MODULUS
+
+    @property
+    def checksum(self) -> str:
+        """The sum of the hashes in hexadecimal."""
+        return f"{self.value:032x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The count and the checksum of one kind of data on both sides."""
+
+    kind: str
+    source: Sum
+    target: Sum
+
+    @property
+    def same(self) -> bool:
+        """True if no item is missing or different."""
+        return self.source == self.target
+
+
+def compare_all(
+    source: Side, target: Side, choice: Choice, report: Callable[[str, int], None]
+) -> list[Compared]:
+    """Read the chosen data on both sides again and compare them. Return one result for each kind.
+
+    Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
+    assert source.storage is not None
+    found = []
+    if target.storage is not None:
+        for kind in KINDS:
+            ours = _summed(choice.copies(source.storage, kind), f"check {kind} here", report)
+            theirs = _summed(getattr(target.storage.dump, kind)(), f"check {kind} there", report)
+            found.append(Compared(kind, ours, theirs))
+        found += _compare_books(source.storage, target.storage, choice)
+    if source.frontier is not None and target.frontier is not None:
+        found.append(_compare_frontiers(source.storage, source.frontier, target.frontier, choice, report))
+    return found
+
+
+def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], None]) -> Sum:
+    total = Sum()
+    for copy in copies:
+        total.add(copy)
+        if total.count % 500 == 0:
+            report(kind, total.count)
+    report(kind, total.count)
+    return total
+
+
+def _compare_books(source: Storage, target: Storage, choice: Choice) -> Iterator[Compared]:
+    for (kind, here), (_, there) in zip(choice.small(source), choice.small(target), strict=True):
+        ours, theirs = Sum(), Sum()
+        for total, things in ((ours, here), (theirs, there)):
+            for thing in things:
+                total.add(thing)
+        yield Compared(kind, ours, theirs)
+
+
+def _compare_frontiers(
+    storage: Storage,
+    source: WholeFrontier,
+    target: WholeFrontier,
+    choice: Choice,
+    report: Callable[[str, int], None],
+) -> Compared:
+    """Compare the state and the last fetch of each page in both frontiers."""
+    ours, theirs = Sum(), Sum()
+    for copies in batches(choice.copies(storage, "pages")):
+        keys = [copy.page.fingerprint for copy in copies]
+        at_source, at_target = source.known(keys), target.known(keys)
+        for copy in copies:
+            key = copy.page.fingerprint
+            if key not in at_source or (choice.of_articles and key in at_target):
+                # If only articles were chosen, their pages are never queued on the target. So the states of
+                # these pages may differ. A page that the target does not know still counts as a difference.
+                at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
+            ours.add(_state(key, at_source[key]))
+            if key in at_target:
+                theirs.add(_state(key, at_target[key]))
+        report("check queue", ours.count)
+    return Compared("queue", ours, theirs)
+
+
+def _state(key: bytes, known: Known) -> tuple[str, str, int | None]:
+    # A lease becomes a pending entry when it is copied. Backends keep the last fetch in steps of FETCH_STEP.
+    state = "pending" if known.state == "leased" else known.state
+    return key.hex(), state, None if known.last_fetched is None else ceil(known.last_fetched / FETCH_STEP)
+
+
+def _canonical(thing: object) -> str:
+    return json.dumps(thing, default=_plain, sort_keys=True) if not is_dataclass(thing) else _of_fields(thing)
+
+
+def _of_fields(thing: Any) -> str:
+    return json.dumps(_normal(asdict(thing)), sort_keys=True)
+
+
+def _normal(value: Any) -> Any:
+    """Return a value in a form that is the same for all backends: numbers as float, times as text.
+
+    A REAL column of SQLite, for example, returns an integer as a float.
+    """
+    if isinstance(value, dict):
+        return {str(name): _normal(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_normal(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return _plain(value) if isinstance(value, bytes | datetime) else value
+
+
+def _plain(value: Any) -> Any:
+    return stamp(value) if isinstance(value, datetime) else bytes(value).hex()

@@ -18,7 +18,6 @@ from newsbot.frontier.owners import dead_owners
 from newsbot.items import Article
 from newsbot.sites.removals import REMOVED
 from newsbot.storage.base import Storage
-from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.upkeep import (
     AT_ONCE,
     AliasCopy,
@@ -186,32 +185,30 @@ class Choice:
                 if self.has_site(page.source):
                     yield PageCopy(page)
 
-    def results(self, storage: Storage) -> Iterator[SearchResult]:
-        """Yield the search results for pages of the chosen sites."""
-        for search in storage.searches.all():
-            yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
+    def small(self, storage: Storage) -> Iterator[tuple[str, Iterator[Any]]]:
+        """Yield the chosen items of the small kinds of data: pairs of the name of a kind and its items.
 
-    def checks(self, storage: Storage) -> Iterator[PageCheck]:
-        """Yield the checks of the pages of the chosen sites."""
-        for page in storage.checks.iter():
-            if self.has_site(page.source):
-                yield from page.checks
-
-    def books(self, storage: Storage) -> Iterator[Book]:
-        """Yield joined stories, notes and polls.
-
-        If only a part of the data is moved, these are all joined stories, the notes in :data:`NOTES`, and the
-        polls of the chosen sources.
+        If only a part of the data is moved, "notes and polls" are all joined stories, the notes in
+        :data:`NOTES`, and the polls of the chosen sources.
         """
-        urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
-        for book in storage.dump.books():
-            if (
-                self.everything
-                or isinstance(book, JoinedStory)
-                or (isinstance(book, KeptNote) and book.kind in NOTES)
-                or (isinstance(book, PollDay) and book.url in urls)
-            ):
-                yield book
+        sources = [record for record in storage.sources.all() if self.has_site(record.source)]
+        yield "sources", iter(sources)
+        yield "sites", (one for one in storage.sites.all().values() if self.has_site(one.source))
+        searches = storage.searches
+        results = (one for search in searches.all() for one in searches.results(search.search))
+        yield "search results", (one for one in results if self.has_site(one.source))
+        pages = (page for page in storage.checks.iter() if self.has_site(page.source))
+        yield "checks", (check for page in pages for check in page.checks)
+        urls = {record.url for record in sources}
+        yield "notes and polls", (book for book in storage.dump.books() if self._has_book(book, urls))
+
+    def _has_book(self, book: Book, urls: set[str]) -> bool:
+        return (
+            self.everything
+            or isinstance(book, JoinedStory)
+            or (isinstance(book, KeptNote) and book.kind in NOTES)
+            or (isinstance(book, PollDay) and book.url in urls)
+        )
 
     def has_article(self, article: Article) -> bool:
         """Return True if the article is chosen."""

@@ -6,7 +6,7 @@ The list is :data:`newsbot.web.dashboard.endpoints.OPERATIONS`, so the descripti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from aiohttp import web
@@ -14,10 +14,9 @@ from aiohttp import web
 from newsbot import __version__
 from newsbot.errors import ArgumentError
 from newsbot.web.dashboard.endpoints import OPERATIONS, Operation
-from newsbot.web.dashboard.parameters import Parameter, given
 from newsbot.web.dashboard.rendering import json_answer
-from newsbot.web.dashboard.schema import Schema, plain, schema_of
-from newsbot.web.dashboard.service import Dashboard, Handler
+from newsbot.web.dashboard.schema import Parameter, Schema, given, plain, schema_of
+from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.incoming import read_form
 
 _ERRORS: Mapping[str, str] = {
@@ -33,23 +32,20 @@ def add_api(board: Dashboard, app: web.Application) -> None:
     """Add the routes of all operations below ``/api``, and ``/openapi.json``."""
     for one in OPERATIONS:
         door = board.acting if one.method == "POST" else board.reading
-        app.router.add_route(one.method, f"/api{one.path}", door(_handler(board, one)))
+        app.router.add_route(one.method, f"/api{one.path}", door(partial(_run, operation=one)))
     app.router.add_get("/openapi.json", board.reading(_description))
 
 
-def _handler(board: Dashboard, operation: Operation) -> Handler:
-    async def handler(request: web.Request) -> web.Response:
-        form: Mapping[str, Any] = await read_form(request) if operation.method == "POST" else {}
-        try:
-            answer = await operation.run(board, given(request, operation.parameters, form))
-        except ArgumentError as error:
-            raise web.HTTPBadRequest(text=str(error)) from error
-        return json_answer(plain(answer))
-
-    return handler
+async def _run(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
+    form: Mapping[str, Any] = await read_form(request) if operation.method == "POST" else {}
+    try:
+        result = await operation.run(board, given(request, operation.parameters, form))
+    except ArgumentError as error:
+        raise web.HTTPBadRequest(text=str(error)) from error
+    return json_answer(plain(result))
 
 
-async def _description(_request: web.Request) -> web.Response:
+async def _description(_board: Dashboard, _request: web.Request) -> web.Response:
     return json_answer(description())
 
 

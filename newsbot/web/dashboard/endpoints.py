@@ -1,40 +1,56 @@
-"""Lists the operations of the API. The server and ``/openapi.json`` are made from this list."""
+"""The operations of the API. The server and ``/openapi.json`` are made from their list (:data:`OPERATIONS`).
+
+An operation is a function. Its name, the first paragraph of its docstring and the type of its result are its
+description in the API. Pages use the same functions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import islice
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from aiohttp import web
 
 from newsbot.alerts import saved as saving
+from newsbot.cli.terminal import counted
 from newsbot.clock import utc
-from newsbot.items import ArticleFilter
+from newsbot.errors import ArgumentError
+from newsbot.items import ArticleFilter, Kind
 from newsbot.monitoring.kept_reports import kept_report, monitored
-from newsbot.operations.explain import Explanation, explain
-from newsbot.operations.explain_text import document
+from newsbot.operations.add import entry_by_hand, queue_by_hand
+from newsbot.operations.explain import Explanation, document, explain
+from newsbot.operations.sources import known_sites, sites_of
 from newsbot.search.articles import MAX_COMPARED, Attention
 from newsbot.search.index import Counts
+from newsbot.sites import pauses
+from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary
 from newsbot.urls import ascii_host
-from newsbot.web.dashboard import actions, articles, overview, sites
+from newsbot.web.dashboard import articles as library
+from newsbot.web.dashboard.articles import ArticleInEvent, Found, News, StoryRow, VersionRow, Whole
 from newsbot.web.dashboard.jobs import Job, JobLog, Jobs
-from newsbot.web.dashboard.news import News, newest_articles
-from newsbot.web.dashboard.overview import RANGES, Overview, Period, Queue, Trouble
-from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, several, words
+from newsbot.web.dashboard.overview import RANGES, Overview, Period, Queue, Trouble, periods
 from newsbot.web.dashboard.proposals import Proposal
-from newsbot.web.dashboard.schema import plain
+from newsbot.web.dashboard.schema import Parameter, date, number, one_of, plain, several, words
 from newsbot.web.dashboard.service import Dashboard
+from newsbot.web.dashboard.sites import SiteRow, SiteSheet, one_site
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
 """The values of parameters by name. They are checked already."""
-MODES = ("once", "continuous")
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
 """The function of an operation. :func:`newsbot.web.dashboard.schema.plain` converts its result to JSON."""
+MODES = ("once", "continuous")
+KINDS = ("feed", "sitemap", "section", "article")
+MAX_POLLED = 50
+"""Maximum number of a site's sources that one action polls: feeds first, then sections, then sitemaps."""
+
+_Read = TypeVar("_Read")
+_Run = TypeVar("_Run", bound=Run)
 
 SITE_PLACE = words("site", "The domain of a site, as in its rule.", required=True, place="path")
 URL = words("url", "An absolute URL.", required=True)
@@ -50,7 +66,7 @@ FILTERS = (
     date("since", "Published (if unknown: fetched) at or after: a date, or an age such as 7d."),
     date("until", "Published (if unknown: fetched) before: a date, or an age such as 7d."),
     one_of("sort", "The order: best first (rank), or newest first (time).", ("rank", "time"), "rank"),
-    number("page", f"The page; each has {articles.PER_PAGE} articles.", 1, articles.MAX_PAGE),
+    number("page", f"The page; each has {library.PER_PAGE} articles.", 1, library.MAX_PAGE),
 )
 """The parameters of searches."""
 COMPARED = (
@@ -58,9 +74,21 @@ COMPARED = (
     *(one for one in FILTERS if one.name not in ("q", "story", "sort", "page")),
 )
 """The parameters of comparisons of queries."""
-
-
 RANGE = one_of("range", "The last days: counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
+_FORM_URL = words("url", "An absolute URL.", required=True, place="form")
+_FORM_SITE = words("site", "The domain of a site.", required=True, place="form")
+_ADDRESS = words("site", "A domain, or a URL on the site.", required=True)
+_FORM_ADDRESS = replace(_ADDRESS, place="form")
+_KIND = Parameter(
+    "kind",
+    "The kind of the page. Default: the kind that the rule gives, otherwise an article.",
+    {"type": "string", "enum": list(KINDS)},
+    one_of("kind", "", KINDS, None).read,
+    place="form",
+)
+_NAME = words("name", "The name of a saved search.", required=True, place="form")
+_TELL = one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off")
+_MODE = one_of("mode", "Until nothing is due, or until it is stopped.", MODES, "once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +103,48 @@ class Operation:
     returns: Any
     """The type of the result, from which its JSON schema is made."""
     run: Run
-    parameters: Sequence[Parameter] = ()
-    method: str = "GET"
+    parameters: Sequence[Parameter]
+
+    @property
+    def method(self) -> str:
+        """The HTTP method: POST if the parameters are a form, otherwise GET."""
+        return "POST" if any(one.place == "form" for one in self.parameters) else "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of an action."""
+
+    verdict: str
+    """new, sooner, known; queued, stopped; paused, resumed, unchanged; saved, forgotten; looking, added."""
+    text: str
+    """A sentence for users that says the same."""
+
+
+OPERATIONS: list[Operation] = []
+"""All operations, in the order of the documentation."""
+
+
+def operation(path: str, *parameters: Parameter) -> Callable[[_Run], _Run]:
+    """Return a decorator that adds a function to :data:`OPERATIONS`."""
+
+    def add_to_list(run: _Run) -> _Run:
+        text = (run.__doc__ or "").partition("\n\n")[0]
+        returns = get_type_hints(run)["return"]
+        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters))
+        return run
+
+    return add_to_list
+
+
+def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given], Awaitable[_Read]]:
+    """Return ``work`` as the function of an operation, which runs it in a thread of the readers."""
+
+    @wraps(work)
+    async def run(board: Dashboard, given: Given) -> _Read:
+        return await board.readers.call(lambda data: work(data, given))
+
+    return run
 
 
 def missing(what: str) -> web.HTTPNotFound:
@@ -95,67 +163,106 @@ def filter_of(given: Given) -> ArticleFilter:
     )
 
 
-async def _overview(board: Dashboard, _given: Given) -> Overview:
-    return (await board.memos.overview.get()).value
-
-
+# --- the crawl and its sites
+@operation("/news")
 async def news(board: Dashboard, _given: Given) -> News:
-    """Return the lists of the news page."""
+    """Top events and rising words of 24 hours; newest articles."""
     top, rising = await board.memos.top.get(), await board.memos.rising.get()
-    newest = await board.readers.call(newest_articles)
+    newest = await board.readers.call(library.newest_articles)
     # Counting all articles is expensive, and the number only explains why ``top`` is empty.
     unindexed = 0 if top.value else await board.readers.call(lambda data: data.search.waiting())
     return News(top.value, rising.value, newest, unindexed)
 
 
-async def _queue(board: Dashboard, _given: Given) -> Queue:
+@operation("/overview")
+async def overview(board: Dashboard, _given: Given) -> Overview:
+    """Articles by hour and day, latency, queue."""
+    return (await board.memos.overview.get()).value
+
+
+@operation("/activity", words("source", "Only this site."), RANGE)
+@reading
+def activity(data: Data, given: Given) -> list[Period]:
+    """Articles, pages and errors of the crawl, or of one site, by period."""
+    seconds, number = RANGES[given["range"]]
+    now = data.clock()
+    hours = data.activity.hours(now - seconds * number, given["source"] or ALL)
+    return periods(hours, now, seconds, number)
+
+
+@operation("/queue")
+async def queue(board: Dashboard, _given: Given) -> Queue:
+    """The frontier: sizes, lag, workers with their leases."""
     return (await board.memos.overview.get()).value.queue
 
 
-async def _troubles(board: Dashboard, _given: Given) -> list[Trouble]:
+@operation("/troubles")
+async def troubles(board: Dashboard, _given: Given) -> list[Trouble]:
+    """The current problems: alerts."""
     return (await board.memos.troubles.get()).value
 
 
-async def _sites(board: Dashboard, _given: Given) -> list[sites.SiteRow]:
+@operation("/sources")
+async def sources(board: Dashboard, _given: Given) -> list[SiteRow]:
+    """All sites with their state."""
     return (await board.memos.sites.get()).value
 
 
-async def site_sheet(board: Dashboard, given: Given) -> sites.SiteSheet:
-    """Return all data of one site. Raises ``HTTPNotFound`` for an unknown site."""
-    sheet = await board.readers.call(lambda data: sites.one_site(data, given["site"]))
+@operation("/sources/{site}", SITE_PLACE)
+@reading
+def source(data: Data, given: Given) -> SiteSheet:
+    """One site: its feeds, sitemaps and sections, learned patterns, errors.
+
+    Raises ``HTTPNotFound`` for an unknown site.
+    """
+    sheet = one_site(data, given["site"])
     if sheet is None:
         raise missing(f"{given['site']!r} is not a site of the rules or the data")
     return sheet
 
 
-async def found_articles(board: Dashboard, given: Given) -> articles.Found:
-    """Return one page of search results."""
+@operation("/proposal", _ADDRESS)
+async def proposal(board: Dashboard, given: Given) -> Proposal:
+    """The feeds and articles found on a new site, and the proposed rule.
+
+    Raises ``HTTPNotFound`` if none was requested.
+    """
+    if (found := board.proposals.get(given["site"])) is None:
+        raise missing(f"{given['site']}: no proposal was requested")
+    return found
+
+
+# --- articles
+@operation("/articles", *FILTERS)
+@reading
+def articles(data: Data, given: Given) -> Found:
+    """Articles by words and filters."""
     where, by_time = filter_of(given), given["sort"] == "time"
-    return await board.readers.call(
-        lambda data: articles.find(data, given["q"] or "", where, given["page"], by_time=by_time)
-    )
+    return library.find(data, given["q"] or "", where, given["page"], by_time=by_time)
 
 
-async def _counts(board: Dashboard, given: Given) -> Counts:
-    """Return the number of articles that match a query, by day, site and language."""
-    where = filter_of(given)
-    return await board.readers.call(lambda data: data.search.counts(given["q"] or "", where))
+@operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
+@reading
+def counts(data: Data, given: Given) -> Counts:
+    """How many articles match, by day; by site and language among the newest 20,000."""
+    return data.search.counts(given["q"] or "", filter_of(given))
 
 
-async def attention(board: Dashboard, given: Given) -> Attention:
-    """Return the number of articles that match each of up to four queries, by day."""
-    where, queries = filter_of(given), given["q"] or [""]
-    now = utc(board.clock())
-    return await board.readers.call(lambda data: data.search.attention(queries, where, now))
+@operation("/articles/attention", *COMPARED)
+@reading
+def attention(data: Data, given: Given) -> Attention:
+    """How many articles match up to four queries, day by day, and how many articles there are."""
+    return data.search.attention(given["q"] or [""], filter_of(given), utc(data.clock()))
 
 
-async def whole_article(board: Dashboard, given: Given) -> articles.Whole:
+@reading
+def whole_article(data: Data, given: Given) -> Whole:
     """Return one article.
 
     Raises ``HTTPNotFound`` if none is stored, and ``HTTPBadRequest`` for an invalid URL.
     """
     try:
-        found = await board.readers.call(lambda data: articles.whole(data, given["url"]))
+        found = library.whole(data, given["url"])
     except ValueError as error:
         raise web.HTTPBadRequest(text=str(error)) from error
     if found is None:
@@ -163,21 +270,32 @@ async def whole_article(board: Dashboard, given: Given) -> articles.Whole:
     return found
 
 
-async def _article(board: Dashboard, given: Given) -> articles.ArticleInEvent:
-    return articles.ArticleInEvent.of(await whole_article(board, given))
+@operation("/article", URL)
+async def article(board: Dashboard, given: Given) -> ArticleInEvent:
+    """One article in full."""
+    return ArticleInEvent.of(await whole_article(board, given))
 
 
-async def _versions(board: Dashboard, given: Given) -> list[articles.VersionRow]:
+@operation("/article/versions", URL)
+async def versions(board: Dashboard, given: Given) -> list[VersionRow]:
+    """The versions of an article and their differences."""
     return (await whole_article(board, given)).versions
 
 
-async def _stories(board: Dashboard, _given: Given) -> list[articles.StoryRow]:
+@operation("/stories")
+async def stories(board: Dashboard, _given: Given) -> list[StoryRow]:
+    """The latest stories of several articles."""
     return (await board.memos.stories.get()).value
 
 
-async def story_row(board: Dashboard, given: Given) -> articles.StoryRow:
-    """Return one story. Raises ``HTTPNotFound`` for an unknown id."""
-    found = await board.readers.call(lambda data: articles.one_story(data, given["story"]))
+@operation("/stories/{story}", words("story", "The id of the story.", required=True, place="path"))
+@reading
+def story(data: Data, given: Given) -> StoryRow:
+    """One story.
+
+    Raises ``HTTPNotFound`` for an unknown id.
+    """
+    found = library.one_story(data, given["story"])
     if found is None:
         raise missing("there is no story with this id")
     return found
@@ -188,102 +306,45 @@ def explained(data: Data, url: str) -> Explanation:
 
     Of rule files only the names are given: paths would reveal folders of the machine.
     """
-    story = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
-    match, rule = story.match, replace(story.rule, file=PurePath(story.rule.file).name)
+    found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
+    match, rule = found.match, replace(found.rule, file=PurePath(found.rule.file).name)
     if match.pattern is not None:
         match = replace(match, pattern=replace(match.pattern, file=PurePath(match.pattern.file).name))
-    return replace(story, rule=rule, match=match)
+    return replace(found, rule=rule, match=match)
 
 
-async def why(board: Dashboard, given: Given) -> dict[str, Any]:
-    """Return the history of a URL. Raises ``HTTPBadRequest`` for an invalid URL."""
+@operation("/why", URL)
+@reading
+def why(data: Data, given: Given) -> dict[str, Any]:
+    """The history of a URL: how it was found, judged, fetched and stored, and when it is due.
+
+    Raises ``HTTPBadRequest`` for an invalid URL.
+    """
     try:
-        return await board.readers.call(lambda data: document(explained(data, given["url"])))
+        return document(explained(data, given["url"]))
     except ValueError as error:
         raise web.HTTPBadRequest(text=str(error)) from error
 
 
-async def monitor(board: Dashboard, _given: Given) -> dict[str, dict[str, Any]]:
-    """Return the results of ``scrapy crawl monitor`` by site."""
-    return await board.readers.call(lambda data: monitored(data.notes))
+# --- other results
+@operation("/monitor")
+@reading
+def monitor(data: Data, _given: Given) -> dict[str, Any]:
+    """Sites that were monitored."""
+    return monitored(data.notes)
 
 
-async def monitor_report(board: Dashboard, given: Given) -> dict[str, Any]:
-    """Return the monitor's report on one site. Raises ``HTTPNotFound`` if there is none."""
-    found = await board.readers.call(lambda data: kept_report(data.notes, ascii_host(given["site"])))
+@operation("/monitor/{site}", SITE_PLACE)
+@reading
+def monitor_report(data: Data, given: Given) -> dict[str, Any]:
+    """The monitor's report on a site (docs/monitoring.md has the fields).
+
+    Raises ``HTTPNotFound`` if there is none.
+    """
+    found = kept_report(data.notes, ascii_host(given["site"]))
     if found is None:
         raise missing(f"{given['site']!r} was never monitored; run: scrapy crawl monitor")
     return found
-
-
-async def searches(board: Dashboard, _given: Given) -> list[SearchSummary]:
-    """Return the searches of ``scrapy crawl search`` with their numbers of results."""
-    return await board.readers.call(lambda data: data.storage.searches.all()[:200])
-
-
-async def _results(board: Dashboard, given: Given) -> list[dict[str, Any]]:
-    def look(data: Data) -> list[dict[str, Any]]:
-        results = data.storage.searches.results(given["search"], source=given["source"])
-        return [plain(one) for one in islice(results, 500)]
-
-    return await board.readers.call(look)
-
-
-async def saved(board: Dashboard, _given: Given) -> list[dict[str, Any]]:
-    """Return the saved searches."""
-    return await board.readers.call(lambda data: [one.plain() for one in saving.saved_searches(data.notes)])
-
-
-async def save(board: Dashboard, given: Given) -> actions.Done:
-    """Save a search."""
-    return await board.readers.call(lambda data: actions.save(data, given["name"], given["q"], given["tell"]))
-
-
-async def forget(board: Dashboard, given: Given) -> actions.Done:
-    """Delete a saved search."""
-    return await board.readers.call(lambda data: actions.forget(data, given["name"]))
-
-
-async def add(board: Dashboard, given: Given) -> actions.Done:
-    """Queue a URL."""
-    return await board.readers.call(lambda data: actions.add(data, given["url"], given.get("kind")))
-
-
-async def pause(board: Dashboard, given: Given) -> actions.Done:
-    """Pause a site."""
-    done = await board.readers.call(lambda data: actions.set_pause(data, given["site"], paused=True))
-    board.memos.sites.forget()
-    return done
-
-
-async def poll(board: Dashboard, given: Given) -> actions.Done:
-    """Poll the sources of a site now."""
-    return await board.readers.call(lambda data: actions.poll(data, given["site"], given.get("url")))
-
-
-async def activity(board: Dashboard, given: Given) -> list[Period]:
-    """Return the figures of a site, or of the whole crawl, by period."""
-    return await board.readers.call(lambda data: overview.activity(data, given["source"], given["range"]))
-
-
-async def propose(board: Dashboard, given: Given) -> actions.Done:
-    """Start the small crawl of a new site."""
-    found = board.proposals.begin(given["site"])
-    return actions.Done("looking", f"{found.site} is being looked at.")
-
-
-async def proposal(board: Dashboard, given: Given) -> Proposal:
-    """Return the proposal for a new site. Raises ``HTTPNotFound`` if none was requested."""
-    if (found := board.proposals.get(given["site"])) is None:
-        raise missing(f"{given['site']}: no proposal was requested")
-    return found
-
-
-async def add_site(board: Dashboard, given: Given) -> actions.Done:
-    """Write the rule that is proposed for a new site."""
-    file = await board.proposals.save(given["site"])
-    board.memos.sites.forget()
-    return actions.Done("added", f"{file} is written. A running crawl loads it automatically.")
 
 
 def _jobs(board: Dashboard) -> Jobs:
@@ -292,218 +353,199 @@ def _jobs(board: Dashboard) -> Jobs:
     return board.jobs
 
 
+@operation("/jobs")
 async def jobs(board: Dashboard, _given: Given) -> list[Job]:
-    """Return the jobs of scrapyd. Raises ``HTTPNotFound`` if no scrapyd is configured."""
+    """The jobs of scrapyd.
+
+    Raises ``HTTPNotFound`` if no scrapyd is configured.
+    """
     return await _jobs(board).all()
 
 
+@operation("/jobs/{job}", words("job", "The id of the job.", required=True, place="path"))
 async def job_log(board: Dashboard, given: Given) -> JobLog:
-    """Return a job and the end of its log. Raises ``HTTPNotFound`` if there is no such job or scrapyd."""
+    """A job of scrapyd and the end of its log.
+
+    Raises ``HTTPNotFound`` if there is no such job or scrapyd.
+    """
     if (found := await _jobs(board).log(given["job"])) is None:
         raise missing("scrapyd has no such job")
     return found
 
 
-async def start_job(board: Dashboard, given: Given) -> actions.Done:
-    """Start a crawl as a job of scrapyd."""
-    job = await _jobs(board).start(given["sites"], given["mode"])
-    return actions.Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
+@operation("/saved")
+@reading
+def saved(data: Data, _given: Given) -> list[dict[str, Any]]:
+    """Saved searches."""
+    return [one.plain() for one in saving.saved_searches(data.notes)]
 
 
-async def stop_job(board: Dashboard, given: Given) -> actions.Done:
-    """Stop a job of scrapyd."""
-    before = await _jobs(board).stop(given["job"])
-    return actions.Done("stopped", f"Job {given['job']} is being stopped; it was {before}.")
+@operation("/searches")
+@reading
+def searches(data: Data, _given: Given) -> list[SearchSummary]:
+    """Searches over pages of sites."""
+    return data.storage.searches.all()[:200]
 
 
-async def resume(board: Dashboard, given: Given) -> actions.Done:
-    """Resume a site."""
-    done = await board.readers.call(lambda data: actions.set_pause(data, given["site"], paused=False))
+@operation(
+    "/searches/results",
+    words("search", "The name of the search.", required=True),
+    words("source", "Only on this site."),
+)
+@reading
+def search_results(data: Data, given: Given) -> list[dict[str, Any]]:
+    """The pages that a search found, 500 at most."""
+    results = data.storage.searches.results(given["search"], source=given["source"])
+    return [plain(one) for one in islice(results, 500)]
+
+
+# --- actions
+_SAID = {
+    "new": "was queued: a running crawl fetches it at once",
+    "sooner": "was known and is fetched again now",
+    "known": "is already queued or being fetched",
+}
+
+
+@operation("/actions/add", _FORM_URL, _KIND)
+@reading
+def add(data: Data, given: Given) -> Done:
+    """Queue a URL, known or not.
+
+    Raises :class:`ArgumentError` for an invalid URL.
+    """
+    kind = given.get("kind")
+    try:
+        entry = entry_by_hand(given["url"], data.rules, Kind(kind) if kind else None, data.clock())
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
+    (verdict,) = queue_by_hand([entry], data.rules, data.storage, data.frontier)
+    return Done(verdict.value, f"{entry.url} {_SAID[verdict.value]}.")
+
+
+@operation("/actions/refetch", _FORM_URL)
+async def refetch(board: Dashboard, given: Given) -> Done:
+    """Fetch a page again now."""
+    return await add(board, given)
+
+
+def _known(data: Data, site: str) -> str:
+    """Return the domain of a site. Raises :class:`ArgumentError` if neither rules nor data have the site."""
+    rule = data.rules.get(site)
+    domain = rule.domain if rule else ascii_host(site)
+    if rule is None and domain not in known_sites(data.storage, data.rules):
+        raise ArgumentError(f"{site!r} is not a site of the rules or the data")
+    return domain
+
+
+@operation("/actions/pause", _FORM_SITE)
+async def pause(board: Dashboard, given: Given) -> Done:
+    """Pause a site."""
+
+    def work(data: Data) -> Done:
+        domain = _known(data, given["site"])
+        pauses.pause(data.notes, domain, data.clock())
+        return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
+
+    done = await board.readers.call(work)
     board.memos.sites.forget()
     return done
 
 
-_FORM_URL = words("url", "An absolute URL.", required=True, place="form")
-_FORM_SITE = words("site", "The domain of a site.", required=True, place="form")
-_ADDRESS = words("site", "A domain, or a URL on the site.", required=True)
-_FORM_ADDRESS = replace(_ADDRESS, place="form")
-_KIND = Parameter(
-    "kind",
-    "The kind of the page. Default: the kind that the rule gives, otherwise an article.",
-    {"type": "string", "enum": list(actions.KINDS)},
-    one_of("kind", "", actions.KINDS, None).read,
-    place="form",
-)
-_START = (
-    words("sites", "Only these sites, separated by commas.", place="form"),
-    replace(one_of("mode", "Until nothing is due, or until it is stopped.", MODES, "once"), place="form"),
-)
-_SAVED = (
-    words("name", "The name of a saved search.", required=True, place="form"),
-    words("q", "The query.", required=True, place="form"),
-    replace(one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off"), place="form"),
-)
+@operation("/actions/poll", _FORM_SITE, words("url", "Only this one.", place="form"))
+@reading
+def poll(data: Data, given: Given) -> Done:
+    """Poll the feeds, sitemaps and sections of a site now.
 
-OPERATIONS: tuple[Operation, ...] = (
-    Operation("/news", "news", "Top events and rising words of 24 hours; newest articles.", News, news),
-    Operation("/overview", "overview", "Articles by hour and day, latency, queue.", Overview, _overview),
-    Operation(
-        "/activity",
-        "activity",
-        "Articles, pages and errors of the crawl, or of one site, by period.",
-        list[Period],
-        activity,
-        (words("source", "Only this site."), RANGE),
-    ),
-    Operation("/queue", "queue", "The frontier: sizes, lag, workers with their leases.", Queue, _queue),
-    Operation("/troubles", "troubles", "The current problems: alerts.", list[Trouble], _troubles),
-    Operation("/sources", "sources", "All sites with their state.", list[sites.SiteRow], _sites),
-    Operation(
-        "/sources/{site}",
-        "source",
-        "One site: its feeds, sitemaps and sections, learned patterns, errors.",
-        sites.SiteSheet,
-        site_sheet,
-        (SITE_PLACE,),
-    ),
-    Operation(
-        "/proposal",
-        "proposal",
-        "The feeds and articles found on a new site, and the proposed rule.",
-        Proposal,
-        proposal,
-        (_ADDRESS,),
-    ),
-    Operation(
-        "/articles", "articles", "Articles by words and filters.", articles.Found, found_articles, FILTERS
-    ),
-    Operation(
-        "/articles/counts",
-        "counts",
-        "How many articles match, by day; by site and language among the newest 20,000.",
-        Counts,
-        _counts,
-        [one for one in FILTERS if one.name not in ("sort", "page")],
-    ),
-    Operation(
-        "/articles/attention",
-        "attention",
-        "How many articles match up to four queries, day by day, and how many articles there are.",
-        Attention,
-        attention,
-        COMPARED,
-    ),
-    Operation("/article", "article", "One article in full.", articles.ArticleInEvent, _article, (URL,)),
-    Operation(
-        "/article/versions",
-        "versions",
-        "The versions of an article and their differences.",
-        list[articles.VersionRow],
-        _versions,
-        (URL,),
-    ),
-    Operation(
-        "/stories", "stories", "The latest stories of several articles.", list[articles.StoryRow], _stories
-    ),
-    Operation(
-        "/stories/{story}",
-        "story",
-        "One story.",
-        articles.StoryRow,
-        story_row,
-        (words("story", "The id of the story.", required=True, place="path"),),
-    ),
-    Operation(
-        "/why",
-        "why",
-        "The history of a URL: how it was found, judged, fetched and stored, and when it is due.",
-        dict[str, Any],
-        why,
-        (URL,),
-    ),
-    Operation("/monitor", "monitor", "Sites that were monitored.", dict[str, Any], monitor),
-    Operation(
-        "/monitor/{site}",
-        "monitor_report",
-        "The monitor's report on a site (docs/monitoring.md has the fields).",
-        dict[str, Any],
-        monitor_report,
-        (SITE_PLACE,),
-    ),
-    Operation("/jobs", "jobs", "The jobs of scrapyd.", list[Job], jobs),
-    Operation(
-        "/jobs/{job}",
-        "job_log",
-        "A job of scrapyd and the end of its log.",
-        JobLog,
-        job_log,
-        (words("job", "The id of the job.", required=True, place="path"),),
-    ),
-    Operation("/saved", "saved", "Saved searches.", list[dict[str, Any]], saved),
-    Operation("/searches", "searches", "Searches over pages of sites.", list[SearchSummary], searches),
-    Operation(
-        "/searches/results",
-        "search_results",
-        "The pages that a search found, 500 at most.",
-        list[dict[str, Any]],
-        _results,
-        (words("search", "The name of the search.", required=True), words("source", "Only on this site.")),
-    ),
-    Operation(
-        "/actions/add", "add", "Queue a URL, known or not.", actions.Done, add, (_FORM_URL, _KIND), "POST"
-    ),
-    Operation(
-        "/actions/refetch", "refetch", "Fetch a page again now.", actions.Done, add, (_FORM_URL,), "POST"
-    ),
-    Operation("/actions/pause", "pause", "Pause a site.", actions.Done, pause, (_FORM_SITE,), "POST"),
-    Operation(
-        "/actions/poll",
-        "poll",
-        "Poll the feeds, sitemaps and sections of a site now.",
-        actions.Done,
-        poll,
-        (_FORM_SITE, words("url", "Only this one.", place="form")),
-        "POST",
-    ),
-    Operation(
-        "/actions/propose",
-        "propose",
-        "Look at a new site: a small crawl, which takes up to four minutes.",
-        actions.Done,
-        propose,
-        (_FORM_ADDRESS,),
-        "POST",
-    ),
-    Operation(
-        "/actions/add_site",
-        "add_site",
-        "Write the rule that is proposed for a new site.",
-        actions.Done,
-        add_site,
-        (_FORM_ADDRESS,),
-        "POST",
-    ),
-    Operation(
-        "/actions/start_job",
-        "start_job",
-        "Start a crawl by scrapyd.",
-        actions.Done,
-        start_job,
-        _START,
-        "POST",
-    ),
-    Operation(
-        "/actions/stop_job",
-        "stop_job",
-        "Stop a job of scrapyd.",
-        actions.Done,
-        stop_job,
-        (words("job", "The id of the job.", required=True, place="form"),),
-        "POST",
-    ),
-    Operation("/actions/save", "save", "Save a search under a name.", actions.Done, save, _SAVED, "POST"),
-    Operation(
-        "/actions/forget", "forget", "Delete a saved search.", actions.Done, forget, _SAVED[:1], "POST"
-    ),
-    Operation("/actions/resume", "resume", "Resume a site.", actions.Done, resume, (_FORM_SITE,), "POST"),
+    Raises :class:`ArgumentError` if the site or the source is not known.
+    """
+    domain, url = _known(data, given["site"]), given.get("url")
+    (known,) = sites_of(data.storage, data.rules, domain)
+    urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
+    if not url:  # only sources of the rule, because a crawl finds many other sections
+        urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
+    if not urls:
+        raise ArgumentError(f"{url or domain}: no such source is known; the crawl looks for feeds by itself")
+    rule = data.rules.get(domain)
+    entries = [entry_by_hand(one, data.rules, kind, data.clock(), rule) for one, kind in urls]
+    queue_by_hand(entries, data.rules, data.storage, data.frontier)
+    text = f"{counted(len(urls), 'source')} of {domain} queued: a running crawl polls them at once."
+    return Done("queued", text)
+
+
+@operation("/actions/propose", _FORM_ADDRESS)
+async def propose(board: Dashboard, given: Given) -> Done:
+    """Look at a new site: a small crawl, which takes up to four minutes."""
+    found = board.proposals.begin(given["site"])
+    return Done("looking", f"{found.site} is being looked at.")
+
+
+@operation("/actions/add_site", _FORM_ADDRESS)
+async def add_site(board: Dashboard, given: Given) -> Done:
+    """Write the rule that is proposed for a new site."""
+    file = await board.proposals.save(given["site"])
+    board.memos.sites.forget()
+    return Done("added", f"{file} is written. A running crawl loads it automatically.")
+
+
+@operation(
+    "/actions/start_job",
+    words("sites", "Only these sites, separated by commas.", place="form"),
+    replace(_MODE, place="form"),
 )
+async def start_job(board: Dashboard, given: Given) -> Done:
+    """Start a crawl by scrapyd."""
+    job = await _jobs(board).start(given["sites"], given["mode"])
+    return Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
+
+
+@operation("/actions/stop_job", words("job", "The id of the job.", required=True, place="form"))
+async def stop_job(board: Dashboard, given: Given) -> Done:
+    """Stop a job of scrapyd."""
+    before = await _jobs(board).stop(given["job"])
+    return Done("stopped", f"Job {given['job']} is being stopped; it was {before}.")
+
+
+@operation(
+    "/actions/save",
+    _NAME,
+    words("q", "The query.", required=True, place="form"),
+    replace(_TELL, place="form"),
+)
+@reading
+def save(data: Data, given: Given) -> Done:
+    """Save a search under a name.
+
+    Raises :class:`ArgumentError` for a search that cannot be saved.
+    """
+    tell = given["tell"]
+    kept = saving.save(data.storage, given["name"], given["q"], tell, data.clock())
+    when = "" if tell == "off" else f" New articles are reported {tell.replace('_', ' ')}."
+    return Done("saved", f"{kept.name} is saved.{when}")
+
+
+@operation("/actions/forget", _NAME)
+@reading
+def forget(data: Data, given: Given) -> Done:
+    """Delete a saved search.
+
+    Raises :class:`ArgumentError` if no search has this name.
+    """
+    if not saving.forget(data.notes, given["name"]):
+        raise ArgumentError(f"no search is saved as {given['name']!r}")
+    return Done("forgotten", f"{given['name']} is forgotten.")
+
+
+@operation("/actions/resume", _FORM_SITE)
+async def resume(board: Dashboard, given: Given) -> Done:
+    """Resume a site."""
+
+    def work(data: Data) -> Done:
+        domain = _known(data, given["site"])
+        if pauses.go_on(data.notes, domain):
+            return Done("resumed", f"{domain} is resumed.")
+        return Done("unchanged", f"{domain} was not paused.")
+
+    done = await board.readers.call(work)
+    board.memos.sites.forget()
+    return done

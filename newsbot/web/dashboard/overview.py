@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import cast
 
 from newsbot.alerts.state import current
-from newsbot.clock import utc
+from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched
 from newsbot.push.trust import Notifier, notifiers
 from newsbot.sites.health import alarms
 from newsbot.sites.statistics import share
-from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
+from newsbot.storage.sources import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
+_COUNTED = ("articles", "pages", "article_pages", "fetched", "errors")
+"""The counts of a :class:`Period`."""
 HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
@@ -137,16 +139,6 @@ RANGES: Mapping[str, tuple[int, int]] = {
 """Ranges of time that a user can choose, by name: the seconds of a period, and the number of periods."""
 
 
-def activity(data: Data, site: str | None, chosen: str) -> list[Period]:
-    """Return the periods of one of :data:`RANGES` (``chosen``), oldest first.
-
-    ``site`` is a domain, or None for all sites together.
-    """
-    seconds, number = RANGES[chosen]
-    now = data.clock()
-    return periods(data.activity.hours(now - seconds * number, site or ALL), now, seconds, number)
-
-
 def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
@@ -176,15 +168,12 @@ def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> lis
 
 def together(some: Sequence[Period]) -> Period:
     """Return the sum of periods. It has the start of the first one."""
-    names = ("articles", "pages", "article_pages", "fetched", "errors")
-    return Period(
-        some[0].at if some else 0, **{name: sum(getattr(one, name) for one in some) for name in names}
-    )
+    sums = {name: sum(getattr(one, name) for one in some) for name in _COUNTED}
+    return Period(some[0].at if some else 0, **sums)
 
 
 def _period(at: int, counts: Mapping[str, int]) -> Period:
-    names = ("articles", "pages", "article_pages", "fetched", "errors")
-    return Period(at, **{name: counts.get(name, 0) for name in names})
+    return Period(at, **{name: counts.get(name, 0) for name in _COUNTED})
 
 
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
@@ -234,7 +223,7 @@ def troubles(data: Data) -> list[Trouble]:
     An alarm means that a figure of a site fell.
     """
     alerts = [entry.alert for entry in current(data.notes)]
-    found = [Trouble(one.subject, one.what, one.cause, one.todo, _utc(one.since)) for one in alerts]
+    found = [Trouble(one.subject, one.what, one.cause, one.todo, utc_of(one.since)) for one in alerts]
     told = {one.subject for one in found}
     fallen = sorted(alarms(data.notes).items())
     return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in told]
@@ -268,13 +257,13 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
-        since = min((one.deadline for one in dead), default=_utc(worked and min(worked + HOUR, view.at)))
+        since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
         told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:
         text = f"{len(dead)} of {len(workers)} workers do not respond"
         told.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
     if view.queue.lag > LATE:
-        told.append(Sign("the queue is late", False, _utc(view.at - view.queue.lag), "/crawl#queue"))
+        told.append(Sign("the queue is late", False, utc_of(view.at - view.queue.lag), "/crawl#queue"))
     if sites:
         since = min(filter(None, sites.values()), default=None)
         text = f"feeds or sitemaps of {len(sites)} {'site fails' if len(sites) == 1 else 'sites fail'}"
@@ -283,7 +272,3 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
         since = min((one.since for one in found if one.since), default=None)
         told.append(Sign(f"{len(found)} {'alert' if len(found) == 1 else 'alerts'}", False, since, "/crawl"))
     return told
-
-
-def _utc(seconds: float | None) -> datetime | None:
-    return None if seconds is None else utc(seconds)

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
-from newsbot.operations.explain_text import lines
+from newsbot.operations.explain import lines
+from newsbot.search.articles import MAX_COMPARED
 from newsbot.sites.health import Health
 from newsbot.text.differences import word_changes
 from newsbot.web.dashboard import endpoints as operations
 from newsbot.web.dashboard import reports
-from newsbot.web.dashboard.actions import KINDS
 from newsbot.web.dashboard.articles import MAX_PAGE, Whole, blocks
-from newsbot.web.dashboard.endpoints import FILTERS, OPERATIONS, RANGE, SITE_PLACE, URL
+from newsbot.web.dashboard.endpoints import COMPARED, FILTERS, KINDS, OPERATIONS, RANGE, SITE_PLACE, URL
 from newsbot.web.dashboard.overview import SITES_BAD, signs
-from newsbot.web.dashboard.parameters import Parameter, flag, given, number, one_of, words
-from newsbot.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots, joined_plot, spark
+from newsbot.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots
 from newsbot.web.dashboard.proposals import PATIENCE, site_named
-from newsbot.web.dashboard.rendering import HEADERS, counted_with_thin_blanks, link
+from newsbot.web.dashboard.rendering import answer, link
+from newsbot.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.dashboard.sites import ORDERS, TREND_DAYS, has_problem, in_order
 
@@ -59,7 +60,7 @@ _SITE_COLUMNS = (
     ("next", "next poll", True),
     ("errors", "errors", True),
 )
-_DONE = (words("done", ""),)
+_SHOW = one_of("show", "", ("articles", "share"), "articles")
 REFRESH = 10
 """Seconds between two refreshes of a page; see assets/live.js."""
 LOOK_AGAIN = 2
@@ -81,7 +82,6 @@ async def front(board: Dashboard, request: web.Request) -> web.Response:
         sites=len(rows),
         articles=(await board.memos.articles.get()).value,
         news=now,
-        plots={one.event: joined_plot(one) for one in now.top},
     )
 
 
@@ -141,19 +141,14 @@ async def sources(board: Dashboard, request: web.Request) -> web.Response:
         asked=asked,
         states=_STATES,
         columns=_SITE_COLUMNS,
-        sparks={
-            row.site: spark(
-                f"{counted_with_thin_blanks(sum(row.trend), 'article')} in {TREND_DAYS} days", row.trend
-            )
-            for row in shown
-        },
+        trend_days=TREND_DAYS,
     )
 
 
 async def source(board: Dashboard, request: web.Request) -> web.Response:
     """Return the page of one site."""
-    asked = given(request, (SITE_PLACE, RANGE, *_DONE), {})
-    sheet = await operations.site_sheet(board, asked)
+    asked = given(request, (SITE_PLACE, RANGE), {})
+    sheet = await operations.source(board, asked)
     where = ArticleFilter(source=sheet.row.site)
     done, newest = await asyncio.gather(
         operations.activity(board, asked | {"source": sheet.row.site}),
@@ -166,7 +161,6 @@ async def source(board: Dashboard, request: web.Request) -> web.Response:
         refresh=REFRESH,
         sheet=sheet,
         newest=newest,
-        done=_told(board, request, asked["done"]),
         ranges=RANGE_NAMES,
         chosen=asked["range"],
         plots=activity_plots(done, asked["range"]),
@@ -175,7 +169,7 @@ async def source(board: Dashboard, request: web.Request) -> web.Response:
 
 async def new_source(board: Dashboard, request: web.Request) -> web.Response:
     """Return the page on which a user adds a site: the findings of the small crawl, and the proposed rule."""
-    asked = given(request, (words("site", ""), *_DONE), {})
+    asked = given(request, (words("site", ""),), {})
     try:
         found = board.proposals.get(asked["site"]) if asked["site"] else None
     except ArgumentError as error:
@@ -196,7 +190,6 @@ async def new_source(board: Dashboard, request: web.Request) -> web.Response:
 
 async def jobs(board: Dashboard, request: web.Request) -> web.Response:
     """Return the list of scrapyd's jobs."""
-    asked = given(request, _DONE, {})
     return board.page(
         request,
         "jobs.html",
@@ -204,7 +197,6 @@ async def jobs(board: Dashboard, request: web.Request) -> web.Response:
         refresh=REFRESH,
         jobs=await operations.jobs(board, {}),
         modes=operations.MODES,
-        done=_told(board, request, asked["done"]),
     )
 
 
@@ -218,11 +210,11 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
     """Return the search page: articles by words and filters."""
     asked = given(request, FILTERS, {})
     raw = {name: request.query.get(name, "") for name in ("since", "until")}  # as typed, not dates
-    found, answer = await asyncio.gather(
-        operations.found_articles(board, asked),
+    found, attention = await asyncio.gather(
+        operations.articles(board, asked),
         operations.attention(board, asked | {"q": [asked["q"] or ""]}),
     )
-    (counted,) = answer.queries
+    (counted,) = attention.queries
     same = {name: request.query.get(name, "") for name in ("q", "source", "language", "story", "sort")} | raw
     return board.page(
         request,
@@ -233,9 +225,9 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
         found=found,
         last_page=MAX_PAGE,
         counts=counted.counts,
-        days=len(answer.days),
-        plot=attention_plots(answer, share=False)[0],
-        narrowed=lambda field, value: link("/articles", **{**same, field: value}),
+        days=len(attention.days),
+        chart=attention_plots(attention, share=False)[0],
+        same=same,
         compare=link("/attention", **same | {"sort": "", "story": ""}),
         previous=link("/articles", **same, page=found.page - 1),
         next=link("/articles", **same, page=found.page + 1),
@@ -243,17 +235,38 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
     )
 
 
+async def attention(board: Dashboard, request: web.Request) -> web.Response:
+    """Return the page that compares several queries by day."""
+    asked = given(request, (*COMPARED, _SHOW), {})
+    found = await operations.attention(board, asked)
+    narrowing = {name: request.query.get(name, "") for name in ("source", "language", "since", "until")}
+    shown = {name: value for name, value in narrowing.items() if value}
+    pairs = [*(("q", one) for one in asked["q"]), *shown.items()]
+    return board.page(
+        request,
+        "attention.html",
+        here="/articles",
+        asked=asked,
+        raw=narrowing,
+        found=found,
+        most=MAX_COMPARED,
+        plots=attention_plots(found, share=asked["show"] == "share"),
+        shown=shown,
+        csv=f"/attention.csv?{urlencode(pairs)}",
+        jsonl=f"/attention.jsonl?{urlencode(pairs)}",
+        here_link=f"/attention?{urlencode([*pairs, ('show', asked['show'])])}",
+    )
+
+
 async def saved(board: Dashboard, request: web.Request) -> web.Response:
     """Return the list of saved searches."""
-    asked = given(request, _DONE, {})
     rows = await operations.saved(board, {})
-    done = _told(board, request, asked["done"])
-    return board.page(request, "saved.html", here="/saved", rows=rows, done=done)
+    return board.page(request, "saved.html", here="/saved", rows=rows)
 
 
 async def article(board: Dashboard, request: web.Request) -> web.Response:
     """Return the page of one article."""
-    asked = given(request, (URL, *_DONE), {})
+    asked = given(request, (URL,), {})
     known = await operations.whole_article(board, asked)
     text = known.article.text
     explained = await board.readers.call(lambda data: operations.explained(data, known.article.canonical_url))
@@ -273,7 +286,6 @@ async def article(board: Dashboard, request: web.Request) -> web.Response:
         others=known.others,
         max_lines=SHOWN_LINES,
         word_changes=word_changes,
-        done=_told(board, request, asked["done"]),
     )
 
 
@@ -298,12 +310,12 @@ async def stories(board: Dashboard, request: web.Request) -> web.Response:
 async def story(board: Dashboard, request: web.Request) -> web.Response:
     """Return the page of one story."""
     asked = given(request, (words("story", "", required=True, place="path"),), {})
-    return board.page(request, "story.html", here="/stories", one=await operations.story_row(board, asked))
+    return board.page(request, "story.html", here="/stories", one=await operations.story(board, asked))
 
 
 async def why(board: Dashboard, request: web.Request) -> web.Response:
     """Return the page that explains what newsbot knows of a URL, with its history."""
-    asked = given(request, (words("url", ""), *_DONE), {})
+    asked = given(request, (words("url", ""),), {})
     told: list[str] = []
     problem, found = "", None
 
@@ -325,7 +337,6 @@ async def why(board: Dashboard, request: web.Request) -> web.Response:
         problem=problem,
         article=found,
         kinds=KINDS,
-        done=_told(board, request, asked["done"]),
     )
 
 
@@ -356,28 +367,12 @@ async def report(board: Dashboard, request: web.Request) -> web.Response:
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:
         raise operations.missing("there is no such report")
-    response = web.Response(
-        body=found,
-        content_type="text/html",
-        charset="utf-8",
-        headers=HEADERS | {"Content-Security-Policy": reports.CSP},
-    )
-    response.enable_compression()
-    return response
+    return answer(found, "text/html", headers={"Content-Security-Policy": reports.CSP})
 
 
 async def api(board: Dashboard, request: web.Request) -> web.Response:
     """Return the documentation of the API."""
     return board.page(request, "api.html", here="/api", operations=OPERATIONS)
-
-
-def _told(board: Dashboard, request: web.Request, done: str | None) -> str:
-    """Return the message of an action, at most 500 characters.
-
-    The message comes from the URL, so a link on another site could contain any text. So the message is shown
-    only to users who are logged in. For others it is empty.
-    """
-    return (done or "")[:500] if board.access.session(request) else ""
 
 
 PAGES: tuple[tuple[str, Page], ...] = (
@@ -389,6 +384,7 @@ PAGES: tuple[tuple[str, Page], ...] = (
     ("/sources/new", new_source),
     ("/sources/{site}", source),
     ("/articles", articles),
+    ("/attention", attention),
     ("/saved", saved),
     ("/article", article),
     ("/stories", stories),

@@ -1,7 +1,4 @@
-"""Draws plots as inline SVG. Colours come from the style sheet of the page and follow light and dark mode.
-
-All texts are escaped. Each bar shows its value as a tooltip, and each plot has a title for screen readers.
-"""
+"""Computes the plots of pages: scales, points and texts. The template ``plots.html`` draws them as SVG."""
 
 from __future__ import annotations
 
@@ -10,162 +7,54 @@ from dataclasses import dataclass
 from datetime import date
 from math import ceil, floor, log10
 
-from markupsafe import Markup, escape
-
 from newsbot.clock import DAY, utc
 from newsbot.search.articles import Attention
 from newsbot.sites.statistics import percent
 from newsbot.storage.sources import HOUR
 from newsbot.web.dashboard import rendering
-from newsbot.web.dashboard.news import TopEvent
 from newsbot.web.dashboard.overview import RANGES, Period, together
-
-HEIGHT = 180
-LEFT, BOTTOM, TOP = 44, 22, 8
-"""Height of a plot and margins in pixels. Widths are in percent, so that texts have the same size on every
-screen."""
-LAST_TICK = 84.0
-"""Largest horizontal position of a tick's text, in percent of the width. Farther right, the text would be cut
-off on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar. ``label`` is its tooltip, and ``tick`` is the text below it, if not empty."""
+class Point:
+    """One bar, or one point of a line."""
 
     label: str
-    value: float
-    tick: str = ""
+    """The name of the point, for its tooltip and for the table."""
+    part: float | None
+    """The height, from 0 to 1 (the upper end of the axis). None interrupts a line."""
+    shown: str
+    """The value as text."""
+    tick: str
+    """The text below the point; empty for most points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart: bars, or a line."""
+
+    title: str
+    ticks: Sequence[tuple[float, str]]
+    """Position (0 to 1) and text of each tick of the vertical axis."""
+    points: Sequence[Point]
+    line: bool = False
 
 
 def bars(
     title: str,
-    given: Sequence[Bar],
+    given: Sequence[tuple[str, float, str]],
     shown: Callable[[float], str] = rendering.number,
     *,
     largest: float = 0.0,
-) -> Markup:
-    """Return a bar chart whose axis begins at 0, with its values as a table.
+) -> Plot:
+    """Return a bar chart whose axis begins at 0. Each bar has a label, a value and a tick.
 
     ``shown`` converts a value to text. The axis reaches at least to ``largest``, so that several charts can
     have the same scale.
     """
-    top, ticks = _scale(max([largest, *(bar.value for bar in given)]))
-    step = 100 / max(1, len(given))
-    parts = []
-    for number, bar in enumerate(given):
-        x = number * step
-        parts.append(f"<g><title>{escape(bar.label)}: {shown(bar.value)}</title>")
-        # This invisible area is as high as the plot, so that the tooltip also appears above a small bar.
-        parts.append(f'<rect class="hit" x="{x:.2f}%" y="{TOP}" width="{step:.2f}%" height="{_room()}"/>')
-        parts.append(f"{_rect(x, step, bar.value / top)}</g>{_tick(x, bar.tick)}")
-    rows = [(bar.label, shown(bar.value)) for bar in given]
-    return _plot(title, [(tick / top, shown(tick)) for tick in ticks], parts, rows)
-
-
-def line(title: str, given: Sequence[tuple[str, float | None, str]], shown: Callable[[float], str]) -> Markup:
-    """Return a line chart with an axis from 0 to 1.
-
-    Each point has a label, a value, and a tick (the text below it). A value of None interrupts the line.
-    """
-    step = 100 / max(1, len(given))
-    parts, before = [], None
-    for number, (label, value, tick_text) in enumerate(given):
-        parts.append(_tick(number * step, tick_text))
-        if value is None:
-            before = None
-            continue
-        x, y = (number + 0.5) * step, _height(min(1.0, max(0.0, value)))
-        if before is not None:
-            parts.append(f'<line class="line" x1="{before[0]:.2f}%" y1="{before[1]:.1f}" ')
-            parts.append(f'x2="{x:.2f}%" y2="{y:.1f}"/>')
-        before = x, y
-        parts.append(f'<g><title>{escape(label)}: {shown(value)}</title><circle class="dot" cx="{x:.2f}%" ')
-        parts.append(f'cy="{y:.1f}" r="2.5"/></g>')
-    rows = [(label, "-" if value is None else shown(value)) for label, value, _ in given]
-    return _plot(title, [(tick, shown(tick)) for tick in (0.0, 0.5, 1.0)], parts, rows)
-
-
-def joined_plot(event: TopEvent) -> Markup:
-    """Return a small bar chart of how many sites joined an event in each of the last hours."""
-    counts = [len(one.sites) for one in event.hours]
-    top, step = max([*counts, 1]), 4
-    parts = []
-    for number, one in enumerate(event.hours):
-        if one.sites:
-            tall = max(3.0, 24 * len(one.sites) / top)  # at least 3 pixels, so that one site stays visible
-            names = ", ".join(one.sites[:8]) + (" …" if len(one.sites) > 8 else "")
-            parts.append(f"<g><title>{one.at:%H:00}: {escape(names)}</title>")
-            parts.append(f'<rect class="bar" x="{number * step}" y="{24 - tall:.1f}" width="3" ')
-            parts.append(f'height="{tall:.1f}"/></g>')
-    width = step * len(counts)
-    return Markup(  # noqa: S704  (all that comes from outside is escaped above)
-        f'<svg class="pulse" viewBox="0 0 {width} 24" role="img" aria-label="new sites by the hour">'
-        f'{"".join(parts)}<line class="grid" x1="0" x2="{width}" y1="23.5" y2="23.5"/></svg>'
-    )
-
-
-def spark(title: str, values: Sequence[float]) -> Markup:
-    """Return a small line chart without axes (a sparkline), for a cell of a table."""
-    width, height = 96, 22
-    top = max(values, default=0.0) or 1.0  # all values can be 0
-    step = width / max(1, len(values) - 1)
-    points = " ".join(
-        f"{number * step:.0f},{height - 2 - (height - 4) * value / top:.0f}"
-        for number, value in enumerate(values)
-    )
-    return Markup(  # noqa: S704  (as above)
-        f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
-        f'<title>{escape(title)}</title><polyline points="{points}"/></svg>'
-    )
-
-
-def _plot(
-    title: str, ticks: Sequence[tuple[float, str]], parts: Sequence[str], rows: Sequence[tuple[str, str]]
-) -> Markup:
-    """Return axis, drawing (``parts``) and table (``rows``) as one piece of HTML.
-
-    ``ticks`` has the position (0 to 1) and the text of each tick of the vertical axis.
-    """
-    grid = "".join(
-        f'<line class="grid" x1="0" x2="100%" y1="{_height(at):.1f}" y2="{_height(at):.1f}"/>'
-        for at, _ in ticks
-    )
-    axis = "".join(
-        f'<text class="tick" x="{LEFT - 6}" y="{_height(at) + 4:.1f}" text-anchor="end">{text}</text>'
-        for at, text in ticks
-    )
-    table = "".join(
-        f'<tr><th scope="row">{escape(label)}</th><td class="n">{value}</td></tr>' for label, value in rows
-    )
-    return Markup(  # noqa: S704  (all that comes from outside is escaped above)
-        f'<div class="plot"><svg class="axis" width="{LEFT}" height="{HEIGHT}" aria-hidden="true">'
-        f"{axis}</svg>"
-        f'<svg class="plot" width="100%" height="{HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>{grid}{''.join(parts)}</svg></div>"
-        f"<details><summary>Show as table</summary><table><tbody>{table}</tbody></table></details>"
-    )
-
-
-def _room() -> int:
-    """Return the height of the drawing area in pixels."""
-    return HEIGHT - BOTTOM - TOP
-
-
-def _height(part: float) -> float:
-    return TOP + _room() * (1 - part)
-
-
-def _tick(x: float, text: str) -> str:
-    if not text or x > LAST_TICK:
-        return ""
-    return f'<text class="tick" x="{x:.2f}%" y="{HEIGHT - 6}">{escape(text)}</text>'
-
-
-def _rect(x: float, step: float, part: float) -> str:
-    gap, tall = step / 5, _room() * part
-    place = f'x="{x + gap / 2:.2f}%" y="{_height(part):.1f}" width="{step - gap:.2f}%" height="{tall:.1f}"'
-    return f'<rect class="bar" {place}/>'
+    top, ticks = _scale(max([largest, *(value for _, value, _ in given)]))
+    points = [Point(label, value / top, shown(value), tick) for label, value, tick in given]
+    return Plot(title, [(tick / top, shown(tick)) for tick in ticks], points)
 
 
 def _scale(largest: float) -> tuple[float, list[float]]:
@@ -180,7 +69,7 @@ def _scale(largest: float) -> tuple[float, list[float]]:
     return step * number, [step * place for place in range(number + 1)]
 
 
-def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Markup]:
+def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Plot]:
     """Return charts of the crawl's activity in a range of time, by caption.
 
     ``chosen`` is one of :data:`newsbot.web.dashboard.overview.RANGES`, and ``given`` has its periods.
@@ -189,20 +78,21 @@ def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Markup]:
     whole, ticks = together(given), _ticks(given, seconds)
     labels = [utc(one.at).strftime("%d %b" if seconds % DAY == 0 else "%d %b %H:00") for one in given]
 
-    def chart(title: str, name: str) -> Markup:
+    def chart(title: str, name: str) -> Plot:
         values = [getattr(one, name) for one in given]
-        return bars(title, [Bar(*one) for one in zip(labels, values, ticks, strict=True)])
+        return bars(f"{title} in {days}", list(zip(labels, values, ticks, strict=True)))
 
-    shares = [one.useful_share for one in given]
+    useful = [
+        Point(label, one.useful_share, percent(one.useful_share), tick)
+        for label, one, tick in zip(labels, given, ticks, strict=True)
+    ]
+    share_ticks = [(tick, percent(tick)) for tick in (0.0, 0.5, 1.0)]
+    title = f"{percent(whole.useful_share)} useful share in {days}"
     return {
-        "New articles": chart(f"{_many(whole.articles, 'article')} in {days}", "articles"),
-        "Pages fetched": chart(f"{_many(whole.fetched, 'page')} fetched in {days}", "fetched"),
-        "Useful share": line(
-            f"{percent(whole.useful_share)} useful share in {days}",
-            list(zip(labels, shares, ticks, strict=True)),
-            percent,
-        ),
-        "Errors": chart(f"{_many(whole.errors, 'error')} in {days}", "errors"),
+        "New articles": chart(_many(whole.articles, "article"), "articles"),
+        "Pages fetched": chart(f"{_many(whole.fetched, 'page')} fetched", "fetched"),
+        "Useful share": Plot(title, share_ticks, useful, line=True),
+        "Errors": chart(_many(whole.errors, "error"), "errors"),
     }
 
 
@@ -229,38 +119,34 @@ TICKS = 5
 """Approximate number of ticks in a chart of days."""
 
 
-def attention_plots(found: Attention, *, share: bool) -> list[Markup]:
+def attention_plots(found: Attention, *, share: bool) -> list[Plot]:
     """Return a bar chart for each query, all with the same scale.
 
     Each bar is the number of matching articles of a day, or with ``share`` their share of the day's articles.
     """
-    shown = _tenths if share else rendering.number
     charts = []
     for one in found.queries:
-        numbers = found.numbers(one)
-        pairs = list(zip(found.days, numbers, found.articles, strict=True))
+        counts = list(zip(found.days, found.numbers(one), found.articles, strict=True))
+        step = len(counts) // TICKS + 1
         charts.append(
             [
-                Bar(
+                (
                     f"{day}, {_tenths(_part(number, every))} of {rendering.number(every)} articles",
                     _part(number, every) if share else number,
-                    _day_of(day) if place % (len(pairs) // TICKS + 1) == 0 else "",
+                    _day_of(day) if place % step == 0 else "",
                 )
-                for place, (day, number, every) in enumerate(pairs)
+                for place, (day, number, every) in enumerate(counts)
             ]
         )
     # All charts have the same scale, so that people can compare the queries.
-    largest = max((bar.value for chart in charts for bar in chart), default=0.0)
-    return [
-        bars(
-            f"{one.query or 'all articles'}: {rendering.number(sum(found.numbers(one)))} articles"
-            f" in {len(found.days)} days",
-            chart,
-            shown,
-            largest=largest,
-        )
-        for one, chart in zip(found.queries, charts, strict=True)
+    largest = max((value for chart in charts for _, value, _ in chart), default=0.0)
+    titles = [
+        f"{one.query or 'all articles'}: {rendering.number(sum(found.numbers(one)))} articles"
+        f" in {len(found.days)} days"
+        for one in found.queries
     ]
+    shown = _tenths if share else rendering.number
+    return [bars(*one, shown, largest=largest) for one in zip(titles, charts, strict=True)]
 
 
 def _day_of(day: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.terminal import clean
-from newsbot.clock import Clock, from_iso, utc
+from newsbot.clock import from_iso, system_clock, utc
 from newsbot.config.check import SettingsLike
 from newsbot.crawl.address_guard import is_local
 from newsbot.errors import ArgumentError, RulesError
@@ -94,9 +94,8 @@ def site_named(address: str) -> str:
 class Proposals:
     """The proposals of a server. One site is crawled at a time."""
 
-    def __init__(self, settings: SettingsLike, clock: Clock, *, allow_private: bool) -> None:
+    def __init__(self, settings: SettingsLike, *, allow_private: bool) -> None:
         self._folder = rules_folder(settings)
-        self._clock = clock
         self._allow_private = allow_private
         self._known = Bounded[str, Proposal](MAX_KEPT)
         self._task: asyncio.Task[None] | None = None
@@ -125,7 +124,7 @@ class Proposals:
             if one.state == "looking":
                 return one
         # An earlier proposal for the site is replaced and becomes the newest.
-        found = self._known[site] = Proposal(site, "looking", utc(self._clock()))
+        found = self._known[site] = Proposal(site, "looking", utc(system_clock()))
         self._task = asyncio.ensure_future(self._look(found))
         return found
 

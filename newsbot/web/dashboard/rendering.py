@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -64,10 +65,20 @@ def make_environment() -> Environment:
     return environment
 
 
-def page(html: str, status: int = 200) -> web.Response:
-    """Return an HTML response with the headers of all pages."""
-    response = web.Response(text=html, status=status, content_type="text/html", headers=HEADERS)
-    if len(html) >= COMPRESSED_FROM:
+def answer(
+    body: str | bytes, content_type: str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """Return a response in UTF-8 with the headers of all pages, compressed if it is not short.
+
+    ``headers`` are more headers, which replace those of pages.
+    """
+    data = body.encode() if isinstance(body, str) else body
+    response = web.Response(
+        body=data,
+        status=status,
+        headers=HEADERS | {"Content-Type": f"{content_type}; charset=utf-8"} | dict(headers or {}),
+    )
+    if len(data) >= COMPRESSED_FROM:
         response.enable_compression()
     return response
 
@@ -134,7 +145,5 @@ def marked(snippet: str) -> Markup:
 
 
 def json_answer(value: Mapping[str, Any] | list[Any], status: int = 200) -> web.Response:
-    """Return a compressed JSON response with the headers of all pages."""
-    response = web.json_response(value, status=status, headers=HEADERS)
-    response.enable_compression()
-    return response
+    """Return a JSON response with the headers of all pages."""
+    return answer(json.dumps(value), "application/json", status)

@@ -1,20 +1,143 @@
-"""Converts results of the API to JSON, and their types to JSON Schema for the description of the API."""
+"""Declares the parameters of requests, and converts results of the API to JSON.
+
+A declaration is used to read, check and describe a parameter. The types of results are converted to JSON
+Schema for the description of the API.
+"""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
 import textwrap
 import types
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from aiohttp import web
+
+from newsbot.cli.command import moment
 from newsbot.clock import iso
+
+MAX_LENGTH = 2000
+"""Maximum length of a value in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a request."""
+
+    name: str
+    text: str
+    """The description in the documentation of the API."""
+    schema: Mapping[str, Any]
+    """The JSON schema of the value."""
+    read: Callable[[str], Any]
+    """Converts the text of a request to a value. Raises ``ValueError`` with the allowed values."""
+    default: Any = None
+    required: bool = False
+    place: str = "query"
+    """Where the parameter is: ``path``, ``query`` or ``form``."""
+    most: int = 1
+    """How often the parameter may be given. If this is more than 1, the value is a list."""
+
+
+def words(name: str, text: str, *, required: bool = False, place: str = "query") -> Parameter:
+    """Return a parameter for any text."""
+    schema = {"type": "string", "minLength": int(required), "maxLength": MAX_LENGTH}
+    return Parameter(name, text, schema, str, None, required, place)
+
+
+def several(name: str, text: str, most: int) -> Parameter:
+    """Return a parameter that can be given up to ``most`` times, each time with any text."""
+    schema = {"type": "array", "items": {"type": "string", "maxLength": MAX_LENGTH}, "maxItems": most}
+    return Parameter(name, text, schema, str, [], most=most)
+
+
+def one_of(name: str, text: str, allowed: Sequence[str], default: str | None) -> Parameter:
+    """Return a parameter for one of the ``allowed`` words."""
+
+    def read(given: str) -> str:
+        if given not in allowed:
+            raise ValueError(f"is one of: {', '.join(allowed)}")
+        return given
+
+    schema: dict[str, Any] = {"type": "string", "enum": list(allowed)}
+    return Parameter(name, text, schema | ({"default": default} if default else {}), read, default)
+
+
+def number(name: str, text: str, default: int, largest: int) -> Parameter:
+    """Return a parameter for a whole number from 1 to ``largest``."""
+
+    def read(given: str) -> int:
+        # isdigit() alone is true for "²". The length is limited, because int() is slow for huge numbers.
+        if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= largest):
+            raise ValueError(f"is a whole number from 1 to {largest}")
+        return int(given)
+
+    schema = {"type": "integer", "minimum": 1, "maximum": largest, "default": default}
+    return Parameter(name, text, schema, read, default)
+
+
+def date(name: str, text: str) -> Parameter:
+    """Return a parameter for a point in time: a date, a time with a time zone, or an age such as 7d."""
+
+    def read(given: str) -> Any:
+        try:
+            return moment(given)
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(str(error)) from error
+
+    return Parameter(name, text, {"type": "string", "examples": ["2026-11-21", "7d"]}, read)
+
+
+def flag(name: str, text: str) -> Parameter:
+    """Return a parameter for true (1, true) or false (0, false, the default)."""
+    allowed = {"1": True, "true": True, "0": False, "false": False}
+
+    def read(given: str) -> bool:
+        if given.lower() not in allowed:
+            raise ValueError("is true or false")
+        return allowed[given.lower()]
+
+    return Parameter(name, text, {"type": "boolean", "default": False}, read, False)
+
+
+def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all ``parameters`` in a request by name. Empty values count as missing.
+
+    Raises ``HTTPBadRequest`` with all errors in one line.
+    """
+    found: dict[str, Any] = {}
+    wrong = []
+    for one in parameters:
+        source: Mapping[str, Any] = {"path": request.match_info, "query": request.query}.get(one.place, form)
+        text = source.get(one.name)
+        if one.most > 1:
+            texts = [word.strip() for word in request.query.getall(one.name, ()) if word.strip()]
+            found[one.name] = [one.read(word) for word in texts]
+            if len(texts) > one.most or any(len(word) > MAX_LENGTH for word in texts):
+                wrong.append(f"{one.name} may be given {one.most} times, {MAX_LENGTH} characters each")
+        elif not isinstance(text, str) or not text.strip():  # the field of a form can also be a file
+            found[one.name] = one.default
+            if one.required:
+                wrong.append(f"{one.name} is missing")
+        elif len(text) > MAX_LENGTH:
+            wrong.append(f"{one.name} is longer than {MAX_LENGTH} characters")
+        else:
+            try:
+                found[one.name] = one.read(text.strip())
+            except ValueError as error:
+                wrong.append(f"{one.name} {error}")
+    if wrong:
+        raise web.HTTPBadRequest(text="; ".join(wrong))
+    return found
+
 
 Schema = dict[str, Any]
 _PLAIN: Mapping[Any, Schema] = {

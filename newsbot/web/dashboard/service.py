@@ -1,32 +1,85 @@
-"""The object that all handlers share.
+"""The object that all handlers share, and the responses to errors.
 
-It has the data and the cached figures, checks access, and makes responses.
+The object has the data and the cached figures, checks access, and makes responses.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
-from newsbot.clock import Clock
-from newsbot.errors import DataError
+from newsbot.errors import DataError, UserError
+from newsbot.search.articles import RisingTerm
 from newsbot.web.dashboard.access import Access
-from newsbot.web.dashboard.cached_figures import Memos
+from newsbot.web.dashboard.articles import StoryRow, TopEvent, recent_stories, rising_terms, top_events
 from newsbot.web.dashboard.jobs import Jobs
+from newsbot.web.dashboard.overview import Overview, Trouble, overview, troubles
 from newsbot.web.dashboard.proposals import Proposals
-from newsbot.web.dashboard.rendering import HEADERS, json_answer, link, make_environment, page, site_path
+from newsbot.web.dashboard.rendering import answer, json_answer, link, make_environment, site_path
+from newsbot.web.dashboard.sites import SiteRow, all_sites
 from newsbot.web.incoming import read_form
-from newsbot.web.readers import Readers
+from newsbot.web.readers import Data, Memo, Readers
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+@dataclass(slots=True)
+class Memos:
+    """All cached figures of the process."""
+
+    overview: Memo[Overview]
+    articles: Memo[int]
+    """The number of stored articles."""
+    troubles: Memo[list[Trouble]]
+    sites: Memo[list[SiteRow]]
+    stories: Memo[list[StoryRow]]
+    top: Memo[list[TopEvent]]
+    rising: Memo[list[RisingTerm]]
+
+    def all(self) -> list[Memo[Any]]:
+        """Return all memos in the order of their first computation. One thread computes one after another."""
+        return [self.overview, self.articles, self.troubles, self.sites, self.top, self.stories, self.rising]
+
+    def warm(self) -> None:
+        """Start to compute all figures in the background, so that the first page waits less."""
+        for memo in self.all():
+            memo.refresh()
+
+    async def close(self) -> None:
+        """Cancel running computations."""
+        await asyncio.gather(*(memo.close() for memo in self.all()))
+
+
+def make_memos(readers: Readers) -> Memos:
+    """Return the memos. ``readers`` should have threads of their own, because computations take long."""
+    return Memos(
+        overview=Memo(readers, overview, 10.0),
+        articles=Memo(readers, _articles, 60.0),
+        troubles=Memo(readers, troubles, 30.0),
+        sites=Memo(readers, all_sites, 60.0),
+        stories=Memo(readers, recent_stories, 120.0),
+        top=Memo(readers, top_events, 60.0),
+        rising=Memo(readers, rising_terms, 600.0),
+    )
+
+
+def _articles(data: Data) -> int:
+    return data.storage.articles.count()
+
+
+_Bound = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[["Dashboard", web.Request], Awaitable[web.StreamResponse]]
+"""A function that makes the response to a request."""
 
 PAGES = (
     ("/", "News", "n"),
@@ -73,7 +126,6 @@ class Dashboard:
     readers: Readers
     memos: Memos
     access: Access
-    clock: Clock
     reports: Path
     """The folder of the simulator's reports."""
     proposals: Proposals
@@ -91,6 +143,9 @@ class Dashboard:
         seconds between two refreshes of the page.
         """
         session = self.access.session(request)
+        # The message of an action comes from the URL, so a link on another site could contain any text. So it
+        # is shown only to users who are logged in.
+        done = request.query.get("done", "")[:500] if session else ""
         html = self.environment.get_template(name).render(
             **{"refresh": 0, **values},
             here=here,
@@ -98,11 +153,12 @@ class Dashboard:
             more_pages=MORE_PAGES,
             version=__version__,
             session=session,
+            done=done,
             can_log_in=bool(self.access.token),
             site_path=site_path,
             link=link,
         )
-        return page(html, status)
+        return answer(html, "text/html", status)
 
     def refusal(self, request: web.Request, status: int, title: str, text: str) -> web.Response:
         """Return an error response, as HTML for browsers or as JSON for programs (without ``title``)."""
@@ -111,32 +167,27 @@ class Dashboard:
         return self.page(request, "message.html", status, title=title, text=text)
 
     # --- doors
-    def reading(self, handler: Handler) -> Handler:
+    def reading(self, handler: Handler) -> _Bound:
         """Return a handler that checks the right to read first, and turns errors into readable responses."""
+        return self._guarded(handler, lambda request, _secret: self.access.may_read(request))
 
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            if not self.access.may_read(request):
-                return self.closed(request)
-            return await self._readable(request, handler)
-
-        return guarded
-
-    def following(self, handler: Handler) -> Handler:
+    def following(self, handler: Handler) -> _Bound:
         """Do the same as :meth:`reading` for a feed, whose token can also be sent as a password."""
+        return self._guarded(handler, lambda request, _secret: self.access.may_follow(request))
 
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            if not self.access.may_follow(request):
-                return self.closed(request)
-            return await self._readable(request, handler)
-
-        return guarded
-
-    def acting(self, handler: Handler) -> Handler:
+    def acting(self, handler: Handler) -> _Bound:
         """Do the same as :meth:`reading` for a POST request, but check the right to change something."""
+        return self._guarded(handler, self.access.may_act)
+
+    def _guarded(self, handler: Handler, may: Callable[[web.Request, str | None], bool]) -> _Bound:
+        """Return a handler that runs only if ``may`` allows the request.
+
+        ``may`` takes the request and the secret of its form, if it has one.
+        """
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
-            if not self.access.may_act(request, secret if isinstance(secret, str) else None):
+            if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
             return await self._readable(request, handler)
 
@@ -144,11 +195,11 @@ class Dashboard:
 
     async def _readable(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            return await handler(request)
+            return await handler(self, request)
         except DataError as error:
-            answer = self.refusal(request, 503, "Unavailable", str(error))
-            answer.headers["Retry-After"] = "10"
-            return answer
+            response = self.refusal(request, 503, "Unavailable", str(error))
+            response.headers["Retry-After"] = "10"
+            return response
         except web.HTTPNotFound as missing:
             return self.refusal(request, 404, "Not found", missing.text or "There is no such page.")
         except web.HTTPBadRequest as bad:
@@ -169,9 +220,9 @@ class Dashboard:
                 else "the header Authorization: Bearer TOKEN"
             )
             # With "Basic", feed readers ask the user for a name and a password.
-            answer = json_answer({"error": f"send {how}"}, 401)
-            answer.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
-            return answer
+            response = json_answer({"error": f"send {how}"}, 401)
+            response.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
+            return response
         return self.page(request, "login.html", 401, wrong=False)
 
 
@@ -189,12 +240,68 @@ async def asset(request: web.Request) -> web.Response:
     name = request.match_info["name"]
     if name not in ASSETS:
         raise web.HTTPNotFound
-    headers = HEADERS | {"Cache-Control": "public, max-age=300"}
-    response = web.Response(text=_asset(name), content_type=KINDS[name.rpartition(".")[2]], headers=headers)
-    response.enable_compression()
-    return response
+    kind = KINDS[name.rpartition(".")[2]]
+    return answer(_asset(name), kind, headers={"Cache-Control": "public, max-age=300"})
 
 
 @lru_cache(len(ASSETS))
 def _asset(name: str) -> str:
     return (files("newsbot.web.dashboard") / "assets" / name).read_text(encoding="utf-8")
+
+
+logger = logging.getLogger(__name__)
+
+_TITLES: Final = {
+    404: ("Not found", "There is no such page."),
+    405: ("Invalid request", "This address does not accept this method."),
+    413: ("Invalid request", "The request is too long."),
+}
+MAX_TOLD = 500
+"""Maximum number of logged characters, of a path and of an error message."""
+_FAULT = "This is an error in newsbot; its log has the details. Please report it."
+
+
+def in_our_words(board: Dashboard) -> Middleware:
+    """Return a middleware that responds to errors with an HTML page, or with JSON for programs."""
+
+    @web.middleware
+    async def middleware(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            return _refusal(board, request, error)
+        except DataError:
+            raise  # a middleware of newsbot.web.service makes the response
+        except UserError as error:  # for example a rule file that is being edited
+            logger.error("data away fault=%s", error)
+            return board.refusal(request, 503, "Unavailable", "This is not possible now; the log says why.")
+        except Exception as error:  # noqa: BLE001  (an error ends its request, not the process)
+            _note(request, error)
+            return board.refusal(request, 500, "Internal error", _FAULT)
+
+    return middleware
+
+
+def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
+    if request.match_info.http_exception is not None and not board.access.may_read(request):
+        return board.closed(request)  # do not reveal which paths exist
+    title, text = _TITLES.get(error.status, ("Invalid request", error.text or error.reason))
+    response = board.refusal(request, error.status, title, text)
+    if allowed := error.headers.get("Allow"):
+        response.headers["Allow"] = allowed
+    return response
+
+
+def _note(request: web.Request, error: Exception) -> None:
+    """Log an error in one line, with the file and line where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
+    told = " ".join(str(error).split())[:MAX_TOLD]
+    kind = type(error).__name__
+    path = request.rel_url.raw_path[:MAX_TOLD]
+    logger.error("fault method=%s path=%s error=%s at=%s text=%r", request.method, path, kind, place, told)
+    logger.debug("traceback of the fault", exc_info=error)

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
-from newsbot.clock import utc
+from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
-from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
+from newsbot.operations.sources import Site, health_text, known_sites, sites_of
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses import paused
@@ -182,16 +182,16 @@ def _row(
         errors=site.counter("errors"),
         duplicates=site.counter("duplicates"),
         unchanged=site.counter("unchanged"),
-        last_article=_utc(site.record.last_article),
-        next_poll=_utc(min(due, default=None)),
+        last_article=utc_of(site.record.last_article),
+        next_poll=utc_of(min(due, default=None)),
         last_error=site.record.last_error,
-        last_error_at=_utc(site.record.last_error_at),
-        failing_since=_utc(_failing_since(site.sources)) if worst in _WORST[:2] else None,
+        last_error_at=utc_of(site.record.last_error_at),
+        failing_since=utc_of(_failing_since(site.sources)) if worst in _WORST[:2] else None,
         health="paused" if resting is not None else worst.value,
         sources={state.value: states[state] for state in Health if states[state]},
         trend=[trend.get(day, 0) for day in range(today - TREND_DAYS + 1, today + 1)],
         alarm=alarm,
-        paused_since=_utc(resting),
+        paused_since=utc_of(resting),
     )
 
 
@@ -208,11 +208,11 @@ def _source(one: SourceRecord, now: float) -> SourceRow:
         polls=one.polls,
         unchanged_share=share(one.unchanged, one.polls),
         new_links=one.new_links,
-        last_new=_utc(one.last_new),
-        last_poll=_utc(one.last_poll),
-        next_poll=_utc(one.next_due),
+        last_new=utc_of(one.last_new),
+        last_poll=utc_of(one.last_poll),
+        next_poll=utc_of(one.next_due),
         failures=one.failures,
-        failing_since=_utc(one.failing_since),
+        failing_since=utc_of(one.failing_since),
         last_error=one.last_error,
     )
 
@@ -222,10 +222,6 @@ def _causes(counters: Mapping[str, float]) -> dict[str, int]:
         name.removeprefix("errors/"): int(n) for name, n in counters.items() if name.startswith("errors/")
     }
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _utc(seconds: float | None) -> datetime | None:
-    return None if seconds is None else utc(seconds)
 
 
 _HEALTH: Mapping[str, int] = {

@@ -1,0 +1,117 @@
+"""``scrapy alerts``: shows current problems and the alerts that were sent for them, and tests the outputs."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Any
+
+from newsbot.alerts.rules import Alert, Message
+from newsbot.alerts.state import Entry, current
+from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
+from newsbot.backends import open_frontier, open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, when
+from newsbot.clock import iso_of, system_clock
+from newsbot.errors import UserError
+from newsbot.frontier.owners import owner_name
+
+TEST = Alert(
+    rule="test",
+    subject="newsbot",
+    what="this is a test message: nothing is wrong",
+    cause="scrapy alerts --test was run",
+    todo="nothing",
+)
+
+
+def alerts(call: Call) -> int:
+    """Show the current problems, send them (``--send``), or send a test message (``--test``)."""
+    options = options_from(call.settings)
+    if call.options.test:
+        now = system_clock()
+        message = Message(event="test", alert=TEST, at=now)
+        _tell(call, [Delivery(output, [message]) for output in options.outputs])
+        return 0
+    if call.options.send:
+        return _send(call, options)
+    with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
+        found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
+        told = {entry.alert.key: entry for entry in current(storage.notes)}
+    # The alerts that remain in `told` were sent, but their problems are not found now. They will end soon.
+    shown = [(one, told.pop(one.key, None), True) for one in found]
+    shown += [(entry.alert, entry, False) for entry in told.values()]
+    now = time.time()
+    columns = (Column("rule"), Column("about"), Column("since", "right"), Column("told"))
+    wide = (Column("what", wide=True), Column("likely cause", wide=True), Column("what to do", wide=True))
+    call.listing(
+        [_plain(*one) for one in shown],
+        (*columns, *wide),
+        (
+            (
+                *(alert.rule, alert.subject, when(_since(alert, entry), now)),
+                *(", ".join(entry.told if entry else ()) or "no", alert.what, alert.cause, alert.todo),
+            )
+            for alert, entry, _ in shown
+        ),
+        empty=f"nothing is wrong; outputs: {', '.join(output.name for output in options.outputs)}",
+    )
+    return 0
+
+
+def _send(call: Call, options: Options) -> int:
+    """Check once and send the messages, as a running crawl does.
+
+    This is for cron jobs on machines where no crawl runs all the time.
+    """
+    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
+        deliveries = watch.look()
+        if watch.is_locked_out:
+            call.note(
+                "a crawl or scrapy serve sends the alerts now; if it was killed, try again in 15 minutes"
+            )
+        try:
+            _tell(call, deliveries)
+        finally:
+            # This is done also after an output failed, so that other outputs do not send their messages
+            # again.
+            watch.note(deliveries)
+            watch.leave()
+    return 0
+
+
+def _tell(call: Call, deliveries: list[Delivery]) -> None:
+    """Send the messages and print the result. Raises :class:`UserError` if an output failed."""
+    faults = tell(deliveries)
+    if call.json:
+        rows = [
+            {"output": one.output.name, "messages": len(one.messages), "told": one.done} for one in deliveries
+        ]
+        call.document(rows)
+    for one in deliveries:
+        if one.done and not call.json:
+            call.note(f"{one.output.name}: {len(one.messages)} sent")
+    if faults:
+        raise UserError("\n".join(faults))
+
+
+def _since(alert: Alert, entry: Entry | None) -> float | None:
+    return alert.since if alert.since is not None or entry is None else entry.alert.since
+
+
+def _plain(alert: Alert, entry: Entry | None, found_now: bool) -> dict[str, Any]:
+    """Return an alert as a JSON-able dict.
+
+    ``found_now`` is False if the alert was sent, but its problem is not found any more.
+    """
+    return {
+        "rule": alert.rule,
+        "subject": alert.subject,
+        "what": alert.what,
+        "since": iso_of(_since(alert, entry)),
+        "cause": alert.cause,
+        "todo": alert.todo,
+        "told": {name: iso_of(at) for name, at in entry.told.items()} if entry else {},
+        "found_now": found_now,
+    }

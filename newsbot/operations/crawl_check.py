@@ -1,0 +1,69 @@
+"""The checks before ``scrapy crawl`` starts."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from scrapy.settings import BaseSettings
+from scrapy.spiderloader import get_spider_loader
+
+from newsbot import backends
+from newsbot.alerts.watch import options_from
+from newsbot.clock import system_clock, utc
+from newsbot.config.check import check_parts, value_of
+from newsbot.crawl.archive import open_archive
+from newsbot.crawl.browser import find_browser
+from newsbot.crawl.scope import check_scope
+from newsbot.errors import ArgumentError
+from newsbot.rules.rule import Rule
+
+
+def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
+    """Check everything that a crawl needs: settings, arguments, rules, browser, and access to the data.
+
+    ``words`` are the words of the command line after the command: the name of the spider. Raises subclasses
+    of :class:`newsbot.errors.UserError`.
+    """
+    check_parts(settings)
+    options_from(settings)
+    _check_words(words, sorted(get_spider_loader(settings).list()))
+    spider: Any = get_spider_loader(settings).load(words[0])
+    arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
+    rules = backends.open_rules(settings)
+    domains = check_scope(settings, rules, arguments)
+    _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
+    # The data are opened here once. So an unreachable server is reported in one line, and not as a traceback
+    # of the crawl.
+    if not arguments.dry_run:
+        backends.open_frontier(settings).close()
+        backends.open_storage(settings).close()
+        if (archive := open_archive(settings, lambda _: None)) is not None:
+            archive.close()
+
+
+def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
+    """Raise :class:`ArgumentError` if the settings or a rule require a browser, but it is missing."""
+    mode = value_of(settings, "NEWSBOT_RENDER")
+    asking = next((rule for rule in rules if rule.render), None)
+    if mode == "auto" or (mode == "rules" and asking is not None):
+        try:
+            find_browser(value_of(settings, "NEWSBOT_BROWSER"))
+        except ArgumentError as error:
+            asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
+            raise ArgumentError(f"{asks}: {error}") from error
+
+
+def _check_words(words: list[str], spiders: list[str]) -> None:
+    """Raise :class:`ArgumentError` unless ``words`` is the name of one spider."""
+    there_is = f"(spiders: {', '.join(spiders)})"
+    if not words:
+        raise ArgumentError(f"name a spider {there_is}")
+    if words[0] not in spiders:
+        near = get_close_matches(words[0], spiders, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ArgumentError(f"'{words[0]}' is not a spider{hint} {there_is}")
+    if "--json" in words:
+        raise ArgumentError("has no --json; use -O -:jsonl for items, -s NEWSBOT_STATS_FILE=FILE for stats")
+    if len(words) > 1:
+        raise ArgumentError(f"'{words[1]}' is not expected here; give arguments as -a NAME=VALUE")

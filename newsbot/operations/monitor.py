@@ -1,0 +1,156 @@
+"""``scrapy monitor``: shows what ``scrapy crawl monitor`` found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from newsbot.backends import open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted, did_you_mean, when
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError, UserError
+from newsbot.monitoring.kept_reports import forget_report, monitored
+from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
+from newsbot.monitoring.report import site_report
+from newsbot.storage.notes import Notes
+from newsbot.urls import ascii_host, canonicalize, fingerprint
+
+SHOWN = 20
+"""Default number of rows of each table."""
+
+
+def list_sites(call: Call) -> int:
+    """List the sites that were monitored."""
+    with stored(call.settings) as storage:
+        sites = monitored(storage.notes)
+    now = time.time()
+    call.listing(
+        [sites[domain] for domain in sorted(sites)],
+        (
+            *(Column("site"), Column("last run", "right"), Column("pages", "right", spare=1)),
+            *(Column("checked", "right", spare=3), Column("broken", "right"), Column("refused", "right")),
+            *(Column("moved", "right", spare=2), Column("changes", "right")),
+        ),
+        (_site_row(sites[domain], now) for domain in sorted(sites)),
+        empty="nothing was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
+    )
+    return 0
+
+
+def show(call: Call) -> int:
+    """Print the report on a site, or write it as an HTML page (``--html``)."""
+    options = call.options
+    if options.html is not None and Path(options.html).suffix.lower() != ".html":
+        raise ArgumentError(f"--html {options.html}: the file name must end in .html")
+    with stored(call.settings) as storage:
+        domain = _known(storage.notes, ascii_host(options.domain))
+        limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
+        report = site_report(storage, domain, limit=limit)
+    if options.html is not None:
+        try:
+            write_reports(Path(options.html), [report], time.time())
+        except OSError as error:
+            raise UserError(f"{options.html}: cannot be written ({error.strerror})") from error
+        call.note(f"written: {options.html}")
+    elif call.json:
+        call.document(report)
+    else:
+        _print(call, report)
+    return 0
+
+
+def page(call: Call) -> int:
+    """Show the checks of one page."""
+    try:
+        key = fingerprint(canonicalize(call.options.url))
+    except ValueError as error:
+        raise ArgumentError(f"{call.options.url}: {error}") from error
+    with stored(call.settings) as storage:
+        found = storage.checks.get([key]).get(key)
+    if found is None:
+        raise UserError(f"{call.options.url}: was never checked; run: scrapy crawl monitor -a sites=DOMAIN")
+    names = ("at", "answer", "ms", "bytes", "type", "server", "redirects")
+    call.listing(
+        [{**asdict(one), "verdict": one.verdict} for one in found.checks],
+        [Column(name, wide=name == "redirects") for name in names],
+        map(_check_row, found.checks),
+    )
+    return 0
+
+
+def forget(call: Call) -> int:
+    """Delete the monitor's data of a site."""
+    with closing(open_storage(call.settings)) as storage:
+        domain = ascii_host(call.options.domain)
+        pages = storage.checks.forget(source=domain)
+        known = forget_report(storage.notes, domain)
+    if not known and not pages:
+        raise UserError(f"{domain}: has no results; for sites with results see: scrapy monitor list")
+    if call.json:
+        call.document({"site": domain, "pages": pages})
+    else:
+        call.note(f"checks of {counted(pages, 'page')} deleted")
+    return 0
+
+
+def _known(notes: Notes, domain: str) -> str:
+    sites = monitored(notes)
+    if domain not in sites:
+        hint = did_you_mean(domain, sites)
+        raise UserError(f"{domain}: was not monitored{hint}; run: scrapy crawl monitor -a sites={domain}")
+    return domain
+
+
+def _site_row(site: Mapping[str, Any], now: float) -> tuple[object, ...]:
+    return (
+        *(site["site"], when(site["run"], now), site["pages"], site["checked_in_run"]),
+        *(site["broken_count"], site["refused_count"], site["moved_count"]),
+        sum(site["changes_count"].values()),
+    )
+
+
+def _check_row(one: Any) -> tuple[object, ...]:
+    return (
+        *(iso(utc(one.at)), one.outcome, None if one.seconds is None else round(1000 * one.seconds)),
+        *(one.size, one.content_type, one.server, " ".join(f"{status} {to}" for status, to in one.hops)),
+    )
+
+
+_ANSWER = (Column("answer"), Column("since"), Column("linked from", "right"))
+_LINKED = Column("linked from these", wide=True)
+_BROKEN = (*_ANSWER, Column("broken", wide=True), _LINKED)
+_REFUSED = (*_ANSWER, Column("refused", wide=True), _LINKED)
+_CHANGES = (Column("what"), Column("before"), Column("now"), Column("changed", wide=True))
+_MOVED = (Column("moved", wide=True), Column("hops", wide=True))
+
+
+def _print(call: Call, report: Mapping[str, Any]) -> None:
+    call.table((Column(report["site"]), Column("", wide=True)), facts(report))
+    tables: tuple[tuple[int, tuple[Column, ...], Iterator[Row]], ...] = (
+        (report["broken_count"], _BROKEN, broken_rows(report["broken"])),
+        (report["refused_count"], _REFUSED, broken_rows(report["refused"])),
+        (sum(report["changes_count"].values()), _CHANGES, change_rows(report["changes"])),
+        (report["moved_count"], _MOVED, moved_rows(report["moved"])),
+    )
+    for number, columns, rows in tables:
+        if not number:
+            continue
+        call.text()
+        kept = list(rows)
+        call.table(columns, kept)
+        if number > len(kept):
+            call.note(f"{number - len(kept)} more; --limit N shows more rows, --html FILE writes a page")
+    call.text()
+    call.table((Column("folder"), Column("pages", "right"), Column("broken", "right")), _tree(report["tree"]))
+
+
+def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:
+    """Yield the folders of a site, three levels deep, as rows."""
+    yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
+    for one in node["below"] if level < 3 else ():
+        yield from _tree(one, level + 1)

@@ -1,0 +1,73 @@
+"""``scrapy searches``: shows what ``scrapy crawl search`` found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from newsbot.backends import open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted, when
+from newsbot.clock import iso_of, system_clock
+from newsbot.errors import UserError
+from newsbot.storage.spider_results import Searches, SearchResult
+
+
+def list_searches(call: Call) -> int:
+    """List all searches that have results."""
+    with stored(call.settings) as storage:
+        searches = storage.searches.all()
+    now = system_clock()
+    call.listing(
+        [{**asdict(one), "first": iso_of(one.first), "last": iso_of(one.last)} for one in searches],
+        (Column("pages", "right"), Column("hits", "right"), Column("last"), Column("search", wide=True)),
+        ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
+        empty="there are no results yet; run: scrapy crawl search -a sites=DOMAIN -a text=TEXT",
+    )
+    return 0
+
+
+def show(call: Call) -> int:
+    """Show where a search found its texts: URL, line and position, sorted by URL."""
+    options = call.options
+    with stored(call.settings) as storage:
+        found = storage.searches
+        name = _known(found, options.name)
+        results = islice(found.results(name, text=options.text, source=options.site), options.limit)
+        if call.json:
+            for result in results:
+                call.record({**asdict(result), "looked_at": iso_of(result.looked_at)})
+            return 0
+        rows = sorted(_rows(results))
+    columns = (Column("url", wide=True), Column("line", "right"), Column("at", "right"))
+    call.table((*columns, Column("text"), Column("found", wide=True)), rows)
+    return 0
+
+
+def forget(call: Call) -> int:
+    """Delete the results of a search."""
+    with closing(open_storage(call.settings)) as storage:
+        found = storage.searches
+        name = _known(found, call.options.name)
+        count = found.forget(name)
+    if call.json:
+        call.document({"search": name, "results": count})
+    else:
+        call.note(f"{counted(count, 'result')} deleted")
+    return 0
+
+
+def _known(found: Searches, name: str) -> str:
+    if name not in {one.search for one in found.all()}:
+        raise UserError(f"{name}: no search with this name has results; see: scrapy searches list")
+    return name
+
+
+def _rows(results: Iterator[SearchResult]) -> Iterator[tuple[Any, ...]]:
+    for result in results:
+        for one in result.positions:
+            shown = f"{one.before}[{one.found}]{one.after}"
+            yield result.url, one.line, one.start, result.text, shown

@@ -1,0 +1,382 @@
+"""``scrapy sources``: reports the state of each site and of its feeds, sitemaps and sections.
+
+A source is a page with links to articles: a feed, a sitemap or a section.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from newsbot.backends import open_rules, queued, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted, did_you_mean, when
+from newsbot.clock import iso, iso_of
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import ASIDE, Entry
+from newsbot.items import ArticleFilter, Kind
+from newsbot.push.trust import Notifier, notifiers
+from newsbot.rules import RuleSet
+from newsbot.rules.rule import Rule, classify
+from newsbot.sites.health import Health, alarms, health, next_due
+from newsbot.sites.statistics import percent, share
+from newsbot.storage.articles import RepeatedText
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.urls import ascii_host, canonicalize
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One site with its sources."""
+
+    domain: str
+    articles: int
+    record: SiteRecord
+    sources: Sequence[SourceRecord]
+    named: frozenset[str]
+    """URLs of all feeds and sitemaps, and of the sections that the rule lists with their URLs."""
+
+    def counter(self, name: str) -> int:
+        """Return a counter, summed over all crawls; 0 if it does not exist."""
+        return int(self.record.counters.get(name, 0))
+
+    @property
+    def useful_share(self) -> float | None:
+        """Share (0 to 1) of the fetched pages that contained an article; None if no page was fetched.
+
+        Feeds, sitemaps and sections do not count.
+        """
+        return share(self.counter("article_pages"), self.counter("pages"))
+
+
+def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
+    """Yield all sites in the rules or the data, sorted by domain.
+
+    If ``domain`` is given, only this site is yielded, even if it is unknown.
+    """
+    records = storage.sites.all()
+    polled: dict[str, list[SourceRecord]] = defaultdict(list)
+    for record in storage.sources.all(domain):
+        polled[record.source].append(record)
+    for one in [domain] if domain else _known(records, polled, rules):
+        rule = rules.get(one)
+        never = never_polled(rule, polled[one]) if rule else []
+        sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
+        yield Site(
+            domain=one,
+            articles=storage.articles.count(ArticleFilter(source=one)),
+            record=records.get(one) or SiteRecord(source=one),
+            sources=sources,
+            named=frozenset(record.url for record in sources if _is_named(record, rule)),
+        )
+
+
+def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
+    """Return the domains of all sites in the rules or the data, sorted."""
+    return _known(storage.sites.all(), (record.source for record in storage.sources.all()), rules)
+
+
+def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
+    """Return the domain of a site in the form that rules and data use (the rule's domain, or ASCII).
+
+    Raises :class:`newsbot.errors.ArgumentError` if the site is neither in the rules nor in the data.
+    """
+    rule = rules.get(domain)
+    chosen = rule.domain if rule else ascii_host(domain)
+    known = known_sites(storage, rules)
+    if chosen not in known:
+        hint = did_you_mean(chosen, known)
+        raise ArgumentError(f"{domain!r} is not a site in the rules or the data{hint}")
+    return chosen
+
+
+def _known(records: Iterable[str], polled: Iterable[str], rules: RuleSet) -> list[str]:
+    return sorted({*records, *polled, *(rule.domain for rule in rules)})
+
+
+def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
+    if record.kind is not Kind.SECTION:
+        return True
+    if rule is None:
+        return False
+    match = classify(rule, canonicalize(record.url, rule.drop_query))
+    return match.kind is Kind.SECTION and match.pattern is None
+
+
+def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
+    """Return empty records for the sources in a rule that were never fetched."""
+    seen = {canonicalize(record.url, rule.drop_query) for record in polled}
+    named = (
+        (Kind.FEED, rule.feeds),
+        (Kind.SITEMAP, rule.sitemaps),
+        (Kind.SECTION, (*rule.sections, *rule.seeds)),
+    )
+    return [
+        SourceRecord(url=url, source=rule.domain, kind=kind)
+        for kind, urls in named
+        for url in dict.fromkeys(urls)
+        if canonicalize(url, rule.drop_query) not in seen
+    ]
+
+
+def health_text(one: SourceRecord, now: float) -> str:
+    """Return the health of a source as text.
+
+    The text of a failing source has the time, the error and the number of failures.
+    """
+    state = health(one, now)
+    if state not in (Health.FAILING, Health.DEAD):
+        return state.value
+    since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
+    return f"{state}{since}: {one.last_error or 'unknown'}, {counted(one.failures, 'failure')}"
+
+
+LISTED = 1000
+"""Maximum number of URLs set aside that are read. If there are more, the latest ones are read.
+
+A URL is set aside after its fetch failed, or its lease was lost, too often. :mod:`newsbot.frontier.base`
+describes this.
+"""
+SHOWN_ASIDE = 5
+SHOWN_UNREAD = 5
+SHOWN_REPEATED = 5
+"""Maximum number of items that are shown.
+
+It holds for URLs set aside, for sites that were never read, and for repeated texts.
+"""
+MOST_REPEATED = 100
+"""Maximum number of repeated texts in the JSON document."""
+OF_ALL_SITES = 100_000
+"""Maximum number of repeated texts of all sites that are read to find the repeated texts of one site."""
+
+SITE_COLUMNS = (
+    Column("site"),
+    Column("articles", "right"),
+    Column("useful", "right", spare=2),
+    Column("last article", "right", spare=1),
+    Column("duplicates", "right", spare=3),
+    Column("unchanged", "right", spare=4),
+    Column("errors", "right"),
+    Column("last error", wide=True),
+    Column("sources", wide=True),
+)
+SOURCE_COLUMNS = (
+    Column("kind"),
+    Column("polls", "right", spare=3),
+    Column("unchanged", "right", spare=5),
+    Column("new links", "right", spare=4),
+    Column("last new", "right", spare=1),
+    Column("last poll", "right", spare=2),
+    Column("next poll", "right"),
+    Column("health", wide=True),
+    Column("source", wide=True),
+)
+
+NOTIFIER_COLUMNS = (
+    Column("notifier"),
+    Column("notices", "right"),
+    Column("precision", "right", spare=2),
+    Column("recall", "right", spare=3),
+    Column("believed", "right", spare=1),
+    Column("last", "right"),
+)
+
+
+def sources(call: Call) -> int:
+    """Print sites and sources, and without DOMAIN also the senders of notices."""
+    rules = open_rules(call.settings)
+    now = time.time()
+    with stored(call.settings) as storage, queued(call.settings) as frontier:
+        asked = call.options.domain
+        sites = list(sites_of(storage, rules, chosen_site(asked, storage, rules) if asked else None))
+        aside = frontier.aside(LISTED)
+        number = frontier.counts()["aside"]
+        repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
+        fallen = alarms(storage.notes)
+        told_by = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
+    if call.options.domain:
+        fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
+    known = len(sites)
+    if call.options.failing:
+        sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
+    if call.options.domain:
+        repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
+        aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
+        number = len(aside)
+    if call.json:
+        call.document(
+            {
+                "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
+                "sources": [
+                    _source_document(one, now)
+                    for site in sites
+                    for one in site.sources
+                    if _fails(one) or not call.options.failing
+                ],
+                "aside": [
+                    {"url": entry.url, "source": entry.data.get("source"), "reason": entry.data.get(ASIDE)}
+                    for entry in aside
+                ],
+                "aside_count": number,
+                "repeated_texts": [asdict(one) for one in repeated],
+                "notifiers": [{**asdict(one), "last": iso(one.last)} for one in told_by],
+            }
+        )
+        return 0
+    if call.options.failing and not sites:
+        call.note(f"no source is failing; {counted(known, 'site')} checked")
+        return 0
+    sites, unread = _parted(sites)
+    # Sites with an alarm come first, then those with the most failing sources.
+    sites.sort(key=lambda site: (site.domain not in fallen, -sum(map(_fails, site.sources)), site.domain))
+    call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
+    call.text()
+    all_sources = [one for site in sites for one in site.sources]
+    if call.options.failing:
+        shown = [one for one in all_sources if _fails(one)]
+    else:
+        # A crawl finds hundreds of sections: without DOMAIN only sources that people maintain are shown.
+        named = {url for site in sites for url in site.named}
+        shown = [one for one in all_sources if call.options.domain or one.url in named]
+        shown.sort(key=lambda one: not _fails(one))
+    call.table(SOURCE_COLUMNS, (_source_row(one, now) for one in shown))
+    left_out = len(all_sources) - len(shown)
+    if left_out and not call.options.failing:
+        call.note(f"{counted(left_out, 'section')} of the crawl not shown; scrapy sources DOMAIN shows all")
+    if told_by:
+        call.text()
+        call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in told_by))
+    alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
+    ahead = None if call.options.failing else next_due(all_sources, now)
+    due = [] if ahead is None else [f"{ahead}; to poll now: scrapy add --due SITE"]
+    for line in (*unread, *due, *alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
+        call.note(line)
+    return 0
+
+
+def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
+    """Yield lines about the URLs that were set aside.
+
+    ``aside`` has the latest of these URLs, ``number`` is the number of all of them.
+    """
+    if not number:
+        return
+    urls = counted(number, "URL")
+    yield f"{urls} set aside; scrapy why URL gives the reason, scrapy add URL queues it again:"
+    for entry in aside[:SHOWN_ASIDE]:
+        yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
+    if number > SHOWN_ASIDE:
+        yield f"  and {counted(number - SHOWN_ASIDE, 'older one')}; --json lists up to {LISTED}"
+
+
+def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
+    """Yield a line for each text that many URLs of a site returned, up to :data:`SHOWN_REPEATED`."""
+    for one in repeated[:SHOWN_REPEATED]:
+        yield (
+            f"{one.source}: {counted(one.urls, 'URL')} returned one text, stored as {one.canonical_url}: "
+            "a cookie or log-in wall, or URLs that differ only in query parameters (drop_query)? "
+            "scrapy articles show URL shows the text"
+        )
+    if len(repeated) > SHOWN_REPEATED:
+        more = counted(len(repeated) - SHOWN_REPEATED, "further text")
+        yield f"  and {more}; --json lists up to {MOST_REPEATED}"
+
+
+def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
+    """Return the sites to show, and a list with a line about the sites that were never read.
+
+    If no site was read yet, all sites are shown, and the list is empty.
+    """
+    read = [site for site in sites if _is_read(site)]
+    unread = [site.domain for site in sites if not _is_read(site)]
+    if not read or not unread:
+        return sites, []
+    names = ", ".join([*unread[:SHOWN_UNREAD], *(["…"] if len(unread) > SHOWN_UNREAD else [])])
+    return read, [f"{counted(len(unread), 'site')} not read yet and not shown: {names}; --json lists all"]
+
+
+def _is_read(site: Site) -> bool:
+    """Return False for a site of which no page was fetched or tried."""
+    return bool(
+        site.articles or site.record.counters or any(one.polls or one.failures for one in site.sources)
+    )
+
+
+def _fails(one: SourceRecord) -> bool:
+    """Return True if the last poll of the source failed."""
+    return one.failures > 0
+
+
+def _site_row(site: Site, now: float) -> tuple[object, ...]:
+    states = Counter(health(one, now) for one in site.sources)
+    return (
+        site.domain,
+        site.articles,
+        percent(site.useful_share),
+        when(site.record.last_article, now),
+        site.counter("duplicates"),
+        site.counter("unchanged"),
+        site.counter("errors"),
+        site.record.last_error,
+        ", ".join(f"{states[state]} {state}" for state in Health if states[state]),
+    )
+
+
+def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
+    return (
+        one.kind,
+        one.polls,
+        percent(share(one.unchanged, one.polls)),
+        one.new_links,
+        when(one.last_new, now),
+        when(one.last_poll, now),
+        when(one.next_due, now),
+        health_text(one, now),
+        one.url,
+    )
+
+
+def _notifier_row(one: Notifier, now: float) -> tuple[object, ...]:
+    return (
+        f"{one.protocol} {one.host}",
+        round(one.notices, 1),
+        percent(one.precision),
+        percent(one.recall),
+        percent(one.believed),
+        when(one.last.timestamp(), now),
+    )
+
+
+def _site_document(site: Site, now: float) -> dict[str, Any]:
+    return {
+        "site": site.domain,
+        "articles": site.articles,
+        "useful_share": site.useful_share,
+        "last_article": iso_of(site.record.last_article),
+        "last_error": site.record.last_error,
+        "last_error_at": iso_of(site.record.last_error_at),
+        "counters": site.record.counters,
+        "health": dict(Counter(health(one, now).value for one in site.sources)),
+    }
+
+
+def _source_document(one: SourceRecord, now: float) -> dict[str, Any]:
+    return {
+        "source": one.source,
+        "url": one.url,
+        "kind": one.kind.value,
+        "health": health(one, now).value,
+        "polls": one.polls,
+        "unchanged_share": share(one.unchanged, one.polls),
+        "new_links": one.new_links,
+        "last_new": iso_of(one.last_new),
+        "last_poll": iso_of(one.last_poll),
+        "next_poll": iso_of(one.next_due),
+        "failures": one.failures,
+        "failing_since": iso_of(one.failing_since),
+        "last_error": one.last_error,
+    }

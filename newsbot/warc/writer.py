@@ -1,0 +1,355 @@
+"""Builds WARC records (WARC 1.1, ISO 28500:2017), and writes them into a folder, one file after the other.
+
+While a file is written, its name ends in ``.open`` and the process holds a lock on it. Each record is written
+with one system call, so a killed process usually leaves complete records. After a power failure the last
+record may be incomplete. The next process that opens the folder removes this record (:func:`recover`). Other
+programs may read or delete only files that have their final name.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import gzip
+import hashlib
+import os
+import re
+import socket
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from newsbot import __version__
+
+# The profile of a ``revisit`` record for a response with status 304 (ISO 28500:2017, 6.7.3).
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
+"""Request headers that are not written, because they contain passwords or sessions."""
+_REFRAMED = frozenset((b"transfer-encoding", b"content-length", b"connection"))
+"""Response headers that are not written, because the body is stored without chunks and in full."""
+_LEVEL = 4
+"""Compression level of zlib for data that are not compressed yet."""
+_LEVEL_PACKED = 1
+"""Compression level for data that are already compressed."""
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One HTTP request and its response, as they were sent, but without transfer encoding."""
+
+    url: str
+    at: datetime
+    """Time of the request, with a time zone."""
+    method: str
+    asked: tuple[tuple[bytes, bytes], ...]
+    """Request headers as pairs of name and value."""
+    status: int
+    protocol: str
+    """The protocol version of the response, for example ``HTTP/1.1``."""
+    answered: tuple[tuple[bytes, bytes], ...]
+    """Response headers as pairs of name and value."""
+    body: bytes
+    """The response body with its content encoding (not decompressed)."""
+    address: str = ""
+    """IP address of the server; empty if unknown."""
+
+
+def packed_exchange(exchange: Exchange) -> bytes:
+    """Return the ``response`` record and the ``request`` record, each as its own gzip member.
+
+    A response with status 304 becomes a ``revisit`` record.
+    """
+    answer_id, target = uuid4().urn, exchange.url
+    answer = _answer_block(exchange)
+    headers = {
+        "WARC-Type": "response",
+        "WARC-Record-ID": answer_id,
+        "WARC-Date": warc_date(exchange.at),
+        "WARC-Target-URI": target,
+        "WARC-Payload-Digest": digest(exchange.body),
+        "Content-Type": "application/http; msgtype=response",
+    }
+    if exchange.status == HTTPStatus.NOT_MODIFIED:
+        # A 304 response has no body: the record refers to the body of an earlier visit (ISO 28500, 6.7).
+        headers |= {"WARC-Type": "revisit", "WARC-Profile": NOT_MODIFIED}
+    question = {
+        "WARC-Type": "request",
+        "WARC-Record-ID": uuid4().urn,
+        "WARC-Date": warc_date(exchange.at),
+        "WARC-Target-URI": target,
+        "WARC-Concurrent-To": answer_id,
+        "Content-Type": "application/http; msgtype=request",
+    }
+    if exchange.address:
+        headers["WARC-IP-Address"] = question["WARC-IP-Address"] = exchange.address
+    # A body that the server has compressed hardly becomes smaller, so the fastest level is enough.
+    encoded = any(name.lower() == b"content-encoding" for name, _ in exchange.answered)
+    return packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL) + packed(
+        to_record(_question_block(exchange), question)
+    )
+
+
+def packed_info(name: str, about: str) -> bytes:
+    """Return the gzipped ``warcinfo`` record, which must be the first record of a file.
+
+    ``name`` is the name of the file. ``about`` has more lines for the text of the record, each with CRLF at
+    its end.
+    """
+    text = (
+        f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
+        f"conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n{about}"
+    )
+    headers = {
+        "WARC-Type": "warcinfo",
+        "WARC-Record-ID": uuid4().urn,
+        "WARC-Date": warc_date(datetime.now(UTC)),
+        "WARC-Filename": name,
+        "Content-Type": "application/warc-fields",
+    }
+    return packed(to_record(text.encode("utf-8", "replace"), headers))
+
+
+def packed(record: bytes, level: int = _LEVEL) -> bytes:
+    """Return a record as its own gzip member.
+
+    The member has no time of compression, so that equal records give equal bytes.
+    """
+    return gzip.compress(record, level, mtime=0)
+
+
+def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return one uncompressed record with these headers and this block (ISO 28500:2017, section 4).
+
+    The headers ``Content-Length`` and ``WARC-Block-Digest`` are added.
+    """
+    # The standard requires angle brackets around record ids. Since version 1.1, WARC-Target-URI has none.
+    lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
+        "WARC-Block-Digest": digest(block),
+        "Content-Length": str(len(block)),
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n"
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-1 digest of a block or payload in the form of WARC files: ``sha1:`` and base 32."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def warc_date(moment: datetime) -> str:
+    """Return a time in the format of WARC records: UTC, in whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _answer_block(exchange: Exchange) -> bytes:
+    """Return the response with its status line, headers and body."""
+    try:
+        phrase = HTTPStatus(exchange.status).phrase
+    except ValueError:
+        phrase = "Unknown"
+    kept = [(name, value) for name, value in exchange.answered if name.lower() not in _REFRAMED]
+    # A response with status 304 has no body. Its Content-Length would give the size of the unchanged page
+    # (RFC 9110, 8.6).
+    if exchange.body or exchange.status != HTTPStatus.NOT_MODIFIED:
+        kept.append((b"Content-Length", str(len(exchange.body)).encode()))
+    line = f"{_version(exchange)} {exchange.status} {phrase}".encode()
+    return b"\r\n".join((line, *_lines(kept), b"", exchange.body))
+
+
+def _question_block(exchange: Exchange) -> bytes:
+    """Return the request with its request line and headers, but without passwords and cookies."""
+    parts = urlsplit(exchange.url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    # The part before "@" is a user name and a password.
+    host = parts.netloc.rpartition("@")[2].encode("ascii", "replace")
+    kept = [(name, value) for name, value in exchange.asked if name.lower() not in SECRET_HEADERS]
+    if not any(name.lower() == b"host" for name, _ in kept):
+        kept.insert(0, (b"Host", host))
+    line = f"{exchange.method} {path} {_version(exchange)}".encode("ascii", "replace")
+    return b"\r\n".join((line, *_lines(kept), b"", b""))
+
+
+def _version(exchange: Exchange) -> str:
+    """Return the protocol version to record. HTTP/2 is recorded as HTTP/1.1, which readers can parse."""
+    return exchange.protocol if exchange.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1"
+
+
+def _lines(headers: Headers) -> Iterable[bytes]:
+    """Yield header lines. Line ends in values become spaces, so that no value can add a header."""
+    return (name + b": " + value.replace(b"\r", b" ").replace(b"\n", b" ") for name, value in headers)
+
+
+SUFFIX = ".warc.gz"
+OPEN = ".open"
+_MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+"""The first bytes of each gzip member that newsbot writes. They mean: method deflate, no flags, no time."""
+_BACK = 1 << 20
+"""Number of bytes that each step of the search for the last complete record of a file reads."""
+_FARTHEST = 1 << 28
+"""Maximum number of bytes at the end of a file that are searched. Records of newsbot are shorter."""
+
+
+class WarcFolder:
+    """Writes records into files of a folder.
+
+    A new file begins as soon as the current file has at least ``max_size`` bytes, so files are a little
+    larger than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It consists of lines
+    that end with CRLF.
+    """
+
+    def __init__(self, folder: Path, *, max_size: int, about: str = "") -> None:
+        """Create the folder if necessary, and recover the files of dead processes. Raises ``OSError``."""
+        self.folder = folder
+        self._max_size = max_size
+        self._about = about
+        self._file: FileIO | None = None
+        self._size = 0
+        self._number = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        recover(folder)
+
+    def write(self, records: bytes) -> None:
+        """Append complete gzipped records, which stay together in one file.
+
+        Raises ``OSError``, for example if the disk is full. In this case nothing was written.
+        """
+        if self._file is None or self._size >= self._max_size:
+            self._next()
+        self._append(records)
+
+    def close(self) -> None:
+        """Flush the open file to disk and give it its final name. Raises ``OSError``."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        path = Path(str(file.name))
+        with file:
+            # The data must be on disk before the rename, because the final name promises complete records.
+            os.fsync(file.fileno())
+            path.rename(path.with_name(path.name.removesuffix(OPEN)))
+
+    def _next(self) -> None:
+        """Close the current file and begin the next one with its ``warcinfo`` record."""
+        self.close()
+        name = f"newsbot-{datetime.now(UTC):%Y%m%d%H%M%S}-{self._number:05}-{_host()}-{os.getpid()}{SUFFIX}"
+        path = self.folder / f"{name}{OPEN}"
+        file = FileIO(path, "xb")
+        try:
+            # Another process that runs recover() skips a locked file. The kernel releases the lock if this
+            # process dies.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._file, self._size = file, 0
+            self._append(packed_info(name, self._about))
+        except BaseException:
+            self._file = None
+            file.close()
+            with suppress(OSError):
+                path.unlink()
+            raise
+        self._number += 1
+
+    def _append(self, records: bytes) -> None:
+        file, left = self._file, memoryview(records)
+        assert file is not None
+        try:
+            while left:
+                # An unbuffered write may write only a part of the data.
+                left = left[file.write(left) :]
+        except BaseException:
+            file.truncate(self._size)  # readers would fail at a partial record
+            file.seek(self._size)
+            raise
+        self._size += len(records)
+
+
+def recover(folder: Path) -> list[Path]:
+    """Finish the files of dead processes: remove incomplete records, and give the files their final names.
+
+    Returns the new paths. Files that a running process writes are not touched, and files without a complete
+    record are deleted. Raises ``OSError``.
+    """
+    found = []
+    for path in sorted(folder.glob(f"*{SUFFIX}{OPEN}")):
+        try:
+            file = path.open("r+b")
+        except FileNotFoundError:  # another process was faster
+            continue
+        with file:
+            try:
+                # The kernel releases the locks of a process that ends. So this call fails only if the process
+                # still runs.
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # a running process writes to it
+                continue
+            file.truncate(whole_size(file))
+            if not file.seek(0, os.SEEK_END):
+                path.unlink(missing_ok=True)
+                continue
+            final = path.with_name(path.name.removesuffix(OPEN))
+            with suppress(FileNotFoundError):  # another process has renamed it meanwhile
+                path.rename(final)
+                found.append(final)
+    return found
+
+
+def whole_size(file: BinaryIO) -> int:
+    """Return the size in bytes of the complete records at the start of a file written by newsbot.
+
+    The last complete gzip member is searched from the end of the file, so only the end is read. If no member
+    is found within :data:`_FARTHEST` bytes, the size of the file is returned.
+    """
+    end = file.seek(0, os.SEEK_END)
+    start = end
+    tail = b""
+    while start > 0:
+        step = min(_BACK, start)
+        start -= step
+        file.seek(start)
+        tail = file.read(step) + tail
+        # The search continues a little into the piece that was read before, because a member's first bytes
+        # may lie in both pieces.
+        at = tail.rfind(_MEMBER, 0, step + len(_MEMBER) - 1)
+        while at >= 0:
+            # The same bytes may also occur by chance inside compressed data. Such data cannot be unpacked.
+            ended = _end_of_member(tail[at:])
+            if ended is not None:
+                return start + at + ended
+            at = tail.rfind(_MEMBER, 0, at)
+        if end - start > _FARTHEST:
+            return end  # not written by newsbot, so the file is not changed
+    return 0
+
+
+def _end_of_member(data: bytes) -> int | None:
+    """Return the length of the gzip member at the start of ``data``.
+
+    Returns None if the member is incomplete or does not contain a WARC record.
+    """
+    unpacker = zlib.decompressobj(wbits=31)
+    first = True
+    left = data
+    try:
+        while left and not unpacker.eof:
+            # The output is dropped. Its size is limited, so that a large record does not fill the memory.
+            out = unpacker.decompress(left, _BACK)
+            if first and not out.startswith(b"WARC/1."):
+                return None
+            first, left = False, unpacker.unconsumed_tail
+    except zlib.error:
+        return None
+    return len(data) - len(unpacker.unused_data) if unpacker.eof else None
+
+
+def _host() -> str:
+    """Return the name of this machine with characters that are safe in a file name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:40] or "host"
