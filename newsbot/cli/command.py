@@ -27,8 +27,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from enum import Enum
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -47,7 +50,7 @@ from newsbot.cli.terminal import (
     print_table,
     printable,
 )
-from newsbot.clock import parse_moment
+from newsbot.clock import iso, parse_moment
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
@@ -130,7 +133,7 @@ class Call:
             self.note(empty)
 
     def document(self, value: Any) -> None:
-        """Print the whole output on stdout as one JSON document."""
+        """Print the whole output on stdout as one JSON document. See :func:`plain`."""
         sys.stdout.write(_to_json(value, indent=2) + "\n")
 
     def record(self, value: Any) -> None:
@@ -317,10 +320,35 @@ def complain(text: str, code: int) -> int:
     return code
 
 
+def plain(value: Any) -> Any:
+    """Return a result as JSON values. Dataclasses become objects with their fields and properties.
+
+    Times become text (RFC 3339). Members of an enum become their values.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [*(field.name for field in fields(value)), *properties_of(type(value))]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+@lru_cache(256)
+def properties_of(kind: type) -> tuple[str, ...]:
+    """Return the names of the properties of a class, without those of its base classes."""
+    return tuple(name for name, member in vars(kind).items() if isinstance(member, property))
+
+
 def _to_json(value: Any, indent: int | None = None) -> str:
     # Other encodings, such as latin-1, do not have most letters. Escapes (\u0434) work in any encoding.
     unicode = (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
-    return json.dumps(value, ensure_ascii=not unicode, indent=indent)
+    return json.dumps(plain(value), ensure_ascii=not unicode, indent=indent)
 
 
 def _make_stdout_safe() -> None:

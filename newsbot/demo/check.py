@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
@@ -333,7 +333,7 @@ def _show(
     report, judged = found
     if call.json:
         document = _as_document(folder, report, figures, code=code, seconds=seconds, good=good)
-        call.document({**document, "resemblance": [asdict(one) for one in judged]})
+        call.document({**document, "resemblance": judged})
         return
     call.text()
     numbers = [Column(title, "right") for title in COLUMNS[1:]]
@@ -377,8 +377,8 @@ def _as_document(
         "data": str(folder),
         "seconds": round(seconds, 2),
         "crawl_exit_code": code,
-        "sites": {source: asdict(tally) for source, tally in sorted(report.hosts.items())},
-        "faults": [asdict(fault) for fault in report.faults],
+        "sites": dict(sorted(report.hosts.items())),
+        "faults": report.faults,
         "useful_share": round(figures.useful_share, 4),
         "articles_fetched": figures.articles,
         "pages_fetched": figures.pages,

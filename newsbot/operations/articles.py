@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import asdict
 from datetime import UTC
 from functools import partial
 from itertools import chain
@@ -199,7 +198,7 @@ def counts(call: Call) -> int:
         articles.follow(FOLLOWED)
         found = articles.attention(options.query, chosen(call), utc(system_clock()))
     if call.json:
-        call.document(asdict(found))
+        call.document(found)
         return 0
     named = [Column(one.query, "right") for one in found.queries]
     if options.by == "day":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def page(call: Call) -> int:
         raise UserError(f"{call.options.url}: was never checked; run: scrapy crawl monitor -a sites=DOMAIN")
     names = ("at", "answer", "ms", "bytes", "type", "server", "redirects")
     call.listing(
-        [{**asdict(one), "verdict": one.verdict} for one in found.checks],
+        found.checks,
         [Column(name, wide=name == "redirects") for name in names],
         map(_check_row, found.checks),
     )

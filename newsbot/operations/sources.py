@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Call, plain
 from newsbot.cli.terminal import Column, counted, did_you_mean, when
-from newsbot.clock import iso, iso_of
+from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind
@@ -51,6 +52,26 @@ class Site:
         Feeds, sitemaps and sections do not count.
         """
         return share(self.counter("article_pages"), self.counter("pages"))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """One feed, sitemap or section front."""
+
+    url: str
+    kind: str
+    health: str
+    why: str
+    """The health, with the reason if the source fails."""
+    polls: int
+    unchanged_share: float | None
+    new_links: int
+    last_new: datetime | None
+    last_poll: datetime | None
+    next_poll: datetime | None
+    failures: int
+    failing_since: datetime | None
+    last_error: str | None
 
 
 def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
@@ -135,6 +156,25 @@ def health_text(one: SourceRecord, now: float) -> str:
     return f"{state}{since}: {one.last_error or 'unknown'}, {counted(one.failures, 'failure')}"
 
 
+def source_row(one: SourceRecord, now: float) -> SourceRow:
+    """Return the state of a source."""
+    return SourceRow(
+        url=one.url,
+        kind=one.kind.value,
+        health=health(one, now).value,
+        why=health_text(one, now),
+        polls=one.polls,
+        unchanged_share=share(one.unchanged, one.polls),
+        new_links=one.new_links,
+        last_new=utc_of(one.last_new),
+        last_poll=utc_of(one.last_poll),
+        next_poll=utc_of(one.next_due),
+        failures=one.failures,
+        failing_since=utc_of(one.failing_since),
+        last_error=one.last_error,
+    )
+
+
 LISTED = 1000
 """Maximum number of URLs set aside that are read. If there are more, the latest ones are read.
 
@@ -212,7 +252,7 @@ def sources(call: Call) -> int:
             {
                 "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
                 "sources": [
-                    _source_document(one, now)
+                    {"source": one.source, **plain(source_row(one, now))}
                     for site in sites
                     for one in site.sources
                     if _fails(one) or not call.options.failing
@@ -222,8 +262,8 @@ def sources(call: Call) -> int:
                     for entry in aside
                 ],
                 "aside_count": number,
-                "repeated_texts": [asdict(one) for one in repeated],
-                "notifiers": [{**asdict(one), "last": iso(one.last)} for one in told_by],
+                "repeated_texts": repeated,
+                "notifiers": told_by,
             }
         )
         return 0
@@ -243,7 +283,7 @@ def sources(call: Call) -> int:
         named = {url for site in sites for url in site.named}
         shown = [one for one in all_sources if call.options.domain or one.url in named]
         shown.sort(key=lambda one: not _fails(one))
-    call.table(SOURCE_COLUMNS, (_source_row(one, now) for one in shown))
+    call.table(SOURCE_COLUMNS, (_source_cells(one, now) for one in shown))
     left_out = len(all_sources) - len(shown)
     if left_out and not call.options.failing:
         call.note(f"{counted(left_out, 'section')} of the crawl not shown; scrapy sources DOMAIN shows all")
@@ -326,7 +366,7 @@ def _site_row(site: Site, now: float) -> tuple[object, ...]:
     )
 
 
-def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
+def _source_cells(one: SourceRecord, now: float) -> tuple[object, ...]:
     return (
         one.kind,
         one.polls,
@@ -361,22 +401,4 @@ def _site_document(site: Site, now: float) -> dict[str, Any]:
         "last_error_at": iso_of(site.record.last_error_at),
         "counters": site.record.counters,
         "health": dict(Counter(health(one, now).value for one in site.sources)),
-    }
-
-
-def _source_document(one: SourceRecord, now: float) -> dict[str, Any]:
-    return {
-        "source": one.source,
-        "url": one.url,
-        "kind": one.kind.value,
-        "health": health(one, now).value,
-        "polls": one.polls,
-        "unchanged_share": share(one.unchanged, one.polls),
-        "new_links": one.new_links,
-        "last_new": iso_of(one.last_new),
-        "last_poll": iso_of(one.last_poll),
-        "next_poll": iso_of(one.next_due),
-        "failures": one.failures,
-        "failing_since": iso_of(one.failing_since),
-        "last_error": one.last_error,
     }

@@ -12,10 +12,11 @@ from typing import Any
 from aiohttp import web
 
 from newsbot import __version__
+from newsbot.cli.command import plain
 from newsbot.errors import ArgumentError
 from newsbot.web.dashboard.endpoints import OPERATIONS, Operation
 from newsbot.web.dashboard.rendering import json_answer
-from newsbot.web.dashboard.schema import Parameter, Schema, given, plain, schema_of
+from newsbot.web.dashboard.schema import Parameter, Schema, given, schema_of
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.incoming import read_form
 

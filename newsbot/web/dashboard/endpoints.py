@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_type_hints
 from aiohttp import web
 
 from newsbot.alerts import saved as saving
+from newsbot.cli.command import plain
 from newsbot.cli.terminal import counted
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError
@@ -23,7 +24,7 @@ from newsbot.items import ArticleFilter, Kind
 from newsbot.monitoring.kept_reports import kept_report, monitored
 from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.operations.explain import Explanation, document, explain
-from newsbot.operations.sources import known_sites, sites_of
+from newsbot.operations.sources import chosen_site, sites_of
 from newsbot.search.articles import MAX_COMPARED, Attention
 from newsbot.search.index import Counts
 from newsbot.sites import pauses
@@ -35,7 +36,7 @@ from newsbot.web.dashboard.articles import ArticleInEvent, Found, News, StoryRow
 from newsbot.web.dashboard.jobs import Job, JobLog, Jobs
 from newsbot.web.dashboard.overview import RANGES, Overview, Period, Queue, Trouble, periods
 from newsbot.web.dashboard.proposals import Proposal
-from newsbot.web.dashboard.schema import Parameter, date, number, one_of, plain, several, words
+from newsbot.web.dashboard.schema import Parameter, date, number, one_of, several, words
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.dashboard.sites import SiteRow, SiteSheet, one_site
 from newsbot.web.readers import Data
@@ -429,21 +430,12 @@ async def refetch(board: Dashboard, given: Given) -> Done:
     return await add(board, given)
 
 
-def _known(data: Data, site: str) -> str:
-    """Return the domain of a site. Raises :class:`ArgumentError` if neither rules nor data have the site."""
-    rule = data.rules.get(site)
-    domain = rule.domain if rule else ascii_host(site)
-    if rule is None and domain not in known_sites(data.storage, data.rules):
-        raise ArgumentError(f"{site!r} is not a site of the rules or the data")
-    return domain
-
-
 @operation("/actions/pause", _FORM_SITE)
 async def pause(board: Dashboard, given: Given) -> Done:
     """Pause a site."""
 
     def work(data: Data) -> Done:
-        domain = _known(data, given["site"])
+        domain = chosen_site(given["site"], data.storage, data.rules)
         pauses.pause(data.notes, domain, data.clock())
         return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
 
@@ -459,7 +451,7 @@ def poll(data: Data, given: Given) -> Done:
 
     Raises :class:`ArgumentError` if the site or the source is not known.
     """
-    domain, url = _known(data, given["site"]), given.get("url")
+    domain, url = chosen_site(given["site"], data.storage, data.rules), given.get("url")
     (known,) = sites_of(data.storage, data.rules, domain)
     urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
     if not url:  # only sources of the rule, because a crawl finds many other sections
@@ -541,7 +533,7 @@ async def resume(board: Dashboard, given: Given) -> Done:
     """Resume a site."""
 
     def work(data: Data) -> Done:
-        domain = _known(data, given["site"])
+        domain = chosen_site(given["site"], data.storage, data.rules)
         if pauses.go_on(data.notes, domain):
             return Done("resumed", f"{domain} is resumed.")
         return Done("unchanged", f"{domain} was not paused.")

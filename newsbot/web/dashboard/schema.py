@@ -14,15 +14,12 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from enum import Enum
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aiohttp import web
 
-from newsbot.cli.command import moment
-from newsbot.clock import iso
+from newsbot.cli.command import moment, properties_of
 
 MAX_LENGTH = 2000
 """Maximum length of a value in characters."""
@@ -151,25 +148,6 @@ _PLAIN: Mapping[Any, Schema] = {
 }
 
 
-def plain(value: Any) -> Any:
-    """Return a result as JSON values. Dataclasses become objects with their fields and properties.
-
-    Times become text (RFC 3339). Members of an enum become their values.
-    """
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [*(field.name for field in fields(value)), *_properties(type(value))]
-        return {name: plain(getattr(value, name)) for name in names}
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
-
-
 def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
     """Return the JSON Schema of a type. Dataclasses are added to ``components`` and referenced.
 
@@ -197,9 +175,9 @@ def _record(kind: type, components: dict[str, Schema]) -> Schema:
         components[kind.__name__] = schema  # first, because a type can contain itself
         texts = _texts(kind)
         hints = get_type_hints(kind) | {
-            name: get_type_hints(getattr(kind, name).fget)["return"] for name in _properties(kind)
+            name: get_type_hints(getattr(kind, name).fget)["return"] for name in properties_of(kind)
         }
-        names = [*(field.name for field in fields(kind)), *_properties(kind)]
+        names = [*(field.name for field in fields(kind)), *properties_of(kind)]
         schema["description"] = " ".join((inspect.getdoc(kind) or "").split())
         schema["properties"] = {
             name: schema_of(hints[name], components)
@@ -211,14 +189,9 @@ def _record(kind: type, components: dict[str, Schema]) -> Schema:
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-@lru_cache(256)
-def _properties(kind: type) -> tuple[str, ...]:
-    return tuple(name for name, member in vars(kind).items() if isinstance(member, property))
-
-
 def _texts(kind: type) -> dict[str, str]:
     """Return the description of each field (the string below it in the source) and of each property."""
-    found = {name: " ".join((getattr(kind, name).__doc__ or "").split()) for name in _properties(kind)}
+    found = {name: " ".join((getattr(kind, name).__doc__ or "").split()) for name in properties_of(kind)}
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError):  # no source file, for example in an egg of compiled files

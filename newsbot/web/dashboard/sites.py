@@ -11,11 +11,10 @@ from typing import Any
 
 from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
-from newsbot.operations.sources import Site, health_text, known_sites, sites_of
+from newsbot.operations.sources import Site, SourceRow, known_sites, sites_of, source_row
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses import paused
-from newsbot.sites.statistics import share
 from newsbot.storage.sources import HOUR, SourceRecord
 from newsbot.urls import ascii_host
 from newsbot.web.dashboard.overview import HOURS, SITES_BAD, Period, periods
@@ -59,26 +58,6 @@ class SiteRow:
     alarm: str | None = None
     """If a figure of the site fell: which one, and the likely cause."""
     paused_since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRow:
-    """One feed, sitemap or section front."""
-
-    url: str
-    kind: str
-    health: str
-    why: str
-    """The health, with the reason if the source fails."""
-    polls: int
-    unchanged_share: float | None
-    new_links: int
-    last_new: datetime | None
-    last_poll: datetime | None
-    next_poll: datetime | None
-    failures: int
-    failing_since: datetime | None
-    last_error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +134,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
     return SiteSheet(
         row=_row(site, now, trend, fallen, resting),
         rule=PurePath(rule.file).name if rule else None,
-        source_rows=[_source(one, now) for one in ordered[:MAX_SOURCES]],
+        source_rows=[source_row(one, now) for one in ordered[:MAX_SOURCES]],
         more_sources=max(0, len(ordered) - MAX_SOURCES),
         patterns=[
             PatternRow(one.text, one.articles, one.others, list(one.examples[:3]))
@@ -197,24 +176,6 @@ def _row(
 
 def _failing_since(sources: Sequence[SourceRecord]) -> float | None:
     return min((one.failing_since for one in sources if one.failing_since is not None), default=None)
-
-
-def _source(one: SourceRecord, now: float) -> SourceRow:
-    return SourceRow(
-        url=one.url,
-        kind=one.kind.value,
-        health=health(one, now).value,
-        why=health_text(one, now),
-        polls=one.polls,
-        unchanged_share=share(one.unchanged, one.polls),
-        new_links=one.new_links,
-        last_new=utc_of(one.last_new),
-        last_poll=utc_of(one.last_poll),
-        next_poll=utc_of(one.next_due),
-        failures=one.failures,
-        failing_since=utc_of(one.failing_since),
-        last_error=one.last_error,
-    )
 
 
 def _causes(counters: Mapping[str, float]) -> dict[str, int]:
