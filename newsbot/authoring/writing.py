@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from newsbot.cli.files import replacing
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.rules.load import read_rule_file
 from newsbot.rules.rule import ascii_domain
@@ -40,9 +41,8 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A crawl may reload the rules at any time. It ignores files whose name begins with a dot. The rename
         # at the end is atomic, so the crawl never sees a file that is only partly written.
-        beside = path.with_name(f".{path.name}.new")
-        beside.write_bytes(data)
-        beside.replace(path)
+        with replacing(path) as stream:
+            stream.write(data)
     except OSError as error:
         raise ArgumentError(f"{path}: cannot be written ({error.strerror})") from error
 

@@ -30,14 +30,17 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
             with place.open("wb") as stream:
                 yield stream
         else:
-            yield from _replacing(place)
+            with replacing(place) as stream:
+                yield stream
     except BrokenPipeError:  # the reader of a pipe has ended, as in `| head`
         raise
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def _replacing(place: Path) -> Iterator[BinaryIO]:
+@contextmanager
+def replacing(place: Path) -> Iterator[BinaryIO]:
+    """Yield a binary stream to the file ``place``. It appears when it is complete. Raises ``OSError``."""
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as stream:

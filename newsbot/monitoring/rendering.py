@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from newsbot.cli.files import replacing
 from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
 from newsbot.text.words import clean
@@ -28,12 +28,8 @@ def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) 
         text = json.dumps(list(reports), ensure_ascii=False, indent=1) + "\n"
     else:
         text = to_html(reports, now)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_text(clean(text), encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as stream:
+        stream.write(clean(text).encode())
 
 
 def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> str:

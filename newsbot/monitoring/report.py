@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 from urllib.parse import unquote
@@ -211,23 +212,13 @@ def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, C
 
     The record or the checks are None if there are none.
     """
-    for pages in _batches(storage.pages.iter(source=domain)):
+    known = storage.pages.iter(source=domain)
+    while pages := list(islice(known, _AT_ONCE)):
         checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)
     for one in storage.checks.iter(domain, unlisted=True):
         yield None, one
-
-
-def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
-    batch = []
-    for one in things:
-        batch.append(one)
-        if len(batch) == _AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 class _Survey:

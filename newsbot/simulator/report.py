@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from newsbot.cli.files import atomic_target
 from newsbot.errors import UserError
@@ -56,16 +56,6 @@ OVER_SITUATIONS = (
     ("Share of downloads that brought new content", "share", "useful", 1, False),
     ("Mean time from a change until it was seen", "hours (log)", "mean_wait", UNITS_AN_HOUR, True),
 )
-STYLE = """
-body { font: 15px/1.5 sans-serif; color: #1d2429; max-width: 980px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.6em; } h2 { margin-top: 2em; border-bottom: 1px solid #dde2e6; }
-table { border-collapse: collapse; font-size: 13px; margin: 1em 0; display: block; overflow-x: auto; }
-th, td { padding: 2px 10px; border-bottom: 1px solid #e6eaee; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td.no { color: #b00020; font-weight: bold; } td.yes { color: #2c7a3f; }
-svg { max-width: 100%; height: auto; display: block; margin: 1.2em 0; }
-details { margin: 0.6em 0; } summary { cursor: pointer; font-weight: bold; }
-"""
 
 
 class Line(NamedTuple):
@@ -75,6 +65,15 @@ class Line(NamedTuple):
     colour: int
     x: Any
     y: Any
+
+
+class Listing(NamedTuple):
+    """A table to write. With a summary, it is folded, unless it is ``open``."""
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[object]]
+    summary: str = ""
+    open: bool = False
 
 
 class Chart(NamedTuple):
@@ -87,6 +86,10 @@ class Chart(NamedTuple):
     log: bool = False
     dots: bool = False
     marks: Sequence[float] = ()
+
+
+Part = str | Listing | Chart
+"""A part of a report. Text is a heading."""
 
 
 def make_folder(folder: Path) -> None:
@@ -142,32 +145,32 @@ def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: di
     The tables are ``runs``, ``series``, ``traffic``, and ``comparison`` if there are published figures.
     """
     runs, comparison = tables["runs"], tables.get("comparison")
-    parts: list[str] = []
+    parts: list[Part] = []
     if comparison:
         columns = ["figures", "number", "within tolerance", "largest deviation", "of"]
-        parts += ["<h2>Against the published figures</h2>", html_table(columns, summarize_checks(comparison))]
+        parts += ["Against the published figures", Listing(columns, summarize_checks(comparison))]
     parts += _over_time(tables)
     if len(set(runs["situation"])) > 1:
-        parts += ["<h2>All situations</h2>", *map(draw, _over_situations(runs, comparison))]
+        parts += ["All situations", *_over_situations(runs, comparison)]
     if comparison:
         parts += _published_figures(comparison)
     columns = [name for name in runs if name not in ("strategy", "waits")]
     rows = [[_cell(row[name]) for name in columns] for row in as_rows(runs)]
-    parts += ["<h2>All runs</h2>", _details(f"{len(rows)} runs", html_table(columns, rows))]
+    parts += ["All runs", Listing(columns, rows, f"{len(rows)} runs")]
     _write_page(folder, title, about, parts)
 
 
 def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Compared]) -> None:
     """Write ``report.html`` of a comparison of policies. ``about`` are lines that describe it."""
-    parts = [
+    parts: list[Part] = [
         _policies_table([(one.choice.label, one.figures) for one in found]),
-        *map(draw, _policy_charts(found)),
+        *_policy_charts(found),
     ]
     for kind in found[0].kinds:
-        parts.append(f"<h2>{escape(kind.capitalize())}s only</h2>")
+        parts.append(f"{kind.capitalize()}s only")
         parts.append(_policies_table([(one.choice.label, one.kinds[kind]) for one in found]))
     about_each = [(one.choice.label, f"{one.choice.strategy.about}; asks: {one.choice.way}") for one in found]
-    parts += ["<h2>Policies</h2>", html_table(("policy", "what it does"), about_each)]
+    parts += ["Policies", Listing(("policy", "what it does"), about_each)]
     _write_page(folder, "Policies compared", about, parts)
 
 
@@ -224,37 +227,17 @@ def estimate_text(one: Estimate) -> str:
     return f"{one.mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return an HTML table. A cell whose text is ``yes`` or ``no`` gets a CSS class of this name."""
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
-    body = "\n".join("<tr>" + "".join(_html_cell(str(value)) for value in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
-
-
-def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[str]) -> None:
-    page = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(title)}</h1>",
-        *(f"<p>{escape(line)}</p>" for line in about),
-        *parts,
-        "</body></html>\n",
-    ]
+def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[Part]) -> None:
+    loader = PackageLoader("newsbot.simulator")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.globals["draw"] = draw
+    page = environment.get_template("report.html").render(title=title, about=about, parts=parts)
     with atomic_target(folder / "report.html") as stream:
-        stream.write("\n".join(page).encode())
+        stream.write(page.encode())
 
 
-def _html_cell(text: str) -> str:
-    kind = f' class="{text}"' if text in ("yes", "no") else ""
-    return f"<td{kind}>{escape(text)}</td>"
-
-
-def _details(summary: str, content: str, shown: str = "") -> str:
-    return f"<details{shown}><summary>{escape(summary)}</summary>{content}</details>"
-
-
-def _published_figures(comparison: Table) -> Iterator[str]:
-    yield "<h2>Each published figure</h2>"
+def _published_figures(comparison: Table) -> Iterator[Part]:
+    yield "Each published figure"
     columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
     for group, found in groupby(as_rows(comparison), key=lambda row: row["group"]):
         rows = [
@@ -268,11 +251,10 @@ def _published_figures(comparison: Table) -> Iterator[str]:
             )
             for row in found
         ]
-        shown = " open" if group == "quotes" else ""
-        yield _details(f"{group}: {len(rows)}", html_table(columns, rows), shown)
+        yield Listing(columns, rows, f"{group}: {len(rows)}", open=group == "quotes")
 
 
-def _over_time(tables: dict[str, Table]) -> Iterator[str]:
+def _over_time(tables: dict[str, Table]) -> Iterator[Part]:
     situations: dict[int, list[dict[str, Any]]] = {}
     for row in as_rows(tables["runs"]):
         situations.setdefault(row["situation"], []).append(row)
@@ -281,7 +263,7 @@ def _over_time(tables: dict[str, Table]) -> Iterator[str]:
         about = f"{first['pages']:,} pages, {first['time']:,} units of 100 ms"
         if "change" in first:
             about += f", {first['change']} changes and {first['query']} queries a page"
-        yield f"<h2>Situation {situation}: {about}</h2>"
+        yield f"Situation {situation}: {about}"
         names = {row["variant"]: row["strategy"] for row in situations[situation]}
         for title, unit, name, column, divisor, log in OVER_TIME:
             table = tables[name]
@@ -296,7 +278,7 @@ def _over_time(tables: dict[str, Table]) -> Iterator[str]:
                 if column != "processing" or y.any():
                     lines.append(Line(strategy, variant - 1, x, y))
             if lines:
-                yield draw(Chart(title, "hours", unit, lines, log=log))
+                yield Chart(title, "hours", unit, lines, log=log)
 
 
 def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
@@ -362,9 +344,9 @@ def _policy_charts(found: Sequence[Compared]) -> Iterator[Chart]:
         yield Chart(title, "megabytes a day", "mean delay, minutes (log)", lines, log=True, dots=True)
 
 
-def _policies_table(rows: Sequence[tuple[str, dict[str, Estimate]]]) -> str:
+def _policies_table(rows: Sequence[tuple[str, dict[str, Estimate]]]) -> Listing:
     columns = ["policy", *(f"{name}, {unit}" for name, unit in UNITS.items())]
-    return html_table(
+    return Listing(
         columns, ([label, *(estimate_text(figures[name]) for name in UNITS)] for label, figures in rows)
     )
 
