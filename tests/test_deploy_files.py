@@ -212,7 +212,9 @@ def test_the_dashboard_of_a_container_is_asked_for_a_page_that_needs_no_token() 
     compile(word, "healthcheck", "exec")
     path = re.search(r"http://127\.0\.0\.1:8765(/\w+)", word)
     assert path is not None
-    assert f'add_get("{path[1]}", partial(_health, board)' in (ROOT / "newsbot/web/dashboard/app.py").read_text()
+    assert (
+        f'add_get("{path[1]}", partial(_health, board)' in (ROOT / "newsbot/web/dashboard/app.py").read_text()
+    )
 
 
 def test_nothing_is_open_to_the_world() -> None:

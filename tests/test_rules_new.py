@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.authoring.new import propose
+from newsbot.rules.expressions import compile_pattern
 from newsbot.rules.load import read_files
 from tests.commandline import Place
 from tests.crawls import article_html
