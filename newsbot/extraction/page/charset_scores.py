@@ -87,15 +87,21 @@ def cyrillic(text: str) -> float:
     capitals where windows-1251 has small letters. If the encoding is a western one, single Cyrillic letters
     are inside Latin words.
     """
-    high = [sign for sign in text if sign > "\x7f"]
+    high = _high(text)
     if not high:
         return 0.0
     weight = sum(
-        1.0 if _COMMON.get(sign, 0) > 14 else 0.6 if sign.isalpha() and "Ѐ" <= sign <= "ӿ" else 0.0
-        for sign in high
+        count * (1.0 if _COMMON.get(sign, 0) > 14 else 0.6 if sign.isalpha() and "Ѐ" <= sign <= "ӿ" else 0.0)
+        for sign, count in high.items()
     )
-    weight += sum(0.4 for sign in _INITIAL.findall(text) if _COMMON.get(sign.lower(), 0) > 14)
-    return max(0.0, (weight - 2 * _faults(text)) / len(high))
+    initials = Counter(_INITIAL.findall(text))
+    weight += sum(0.4 * count for sign, count in initials.items() if _COMMON.get(sign.lower(), 0) > 14)
+    return max(0.0, (weight - 2 * _faults(text)) / high.total())
+
+
+def _high(text: str) -> Counter[str]:
+    """Return how often each sign beyond ASCII occurs."""
+    return Counter({sign: count for sign, count in Counter(text).items() if sign > "\x7f"})
 
 
 def is_orderly(text: str) -> bool:
@@ -115,13 +121,14 @@ def of_script(text: str, script: str) -> float:
     to each other. Such a text is Latin, where accented letters usually stand between ASCII letters.
     """
     letters, faults = _SCRIPTS[script]
-    high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
-    found = letters.findall(text)
+    signs = _high(text)
+    high = sum(count for sign, count in signs.items() if sign not in _MARKS)
+    found = sum(count for sign, count in signs.items() if letters.match(sign))
     # The number of letters minus the number of runs is the number of letters that follow another letter of
-    # the script.
-    if not high or len(found) - len(_runs(script).findall(text)) < high / 2:
+    # the script. The runs are counted only if there may be enough letters.
+    if not high or found < high / 2 or found - len(_runs(script).findall(text)) < high / 2:
         return 0.0
-    return max(0.0, (len(found) - 2 * len(faults.findall(text))) / high)
+    return max(0.0, (found - 2 * len(faults.findall(text))) / high)
 
 
 def latin(text: str) -> float:
@@ -130,7 +137,7 @@ def latin(text: str) -> float:
     The share is computed for each language, and the highest is returned. The result is 1 if there are no
     non-ASCII signs.
     """
-    high = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
+    high = Counter({sign: count for sign, count in _high(text).items() if sign not in _MARKS})
     total = high.total()
     if not total:
         return 1.0
@@ -144,7 +151,7 @@ def east_asian(text: str, language: str) -> float:
     At least a fifth of the signs of a Japanese text is Hiragana. About a hundred characters make up as much
     of a Chinese text.
     """
-    high = Counter(sign for sign in text if sign > "\x7f")
+    high = _high(text)
     total = high.total()
     # Invalid bytes show a wrong encoding. If most signs stand alone between ASCII letters, the text is Latin.
     if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
