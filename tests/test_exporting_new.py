@@ -22,6 +22,7 @@ from newsbot.operations.exporting import increment
 from newsbot.operations.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
 from newsbot.operations.exporting.increment import export_new
 from newsbot.search.articles import ArticleSearch
+from newsbot.storage.notes import Notes
 from tests.commandline import ROOT, Place, article
 
 
@@ -29,7 +30,7 @@ class Crash(BaseException):
     """Simulates the end of the process."""
 
 
-class Kept:
+class Kept(Notes):
     """A storage of notes, and of articles in the order of storing."""
 
     def __init__(self) -> None:
@@ -45,6 +46,9 @@ class Kept:
 
     def all(self, kind):
         return {key: json.loads(json.dumps(note)) for key, note in self.kept.items()}
+
+    def get_many(self, names):
+        return {name: self.kept[name[1]] for name in names if name[1] in self.kept}
 
     def save(self, kind, key, note):
         self.tick()

@@ -60,7 +60,6 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/extraction/stopwords.py": "the table that the decision trees of the text use",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/sites/pauses.py": "an idea of its own that commands, dashboard and crawl share",
-    "newsbot/storage/shared_notes.py": "the one loop that writes a note of several workers",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 

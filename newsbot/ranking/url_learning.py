@@ -35,7 +35,7 @@ from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
 from newsbot.rules.shape import kind_of, split_path
 from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.shared_notes import AT_ONCE, SharedNotes
 from newsbot.urls import canonicalize, fingerprint
 
 ENOUGH_TEXTS = 3
@@ -435,31 +435,31 @@ class UrlLearning:
         if self.storage is None:
             return
         _SHAPES.write(self.storage, {"all": self.of_all_sites})
-        for domain, site in self._sites.items():
-            if site.changed and not is_out(domain) and self._write(self.storage, domain, site):
-                site.changed = False
+        changed = [domain for domain, site in self._sites.items() if site.changed and not is_out(domain)]
+        for start in range(0, len(changed), AT_ONCE):
+            self._write(self.storage, {name: self._sites[name] for name in changed[start : start + AT_ONCE]})
 
-    def _write(self, storage: Notes, domain: str, site: _Site) -> bool:
-        """Merge a site's results with those of other workers and store them.
+    def _write(self, storage: Notes, sites: Mapping[str, _Site]) -> None:
+        """Merge the results of sites with those of other workers and store them.
 
-        Returns False if they could not be stored completely. All workers then use the rule that was learned
-        last from the examples of all workers.
+        All workers then use the rule that was learned last from the examples of all workers.
         """
-        told = storage.all(NOTE_KIND + domain)
+        rules = _RULES.read(storage, sites)
 
         # This function is called again if another worker writes at the same time. Merging may learn a new
         # rule, so the rule is written after the examples.
-        def examples(note: dict[str, Any] | None, site: _Site) -> dict[str, Any]:
-            self._merge(domain, site, {**told, "examples": note or {}})
-            return site.examples.plain()
+        def examples(note: dict[str, Any] | None, domain: str) -> dict[str, Any]:
+            told = {"rule": rules[domain]} if domain in rules else {}
+            self._merge(domain, sites[domain], {**told, "examples": note or {}})
+            return sites[domain].examples.plain()
 
-        if not SharedNotes(NOTE_KIND + domain, examples).write(storage, {"examples": site}):
-            return False
-        if site.rule is None:
-            return True
-        written = SharedNotes(NOTE_KIND + domain, _latest).write(storage, {"rule": site.rule.plain()})
-        site.kept = written.get("rule", site.kept)
-        return bool(written)
+        shared = SharedNotes[str](NOTE_KIND, examples, key="examples")
+        stored = {name: sites[name] for name in shared.write(storage, {name: name for name in sites})}
+        learned = {name: site.rule.plain() for name, site in stored.items() if site.rule is not None}
+        written = _RULES.write(storage, learned)
+        for domain, site in stored.items():
+            site.kept = written.get(domain, site.kept)
+            site.changed = domain in learned and domain not in written
 
     def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
         """Add to ``site`` the notes ``told``, which another worker may have written in the meantime."""
@@ -529,6 +529,7 @@ def _with_shapes(note: dict[str, Any] | None, shapes: ShapesOfAll) -> dict[str, 
     return shapes.plain()
 
 
+_RULES = SharedNotes(NOTE_KIND, _latest, key="rule")
 _SHAPES = SharedNotes(SHAPES_NOTE, _with_shapes)
 _SESSION_KEYS = SharedNotes(SESSION_NOTE, _with_keys)
 

@@ -50,20 +50,23 @@ class SharedLines:
         """
         if self.storage is None:
             return
-        for domain, memory in self._memories.items():
-            if memory.changed and not is_out(domain) and _write(self.storage, domain, memory):
-                memory.written()
+        changed = {
+            domain: (domain, memory)
+            for domain, memory in self._memories.items()
+            if memory.changed and not is_out(domain)
+        }
+        for domain in _SHARED.write(self.storage, changed):
+            changed[domain][1].written()
 
 
-def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
-    """Merge a memory into the note. Return False if this failed because other workers changed the note."""
+def _merged(note: dict[str, Any] | None, added: tuple[str, SiteMemory]) -> dict[str, Any]:
+    """Merge a site's memory with its note. This also adds the stored lines to the memory."""
+    domain, memory = added
+    _take(memory, domain, note)
+    return memory.plain()
 
-    # Merging also adds the stored lines to this worker's memory.
-    def merged(note: dict[str, Any] | None, memory: SiteMemory) -> dict[str, Any]:
-        _take(memory, domain, note)
-        return memory.plain()
 
-    return bool(SharedNotes(NOTE_KIND + domain, merged).write(storage, {KEY: memory}))
+_SHARED = SharedNotes(NOTE_KIND, _merged, key=KEY)
 
 
 def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:

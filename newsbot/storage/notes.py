@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from newsbot.text.words import clean
@@ -19,6 +19,12 @@ MAX_KEY = 2048
 """Maximum length of a key in characters."""
 _IDENTITY = ("storage", "identity")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
+NoteName = tuple[str, str]
+"""The kind and the key of a note."""
+Swap = tuple[str, str, Mapping[str, Any] | None, Mapping[str, Any]]
+"""The arguments of :meth:`Notes.swap`."""
 
 
 class Notes(Protocol):
@@ -37,6 +43,13 @@ class Notes(Protocol):
         changing anything if another worker has written the note in the meantime. Raises ``ValueError`` like
         :meth:`save`.
         """
+
+    def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
+        """Do the same as :meth:`swap` for each of the swaps."""
+        return [self.swap(*one) for one in swaps]
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        """Return the notes with these names. Unknown names are left out."""
 
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
         """Return all notes of a kind by key."""

@@ -6,30 +6,41 @@ changed the note in the meantime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from newsbot.storage.notes import Notes
+from newsbot.storage.notes import NoteName, Notes
 
 TRIES = 5
 """Maximum number of attempts to write a note that other workers change at the same time."""
+AT_ONCE = 50
+"""Maximum number of notes that are read and written together. A note can have some 10 kB."""
 
 _New = TypeVar("_New")
 _Note = dict[str, Any]
 
 
 class SharedNotes(Generic[_New]):
-    """Writes the notes of one kind.
+    """Writes the notes of one kind, or one note for each site.
 
     ``merge`` is called with the stored note (None if there is none) and the new data of a worker (its
     addition). It returns the note to store. If another worker writes first, ``merge`` is called again with
     the newer note and the same addition. So it must not count an addition again that the note contains
     already.
+
+    ``key``: if it is given, each site has a kind of its own, ``kind`` with the domain, and the note has this
+    key. Then the additions are by domain.
     """
 
-    def __init__(self, kind: str, merge: Callable[[_Note | None, _New], _Note]) -> None:
-        self._kind = kind
-        self._merge = merge
+    def __init__(
+        self, kind: str, merge: Callable[[_Note | None, _New], _Note], *, key: str | None = None
+    ) -> None:
+        self._kind, self._merge, self._key = kind, merge, key
+
+    def read(self, notes: Notes, keys: Iterable[str]) -> dict[str, _Note]:
+        """Return the stored notes with these keys, by key. Raises :class:`newsbot.errors.DataError`."""
+        names = {self._name(key): key for key in keys}
+        return {names[name]: note for name, note in notes.get_many(list(names)).items()}
 
     def write(self, notes: Notes, additions: Mapping[str, _New]) -> dict[str, _Note]:
         """Add the data of ``additions`` to the notes of these keys. Return the stored notes by key.
@@ -39,13 +50,20 @@ class SharedNotes(Generic[_New]):
         :class:`newsbot.errors.DataError`.
         """
         written: dict[str, _Note] = {}
-        for _ in range(TRIES):
-            left = sorted(additions.keys() - written.keys())
-            if not left:
-                break
-            kept = notes.all(self._kind)
-            for key in left:
-                note = self._merge(kept.get(key), additions[key])
-                if note == kept.get(key) or notes.swap(self._kind, key, kept.get(key), note):
-                    written[key] = note
+        keys = sorted(additions)
+        for start in range(0, len(keys), AT_ONCE):
+            left = keys[start : start + AT_ONCE]
+            for _ in range(TRIES):
+                kept = self.read(notes, left)
+                merged = {key: self._merge(kept.get(key), additions[key]) for key in left}
+                changed = [key for key in left if merged[key] != kept.get(key)]
+                swaps = [(*self._name(key), kept.get(key), merged[key]) for key in changed]
+                done = dict(zip(changed, notes.swap_many(swaps), strict=True))
+                written |= {key: merged[key] for key in left if done.get(key, True)}
+                left = [key for key in left if key not in written]
+                if not left:
+                    break
         return written
+
+    def _name(self, key: str) -> NoteName:
+        return (self._kind, key) if self._key is None else (self._kind + key, self._key)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from newsbot.storage.notes import MAX_KEY, MAX_NOTE, Notes
+from newsbot.storage.shared_notes import SharedNotes
 from tests.contracts.storage_backends import Place
 
 
@@ -90,3 +92,45 @@ def test_sizes_are_bounded(notes: Notes, key: str, text: str) -> None:
     with pytest.raises(ValueError, match="too long"):
         notes.save("any", key, {"text": text})
     assert notes.all("any") == {}
+
+
+def test_several_notes_are_read_and_swapped_at_once(notes: Notes, place: Place) -> None:
+    assert (notes.get_many([]), notes.swap_many([])) == ({}, [])
+    names = [("hub", "a"), ("trust", "a"), ("hub", "ёж \ud800")]
+    assert notes.swap_many([(*name, None, {"n": 1}) for name in names]) == [True] * 3
+    assert notes.get_many([*names, ("hub", "none")]) == {name: {"n": 1} for name in names}
+    other = place.open()
+    other.notes.save("trust", "a", {"n": 2})
+    other.notes.forget(*names[2])
+    swaps = [(*name, {"n": 1}, {"n": 3}) for name in names]
+    assert notes.swap_many(swaps) == [True, False, False]
+    assert notes.get_many(names) == {names[0]: {"n": 3}, names[1]: {"n": 2}}
+    new = [("hub", "a", None, {"n": 4}), ("hub", "b", None, {"n": 4})]
+    assert notes.swap_many(new) == [False, True]
+    with pytest.raises(ValueError, match="too long"):
+        notes.swap_many([("hub", "b", {"n": 4}, {"n": 5}), ("hub", "c", None, {"n": "x" * MAX_NOTE})])
+    other.close()
+
+
+def test_of_many_who_add_to_several_notes_at_once_none_loses_what_another_wrote(place: Place) -> None:
+    def merged(note: dict[str, Any] | None, number: int) -> dict[str, Any]:
+        return {"seen": sorted({*(note or {"seen": []})["seen"], number})}
+
+    shared = SharedNotes("site:", merged, key="numbers")
+    sites = [f"{letter}.test" for letter in "abcdef"]
+
+    def work(number: int) -> None:
+        storage = place.open()
+        left = dict.fromkeys(sites, number)
+        while left:
+            for site in shared.write(storage.notes, left):
+                del left[site]
+        storage.close()
+
+    place.open().close()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(8)))
+    storage = place.open()
+    assert shared.read(storage.notes, sites) == {site: {"seen": list(range(8))} for site in sites}
+    assert storage.notes.all("site:a.test") == {"numbers": {"seen": list(range(8))}}
+    storage.close()

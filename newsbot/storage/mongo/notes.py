@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
+from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
+from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.storage.mongo.connection import Server
-from newsbot.storage.notes import Notes, key_of, packed_note, unpacked_note
+from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
+
+_PATIENCE = 0.1
+"""Seconds in which a transaction with several notes is tried again if it conflicts with another one."""
+
+
+class _Overtaken(Exception):
+    """Raised to roll back the transaction, because another worker has changed one of the notes."""
 
 
 class MongoNotes(Notes):
@@ -40,6 +51,25 @@ class MongoNotes(Notes):
                 return False
         return True
 
+    def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
+        if len(swaps) > 1:  # with several workers, nearly always all of them succeed
+            try:
+                with self._server.readable() as database:
+                    self._server.transact(partial(_swap_all, database, swaps), _PATIENCE)
+            except (DataUnavailable, DataFull):
+                raise
+            except (DataError, ValueError, _Overtaken):
+                pass  # each note is written alone
+            else:
+                return [True] * len(swaps)
+        return super().swap_many(swaps)
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        keys = {note_key(*key_of(*name)): name for name in names}
+        with self._server.readable() as database:
+            found = database["notes"].find({"_id": {"$in": list(keys)}})
+            return {keys[document["_id"]]: unpacked_note(document["body"]) for document in found}
+
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
         with self._server.readable() as database:
             found = database["notes"].find({"kind": key_of(kind, "")[0]})
@@ -48,6 +78,26 @@ class MongoNotes(Notes):
     def forget(self, kind: str, key: str) -> bool:
         with self._server.readable() as database:
             return database["notes"].delete_one({"_id": note_key(*key_of(kind, key))}).deleted_count > 0
+
+
+def _swap_all(database: Collections, swaps: Sequence[Swap], session: Session) -> None:
+    """Write all notes. Raises :class:`_Overtaken` or ``BulkWriteError`` if one of them has changed."""
+    made: list[Document] = []
+    replaced: list[UpdateOne] = []
+    for kind, key, old, new in swaps:
+        where = key_of(kind, key)
+        name, body = note_key(*where), packed_note(key, new)
+        if old is None:
+            made.append({"_id": name, "kind": where[0], "key": where[1], "body": body})
+        else:
+            known = {"_id": name, "body": packed_note(key, old)}
+            replaced.append(UpdateOne(known, {"$set": {"body": body}}))
+    if made:
+        database["notes"].insert_many(made, session=session)
+    if replaced:
+        result = database["notes"].bulk_write(replaced, session=session)
+        if result.matched_count < len(replaced):
+            raise _Overtaken
 
 
 def note_key(kind: str, key: str) -> bytes:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from newsbot.storage.notes import Notes, key_of, packed_note, unpacked_note
+from newsbot.storage.notes import NoteName, Notes, key_of, packed_note, unpacked_note
 from newsbot.storage.sqlite.connection import DataFile
 
 _SAVE = (
     "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
     " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
 )
+_GET = "SELECT body FROM note WHERE kind = ? AND key = ?"
 _MAKE = "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING"
 # Compares the text of the old note, so that nothing is replaced if another worker has changed the note.
 _REPLACE = "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?"
@@ -33,6 +34,11 @@ class SqliteNotes(Notes):
             if old is None:
                 return database.execute(_MAKE, (*where, body)).rowcount > 0
             return database.execute(_REPLACE, (body, *where, packed_note(key, old))).rowcount > 0
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        with self._file.reading() as database:
+            rows = {name: database.execute(_GET, key_of(*name)).fetchone() for name in names}
+        return {name: unpacked_note(row["body"]) for name, row in rows.items() if row is not None}
 
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
         with self._file.reading() as database:
