@@ -209,6 +209,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Mapping[str, Lang
     def change(content: Mapping[str, Language] | None) -> None:
         monkeypatch.setattr(languages, "languages", real if content is None else lambda: content)
         for cached in (
+            languages.by_language,
             languages.phrases,
             languages.words,
             languages.compiled,
@@ -260,7 +261,8 @@ def test_each_kind_is_used_and_documented() -> None:
         ("today: heute", "xx.yaml:1: a list is expected"),
         ("today:\n- [heute]", "xx.yaml:2: text is expected"),
         ("months:\n- januar", "xx.yaml:2: twelve months are expected, not 1"),
-        ("paywalls:\n- jetzt (bald", "xx.yaml:2: 'jetzt (bald': the parentheses are not balanced"),
+        ("paywalls:\n- jetzt (bald", "xx.yaml:2: 'jetzt (bald': parentheses must be balanced"),
+        ("paywalls:\n- jetzt|bald", "xx.yaml:2: 'jetzt|bald': parentheses must be balanced"),
         ("- heute", "xx.yaml:1: a mapping is expected"),
         ("", "xx.yaml:1: a mapping is expected"),
         ("a: 1\n  b: 2", "xx.yaml:2: "),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Any
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.page.jsonld import Node, scalar, types_of
-from newsbot.extraction.page.page import Page, xpath
+from newsbot.extraction.page.page import Page
 from newsbot.extraction.strings import size, words
 from newsbot.items import Form
 from newsbot.text.languages import compiled
@@ -39,13 +41,19 @@ _WALL = re.compile(
     r"wall)|locked-content|metered|offer-?wall|abo-?wall",
     re.IGNORECASE,
 )
-_MARKED = xpath("//*[@class or @id][not(self::body or self::html or self::script or self::style)]")
+# Parts of all that _WALL matches.
+_WALL_WORDS = ("wall", "piano-", "subscri", "premium-", "locked-content", "metered")
+_ALL_NAMES = etree.XPath("//@class | //@id", smart_strings=False)
+_NAMES = etree.XPath(
+    "//*[not(self::body or self::html or self::script or self::style)]/@*[name()='class' or name()='id']",
+    smart_strings=False,
+)
 _TEASER = 1500
 """Maximum length of a text that is taken for the free part of an article, in letters."""
 # The end of a text that was cut off.
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
-"""Maximum number of elements whose class and id are searched for a paywall."""
+"""Maximum number of classes and ids that are searched for a paywall."""
 _MOST_PARTS = 20
 """Maximum number of parts of an article (``hasPart``) that are read."""
 _MOST_LINES = 5000
@@ -172,7 +180,10 @@ def _offers(page: Page) -> bool:
 
 
 def _is_walled(page: Page) -> bool:
-    return any(
-        _WALL.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:300])
-        for element in _MARKED(page.tree)[:_MOST_MARKED]
-    )
+    # Most pages have none of these words, which is quickly seen.
+    names: Any = _ALL_NAMES(page.tree)
+    joined = "\n".join(names).lower()
+    if not any(word in joined for word in _WALL_WORDS):
+        return False
+    names = _NAMES(page.tree)
+    return _WALL.search("\n".join(name[:300] for name in names[:_MOST_MARKED])) is not None

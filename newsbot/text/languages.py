@@ -193,9 +193,21 @@ def _list(node: yaml.Node, form: Form, name: str) -> tuple[str, ...]:
         for number, item in enumerate(node.value):
             if item.value in found[:number]:
                 raise _fault(name, item, f"{item.value!r} is there twice")
-            if item.value.count("(") != item.value.count(")"):
-                raise _fault(name, item, f"{item.value!r}: the parentheses are not balanced")
+            if not _is_balanced(item.value):
+                raise _fault(
+                    name, item, f"{item.value!r}: parentheses must be balanced, and '|' stands inside"
+                )
     return tuple(found)
+
+
+def _is_balanced(phrase: str) -> bool:
+    """True if each parenthesis has its counterpart, and each ``|`` is inside parentheses."""
+    depth = 0
+    for sign in phrase.replace("\\(", "").replace("\\)", ""):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0 or (sign == "|" and not depth):
+            return False
+    return not depth
 
 
 def _scalar(node: yaml.Node, name: str) -> str:
@@ -221,7 +233,8 @@ def words(kind: str) -> frozenset[str]:
     return frozenset(phrases(kind))
 
 
-def by_language(kind: str) -> dict[str, tuple[str, ...]]:
+@cache
+def by_language(kind: str) -> Mapping[str, tuple[str, ...]]:
     """Return the words or phrases of a kind by language code."""
     return {code: language.lists[kind] for code, language in languages().items() if kind in language.lists}
 
@@ -249,7 +262,11 @@ class _Groups(dict[str, str]):
         found = sorted(phrases(kind), key=len, reverse=True)
         form = KINDS[kind].form
         if form in ("phrases", "units"):
-            return f"(?:{'|'.join(expression(one).removeprefix(_START[form]) for one in found)})"
+            # One boundary before many alternatives is faster than a boundary before each of them.
+            ways = [expression(one).removeprefix(_START[form]) for one in found]
+            bounded = "|".join(one.removeprefix(r"\b") for one in ways if one.startswith(r"\b"))
+            others = [one for one in ways if not one.startswith(r"\b")]
+            return "(?:" + "|".join([rf"\b(?:{bounded})", *others] if bounded else others) + ")"
         return f"(?:{'|'.join(map(re.escape, found))})"
 
 

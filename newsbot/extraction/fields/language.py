@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from newsbot.text.languages import by_language
 
-SAMPLE = 6000
+SAMPLE = 3000
 """Maximum number of characters of the text that are read."""
 
 _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
@@ -46,7 +46,7 @@ _SCRIPTS = (
     ("hangul", "가", "힯"),
 )
 # Python does not count the vowel signs of Arabic and Devanagari as parts of words.
-_LETTERS = r"(?:[^\W\d_]|[\u064b-\u0655\u0900-\u0963])+"
+_LETTERS = r"[\w\u064b-\u0655\u0900-\u0963]+"
 _WORD = re.compile(f"{_LETTERS}(?:-{_LETTERS})?")
 _PRIOR = 0.25
 """Share by which the score of the language that the page states is increased."""
@@ -123,9 +123,8 @@ def _script(signs: Counter[str]) -> str | None:
     """
     counts: Counter[str] = Counter()
     for sign, number in signs.items():
-        if sign.isalpha():
-            counts[_script_of(sign)] += number
-    counts.pop("", None)
+        if sign.isalpha() and (script := _script_of(sign)):
+            counts[script] += number
     if not counts:
         return None
     # Japanese texts mix kana and Han. Chinese texts may have a few kana, for example in names.
@@ -154,7 +153,8 @@ def _scores(sample: str, signs: Counter[str], script: str, expected: str | None)
         for language in known[word]:
             shares[language] += found[word]
     scores: dict[str, float] = {}
-    letters = by_language("letters")
+    # The own letters of languages are not in ASCII.
+    letters = {} if sample.isascii() else by_language("letters")
     for language in _by_script()[script]:
         # A short text has few function words, so letters count too. Their points are limited, because foreign
         # names contain letters of other languages.
