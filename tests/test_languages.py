@@ -18,7 +18,7 @@ import pytest
 import yaml
 from lxml.html import document_fromstring
 
-from newsbot.extraction import kinds_and_paywalls, notices
+from newsbot.extraction import is_substantial, kinds_and_paywalls, notices
 from newsbot.extraction.fields import authors, language, names, titles
 from newsbot.extraction.fields.dates import moments, visible, zones
 from newsbot.extraction.fields.dates.moments import find_date
@@ -97,7 +97,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "ago": lambda text, _: _relative(text) is not None,
     "ago_before": lambda text, _: _relative(text) is not None,
     "published": lambda text, code: _written(visible._from_publication(text), code).startswith("2024-05-03"),
-    "updated": lambda text, _: visible._worded(text, 0.5) < 0.5,
+    "updated": _in_form("%(updated)s"),
     "other_dates": lambda text, _: visible._worded(text, 0.5) < 0.5,
     "dated": lambda text, _: visible._worded(text, 0.5) > 0.5,
     "by": _byline(JANE),
@@ -139,6 +139,8 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "errors": lambda text, _: notices.is_error(text),
     "error": lambda text, _: notices.is_error(text),
     "challenges": lambda text, _: notices.is_challenge(text),
+    "negations": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
+    "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "logins": lambda text, _: notices.is_login(text),
     "consent": lambda text, _: notices.asks_consent(text),
 }

@@ -18,7 +18,7 @@ Files in reading order:
 * ``site_boilerplate``: finds lines that a site prints around its articles
 * ``pagination``: joins articles of several pages
 * ``changes``: decides whether an edit makes a new version
-* ``blocks``, ``strings``, ``stopwords``: paragraphs of markup, clean strings, frequent words
+* ``blocks``, ``strings``: paragraphs of markup, clean strings
 """
 
 from newsbot.extraction.article import extract, read_page

@@ -9,7 +9,9 @@ from difflib import SequenceMatcher
 
 from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields.dates.moments import has_digit
-from newsbot.extraction.strings import key, size, word_set, words
+from newsbot.extraction.strings import key, size, words
+from newsbot.text.languages import compiled
+from newsbot.text.languages import words as words_of
 
 LEAST_WORDS = 8
 """Minimum number of added or removed words with which an edit is substantial in any text."""
@@ -23,42 +25,14 @@ _PROSE = 60
 
 Shorter lines contain counts of readers and comments.
 """
-# Words that negate a sentence, in several languages.
-_NEGATIONS = word_set(
-    "no not never none nobody nothing neither nor without denied nicht kein keine keinen keiner nie niemand",
-    "nichts ohne pas aucun aucune jamais rien sans ni nunca jamás ningún ninguna ningun nada sin não nenhum",
-    "non nessun nessuno nessuna mai niente senza не нет ни нету никто ничего никогда без ні немає ніхто",
-    "нічого ніколи nie nikt nic nigdy bez ne niet geen niemand nooit ikke ingen inte aldrig ei değil yok hiç",
-)
-
-
-_NUMBER_WORDS = word_set(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty",
-    "thirty forty fifty sixty hundred thousand million billion zwei drei vier fünf sechs sieben acht neun",
-    "zehn zwölf zwanzig hundert tausend millionen milliarden deux trois quatre cinq huit neuf dix onze douze",
-    "vingt mille millions milliards dos tres cuatro cinco seis siete ocho nueve diez cien millones dois três",
-    "quatro sete oito nove dez milhões tre quattro cinque sette otto dieci cento mila milioni два две три",
-    "четыре пять шесть семь восемь девять десять двадцать сто двести тысяч тысячи миллион миллиона миллионов",
-    "два дві чотири шість сім вісім десять тисяч мільйон мільйонів dwa dwie trzy cztery pięć sześć siedem",
-    "osiem dziewięć dziesięć tysięcy milionów 一 二 三 四 五 六 七 八 九 十 百 千 万 萬 亿 億 两 兩",
-)
-"""Numbers in words. The words for "one" are missing because they are also articles."""
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
 """Words inside a sentence. Such a word with a capital is a name (or a German noun)."""
 _ALIKE = 0.75
 """Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
-_TOLD = re.compile(
-    r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
-    r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
-    r"aggiornat|opublikowan|aktualizacja|bijgewerkt|gepubliceerd|oppdatert|publisert|uppdaterad|publicerad|güncelle|"
-    r"更新|입력|수정)",
-    re.IGNORECASE,
-)
+_TOLD = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"
 """The start of a line that states when the text was published or changed."""
 _MOST_TOLD = 200
 """Maximum length of such a line."""
-_TURNING = _NEGATIONS | _NUMBER_WORDS
-"""Words that change the meaning of a sentence on their own."""
 
 
 def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
@@ -74,7 +48,8 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     # Words are counted and not compared in order, because moving a paragraph is not substantial.
     before, after = _count(old_lines), _count(new_lines)
     # A single negation or number may change the meaning of a sentence: "not guilty", "two dead".
-    if any(word in _TURNING for word in (before - after) + (after - before)):
+    turning = words_of("negations") | words_of("number_words")
+    if any(word in turning for word in (before - after) + (after - before)):
         return True
     if _numbers(old_lines) != _numbers(new_lines):
         return True
@@ -98,7 +73,7 @@ def _lines(text: str) -> list[str]:
 
 def _tells_times(line: str) -> bool:
     """True for a line that states when the text was published or changed."""
-    return len(line) <= _MOST_TOLD and bool(_TOLD.match(line)) and has_digit(line) is not None
+    return len(line) <= _MOST_TOLD and bool(compiled(_TOLD).match(line)) and has_digit(line) is not None
 
 
 def _count(lines: list[str]) -> Counter[str]:

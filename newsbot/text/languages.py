@@ -112,6 +112,8 @@ KINDS: Mapping[str, Kind] = {
     "challenges": Kind("phrases", "pages that check whether the visitor is a robot"),
     "logins": Kind("phrases", "headings that ask the reader to sign in"),
     "consent": Kind("phrases", "words of texts that ask for consent to cookies"),
+    "negations": Kind("words", "words that negate a sentence; an edit of one is a new version"),
+    "number_words": Kind("words", 'numbers in words, without "one"; an edit of one is a new version'),
 }
 """The keys of the files, in the order in which they are written."""
 
