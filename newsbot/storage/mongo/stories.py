@@ -13,6 +13,8 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 
+from pymongo import UpdateMany, UpdateOne
+
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import from_document, micros
@@ -22,6 +24,7 @@ from newsbot.urls import fingerprint
 
 _AT_ONCE = 200
 """Number of stories whose members are counted in one query."""
+_Change = UpdateOne | UpdateMany
 _LATE = (1 << 63) - 1
 """A value that sorts after all times, for articles without a fetch time."""
 
@@ -105,7 +108,7 @@ def _settled(database: Collections, url: str) -> Joined | None:
 
     This usually takes two queries, which is faster than a transaction.
     """
-    kept, own = _kept(database, None, url), story_id(clean(url))
+    (kept,), own = _kept(database, None, [url]), story_id(clean(url))
     story = kept and kept["story"]
     if not story or not is_settled(story, own, _noted(database, None, {own, story})):
         return None
@@ -114,30 +117,30 @@ def _settled(database: Collections, url: str) -> Joined | None:
 
 def _join(database: Collections, canonical_urls: Sequence[str], session: Session) -> Joined:
     """Merge the stories of these articles. Must run in the transaction of ``session``."""
-    kept = [_kept(database, session, url) for url in canonical_urls]
+    kept = _kept(database, session, canonical_urls)
     own = [story_id(clean(url)) for url in canonical_urls]
     stories = [(one["story"] or name) if one else None for one, name in zip(kept, own, strict=True)]
     noted = _noted(database, session, {*own, *filter(None, stories)})
-    winner = _unite(database, session, sorted(roots_of(own, stories, noted)))
-    moved = [one["_id"] for one in kept if one and one["story"] != winner]
-    if moved:
-        database["articles"].update_many(
-            {"_id": {"$in": moved}, "story": {"$ne": winner}}, {"$set": {"story": winner}}, session=session
-        )
-    return Joined(winner, None in kept)
+    return Joined(_unite(database, session, sorted(roots_of(own, stories, noted)), kept), None in kept)
 
 
-def _kept(database: Collections, session: Session | None, url: str) -> Document | None:
-    """Return the key and the story of the article that has this URL as canonical URL or as alias.
+def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -> list[Document | None]:
+    """Return the key and the story of the article that has each URL as canonical URL or as alias.
 
-    The result is None if there is no such article.
+    The result has None for a URL that has no article.
     """
-    key, articles = fingerprint(clean(url)), database["articles"]
-    found = articles.find_one({"_id": key}, {"story": 1}, session=session)
-    if found is None:
-        alias = database["aliases"].find_one({"_id": key}, session=session)
-        found = alias and articles.find_one({"_id": alias["article"]}, {"story": 1}, session=session)
-    return found
+    keys = [fingerprint(clean(url)) for url in urls]
+
+    def stories(asked: list[bytes]) -> dict[bytes, Document]:
+        found = database["articles"].find({"_id": {"$in": asked}}, {"story": 1}, session=session)
+        return {one["_id"]: one for one in found}
+
+    found = stories(keys)
+    if missing := [key for key in keys if key not in found]:
+        aliases = list(database["aliases"].find({"_id": {"$in": missing}}, session=session))
+        named = stories([one["article"] for one in aliases]) if aliases else {}
+        found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
+    return [found.get(key) for key in keys]
 
 
 def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
@@ -146,8 +149,11 @@ def _noted(database: Collections, session: Session | None, stories: set[str]) ->
     return {one["_id"]: one["into"] for one in found}
 
 
-def _unite(database: Collections, session: Session, roots: list[str]) -> str:
-    """Move all members to the story whose first article was fetched earliest, and return that story."""
+def _unite(database: Collections, session: Session, roots: list[str], kept: list[Document | None]) -> str:
+    """Move all members to the story whose first article was fetched earliest, and return that story.
+
+    The articles ``kept`` become members too.
+    """
     steps: list[Document] = [
         {"$match": {"story": {"$in": roots}}},
         {"$group": {"_id": "$story", "first": {"$min": {"$ifNull": ["$fetched", _LATE]}}}},
@@ -156,11 +162,18 @@ def _unite(database: Collections, session: Session, roots: list[str]) -> str:
     ]
     first = database["articles"].aggregate(steps, session=session)
     winner = next((str(row["_id"]) for row in first), roots[0])
-    for root in roots:
-        # ``times`` changes the document in every join, so that joins at the same time conflict.
-        change = {"$set": {"into": winner}, "$inc": {"times": 1}}
-        database["joined"].update_one({"_id": root}, change, upsert=True, session=session)
-    rest = {"$in": [root for root in roots if root != winner]}
-    database["joined"].update_many({"into": rest}, {"$set": {"into": winner}}, session=session)
-    database["articles"].update_many({"story": rest}, {"$set": {"story": winner}}, session=session)
+    into, story = {"$set": {"into": winner}}, {"$set": {"story": winner}}
+    # ``times`` changes the document in every join, so that joins at the same time conflict.
+    noted: list[_Change] = [
+        UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots
+    ]
+    changes: list[_Change] = []
+    if rest := [root for root in roots if root != winner]:
+        noted.append(UpdateMany({"into": {"$in": rest}}, into))
+        changes.append(UpdateMany({"story": {"$in": rest}}, story))
+    if moved := [one["_id"] for one in kept if one and one["story"] != winner]:
+        changes.append(UpdateMany({"_id": {"$in": moved}, "story": {"$ne": winner}}, story))
+    database["joined"].bulk_write(noted, session=session)
+    if changes:
+        database["articles"].bulk_write(changes, session=session)
     return winner
