@@ -33,7 +33,7 @@ _PLACED = r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,
 """Text before the first name: town and agency in a Korean byline, or a date that "by" follows."""
 _TAIL = (
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+)\s*$|"
-    r"\s+%(after_names)s.*$|\s+(?:%(on)s\s)?(?:%(ends_of_names)s|%(weekdays)s)$|"
+    r"\s+%(after_names)s.*$|\s+(?:%(on)s\s)?%(weekdays)s$|"
     r"\s+(?:%(on)s\s)?\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d\b.*$|"
     r"(?<!^the)(?<=\w\w)\s+(?:the\s)?associated press$|"
     r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$"
@@ -42,7 +42,7 @@ _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _EDITED = r"[;,.]?\s*%(edited)s.*"
 _IN_PLACE = (
     r"\s%(in_places)s\s(?-i:[A-ZÄÖÜ][\w.'’-]+(?:\s[A-ZÄÖÜ][\w.'’-]+){0,2}"
-    r"(?:,\s(?:%(country_words)s\s)?[A-ZÄÖÜ][\w.]+)?)(?=$|[,;]|\s%(and)s\s)"
+    r"(?:,\s[A-ZÄÖÜ][\w.]+)?)(?=$|[,;]|\s%(and)s\s)"
 )
 """The place of a reporter after the name, as in "Jane Doe in Munich, Germany"."""
 _ROLE_BEHIND = r"\s?%(roles_behind)s$"
