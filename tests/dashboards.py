@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, CookieJar
 
-from newsbot.web.service import Options, running
+from newsbot.web.service import running
 
 TOKEN = "a token of more than 16 signs"
 
@@ -49,12 +49,28 @@ def settings_of(folder: Path, **more: Any) -> dict[str, Any]:
     return {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(rules), **more}
 
 
+_SETTINGS = {
+    "token": "NEWSBOT_WEB_TOKEN",
+    "allow_private": "NEWSBOT_ALLOW_PRIVATE",
+    "sensor_secret": "NEWSBOT_SENSOR_SECRET",
+    "per_host": "NEWSBOT_PUSH_PER_HOST",
+    "per_sender": "NEWSBOT_PUSH_PER_SENDER",
+}
+
+
+def started(
+    settings: dict[str, Any], *, host: str = "127.0.0.1", port: int = 0, public_url: str = "", **more: Any
+) -> AbstractAsyncContextManager[str]:
+    """Run the server within the block, which gets its address. ``more`` are settings by their short names."""
+    given = settings | {_SETTINGS[name]: value for name, value in more.items()}
+    return running(given, host, port, public_url)
+
+
 @asynccontextmanager
 async def visiting(settings: dict[str, Any], **options: Any) -> AsyncIterator[Visitor]:
     """Run the dashboard within the block."""
-    given = Options(**{"host": "127.0.0.1", "port": 0, **options})
     async with (
-        running(settings, given) as address,
+        started(settings, **options) as address,
         ClientSession(cookie_jar=CookieJar(unsafe=True)) as client,
     ):
         yield Visitor(address, client)
@@ -85,7 +101,7 @@ def served(settings: dict[str, Any], **options: Any) -> Iterator[str]:
         loop = asyncio.get_running_loop()
         ended.append(lambda: None if loop.is_closed() else _call(loop, stop))
         try:
-            async with running(settings, Options(**{"host": "127.0.0.1", "port": 0, **options})) as found:
+            async with started(settings, **options) as found:
                 address.set_result(found)
                 await stop.wait()
         except BaseException as error:

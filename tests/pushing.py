@@ -19,8 +19,8 @@ from newsbot.push.trust import TRUST
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.web.service import Options, running
 from newsbot.web.subscriptions import SUBSCRIPTION
+from tests.dashboards import started
 
 US = "http://us.test"
 """The callback address for the hub."""
@@ -145,9 +145,8 @@ async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
         hub.url = f"{site}/hub"
         _know_feed(folder, f"{site}/feed.xml", hub.url)
         settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
-        given: dict[str, Any] = {"host": "127.0.0.1", "port": 0, "allow_private": True, "public_url": US}
-        given |= options
-        async with running(settings, Options(**given)) as address:
+        given: dict[str, Any] = {"allow_private": True, "public_url": US, **options}
+        async with started(settings, **given) as address:
             yield Place(folder, address, site, hub, client, files, asked)
 
 

@@ -209,7 +209,7 @@ def test_a_crawl_ends_with_the_server(
     before = folders(tmp_path)
 
     async def whole() -> None:
-        proposals = Proposals(settings, allow_private=False)
+        proposals = Proposals(settings)
         found = proposals.begin("slow.example")
         assert proposals.begin("https://slow.example/x") is found
         assert await asyncio.to_thread(asked.wait, PATIENCE)

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from newsbot.push.signatures import sign
 from newsbot.web import service
+from tests.dashboards import started
 from tests.pushing import US, Place, told, until
 
 
@@ -146,8 +147,7 @@ def test_a_verified_subscription_survives_a_restart_and_is_not_asked_for_again(t
         await subscribed(place)
         place.hub.asked.clear()
         settings = {"NEWSBOT_DATA": str(place.folder), "NEWSBOT_RULES": str(place.folder / "rules")}
-        options = service.Options(host="127.0.0.1", port=0, allow_private=True, public_url=US)
-        async with service.running(settings, options):
+        async with started(settings, allow_private=True, public_url=US):
             await asyncio.sleep(0.3)
         assert place.hub.asked == []
 

@@ -8,7 +8,6 @@ import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -17,7 +16,7 @@ from newsbot import backends
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.cli.command import Call
 from newsbot.clock import system_clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import ArgumentError, DataError
@@ -89,30 +88,9 @@ system."""
 _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of ``scrapy serve``."""
-
-    host: str
-    port: int
-    public_url: str = ""
-    """The URL at which hubs reach the server. If it is empty, there are no subscriptions."""
-    user_agent: str = "newsbot"
-    """The ``User-Agent`` header of requests to hubs and for key files."""
-    allow_private: bool = False
-    """Whether requests may go to private addresses and unusual ports (NEWSBOT_ALLOW_PRIVATE)."""
-    sensor_secret: str = ""
-    """The key with which sensors sign notices. If it is empty, their notices are refused."""
-    token: str = ""
-    """The token that is needed for changes, and also for reading if the server is reachable from other
-    machines. See newsbot/web/dashboard/access.py."""
-    per_host: float = 600.0
-    """Maximum number of fetches per hour that notices may cause on one host."""
-    per_sender: float = 1200.0
-    """Maximum number of requests per hour that one address may send to the receiver."""
-
-
-async def serve(settings: SettingsLike, options: Options, ready: Callable[[str], None] | None = None) -> None:
+async def serve(
+    settings: SettingsLike, host: str, port: int, public_url: str, ready: Callable[[str], None]
+) -> None:
     """Serve until SIGINT or SIGTERM. ``ready`` is called with the URL when the server accepts connections.
 
     Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
@@ -121,52 +99,53 @@ async def serve(settings: SettingsLike, options: Options, ready: Callable[[str],
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with running(settings, options) as address:
-        if ready is not None:
-            ready(address)
+    async with running(settings, host, port, public_url) as address:
+        ready(address)
         await stopped.wait()
 
 
 @asynccontextmanager
-async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str]:
+async def running(settings: SettingsLike, host: str, port: int, public_url: str = "") -> AsyncIterator[str]:
     """Serve until the block ends. Yield the URL of the server.
 
+    ``public_url`` is the URL at which hubs reach the server. If it is empty, there are no subscriptions.
     Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
     """
     keep_free(FREE_KEPT)
-    access = make_access(options.token, options.host, public=bool(options.public_url))
+    access = make_access(value_of(settings, "NEWSBOT_WEB_TOKEN"), host, public=bool(public_url))
     # The stack is closed in reverse order: first the regular tasks (rounds), then the server, then the data.
     async with AsyncExitStack() as stack:
         data = OffThread()
         stack.callback(data.close)
-        desk, subscriptions = await data.call(_open, settings, options)
+        desk, subscriptions = await data.call(_open, settings)
         stack.push_async_callback(data.call, _close, desk)
         outgoing = await stack.enter_async_context(
-            Outgoing(options.user_agent, allow_private=options.allow_private)
+            Outgoing(
+                settings.get("USER_AGENT", "newsbot"),
+                allow_private=value_of(settings, "NEWSBOT_ALLOW_PRIVATE"),
+            )
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
-        await stack.enter_async_context(
-            dashboard(app, settings, access, lambda: _told(desk), allow_private=options.allow_private)
-        )
+        await stack.enter_async_context(dashboard(app, settings, access, lambda: _told(desk)))
         receiver = Receiver(
             desk,
             subscriptions,
             outgoing,
             data,
             clock=system_clock,
-            sensor_secret=options.sensor_secret,
-            per_sender=options.per_sender,
+            sensor_secret=value_of(settings, "NEWSBOT_SENSOR_SECRET"),
+            per_sender=number_of(settings, "NEWSBOT_PUSH_PER_SENDER"),
         )
         receiver.add_to(app)
         app.middlewares.append(receiving(receiver.limit_of))  # innermost: the others handle its errors
-        address = await stack.enter_async_context(listening(app, options.host, options.port))
+        address = await stack.enter_async_context(listening(app, host, port))
         rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
         follower = _SearchFollower(settings)
         stack.push_async_callback(follower.close)
         rounds.append(_repeat(FOLLOW_EVERY, follower.round))
-        if options.public_url:
+        if public_url:
             subscriber = Subscriber(
-                subscriptions, outgoing, desk, data, public_url=options.public_url, clock=system_clock
+                subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
             )
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
         # Entered before the rounds are started, so that it ends after them.
@@ -178,14 +157,15 @@ async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str
         yield address
 
 
-def _open(settings: SettingsLike, options: Options) -> tuple[Desk, Subscriptions]:
+def _open(settings: SettingsLike) -> tuple[Desk, Subscriptions]:
     storage = backends.open_storage(settings, hurried=True)
     try:
         frontier = backends.open_frontier(settings)
     except BaseException:
         storage.close()
         raise
-    desk = Desk(storage, frontier, backends.open_rules(settings), per_hour=options.per_host)
+    per_hour = number_of(settings, "NEWSBOT_PUSH_PER_HOST")
+    desk = Desk(storage, frontier, backends.open_rules(settings), per_hour=per_hour)
     return desk, Subscriptions(desk.notes)
 
 
@@ -275,22 +255,11 @@ def run(call: Call) -> int:
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):
         raise ArgumentError(f"--public-url {public_url!r} is not a URL; write https://news.example.org")
-    options = Options(
-        host=call.options.host,
-        port=call.options.port,
-        public_url=public_url,
-        user_agent=str(settings.get("USER_AGENT")),
-        allow_private=settings.getbool("NEWSBOT_ALLOW_PRIVATE"),
-        sensor_secret=str(settings.get("NEWSBOT_SENSOR_SECRET") or ""),
-        token=str(settings.get("NEWSBOT_WEB_TOKEN") or ""),
-        per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
-        per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
-    )
 
     def ready(address: str) -> None:
         call.note(f"listening on {address}")
         if not public_url:
             call.note("without --public-url no WebSub hub can reach this server, so no feed is subscribed")
 
-    asyncio.run(serve(settings, options, ready))
+    asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready))
     return 0

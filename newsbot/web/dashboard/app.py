@@ -52,8 +52,6 @@ async def dashboard(
     settings: SettingsLike,
     access: Access,
     notices: Notices,
-    *,
-    allow_private: bool,
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block.
 
@@ -65,7 +63,7 @@ async def dashboard(
     folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
     scrapyd = str(settings.get("NEWSBOT_SCRAPYD") or "")
     jobs = Jobs(scrapyd) if scrapyd else None
-    proposals = Proposals(settings, allow_private=allow_private)
+    proposals = Proposals(settings)
     board = Dashboard(quick, make_memos(slow), access, folder, proposals, jobs)
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))

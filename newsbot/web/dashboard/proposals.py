@@ -22,7 +22,7 @@ from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.terminal import clean
 from newsbot.clock import from_iso, system_clock, utc
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, value_of
 from newsbot.crawl.address_guard import is_local
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.items import Bounded
@@ -94,9 +94,9 @@ def site_named(address: str) -> str:
 class Proposals:
     """The proposals of a server. One site is crawled at a time."""
 
-    def __init__(self, settings: SettingsLike, *, allow_private: bool) -> None:
+    def __init__(self, settings: SettingsLike) -> None:
         self._folder = rules_folder(settings)
-        self._allow_private = allow_private
+        self._allow_private = value_of(settings, "NEWSBOT_ALLOW_PRIVATE")
         self._known = Bounded[str, Proposal](MAX_KEPT)
         self._task: asyncio.Task[None] | None = None
 
