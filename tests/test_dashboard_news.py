@@ -38,6 +38,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     fields = {"url": PROSE, "canonical_url": PROSE, "content_hash": PROSE, "source": "prose.test"}
     storage.articles.store(make_article(0, **fields, text=text, structure=structure))
     storage.close()
+    with backends.searching(settings) as search:  # the server might index only after the first page is shown
+        search.follow()
     with served(settings) as found:
         yield found
 
