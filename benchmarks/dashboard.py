@@ -90,7 +90,9 @@ def fill_books(folder: Path, count: int) -> None:
         at = now.timestamp() - hour * HOUR
         storage.activity.add(at, {site_name(number): counters for number in range(SITES)})
     for number in range(SITES):
-        storage.sites.add(SiteRecord(source=site_name(number), counters={"pages": 9.0, "article_pages": 8.0}))
+        storage.sites.add(
+            [SiteRecord(source=site_name(number), counters={"pages": 9.0, "article_pages": 8.0})]
+        )
     storage.sources.save(
         SourceRecord(
             url=f"https://{site_name(number % SITES)}/feed{number}.xml",

@@ -158,13 +158,15 @@ def _books(storage: Storage, bad: str) -> None:
     entry = alertbook.Entry(alert=alert, first=now, last=now)
     storage.notes.save(alertbook.KIND, alert.key, entry.plain())
     storage.sites.add(
-        SiteRecord(
-            source=SITE,
-            counters={**counters, f"errors/{bad}": 4},
-            last_article=now,
-            last_error=bad,
-            last_error_at=now,
-        )
+        [
+            SiteRecord(
+                source=SITE,
+                counters={**counters, f"errors/{bad}": 4},
+                last_article=now,
+                last_error=bad,
+                last_error_at=now,
+            )
+        ]
     )
     storage.activity.add(now, {SITE: counters})
     position = Position(start=0, end=3, line=1, before=bad, found="abc", after=bad)

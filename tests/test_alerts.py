@@ -399,7 +399,7 @@ def test_totals_are_kept_by_the_hour_and_bounded(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock, tmp_path: Path
 ) -> None:
     for step in range(2 * KEPT_HOURS + 50):
-        storage.sites.add(SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0}))
+        storage.sites.add([SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0})])
         measured = measure(storage, frontier, tmp_path, clock())
         keep_totals(storage.notes, measured)
         clock.now += HOUR / 2

@@ -212,7 +212,7 @@ def result(search: str, url: str) -> SearchResult:
 def test_what_was_learned_of_a_domain_and_those_below_goes(place):
     with place.storage() as storage:
         for site in ("example.org", "blog.example.org", "example.net"):
-            storage.sites.add(SiteRecord(source=site, counters={"pages": 3.0}))
+            storage.sites.add([SiteRecord(source=site, counters={"pages": 3.0})])
             for kind in ("addresses:", "lines:", "usual_places:"):
                 storage.notes.save(kind + site, "key", {"x": 1})
             storage.notes.save("health", site, {"x": 1})

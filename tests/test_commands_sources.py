@@ -55,13 +55,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
             ]
         )
         storage.sites.add(
-            SiteRecord(
-                source="example.org",
-                counters={"pages": 4, "article_pages": 3, "duplicates": 1, "errors": 2},
-                last_article=NOW - 2.5 * 3600,
-                last_error="timeout",
-                last_error_at=NOW,
-            )
+            [
+                SiteRecord(
+                    source="example.org",
+                    counters={"pages": 4, "article_pages": 3, "duplicates": 1, "errors": 2},
+                    last_article=NOW - 2.5 * 3600,
+                    last_error="timeout",
+                    last_error_at=NOW,
+                )
+            ]
         )
     return place
 

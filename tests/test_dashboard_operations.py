@@ -33,7 +33,7 @@ def many(folder: Path) -> dict[str, Any]:
     storage, now = backends.open_storage(settings), time.time()
     for day in range(DAYS):
         storage.activity.add(now - day * 24 * HOUR, {SITE: A_DAY})
-    storage.sites.add(SiteRecord(source=SITE, counters={"errors": 12_345.0, "duplicates": 23_456.0}))
+    storage.sites.add([SiteRecord(source=SITE, counters={"errors": 12_345.0, "duplicates": 23_456.0})])
     storage.sources.save(
         SourceRecord(
             url=f"https://site{number}.example/feed.xml",
@@ -164,7 +164,7 @@ def test_a_page_refreshes_itself_in_place(tmp_path: Path, browser: Browser) -> N
         place = page.evaluate("scrollY")
         storage = backends.open_storage(settings)
         storage.activity.add(time.time(), {SITE: {"articles": 70_000}})
-        storage.sites.add(SiteRecord(source=SITE, counters={"errors": 1.0}))
+        storage.sites.add([SiteRecord(source=SITE, counters={"errors": 1.0})])
         record = SourceRecord(url=OTHER_HOST, source=SITE, kind=Kind.FEED, polls=98_766)
         storage.sources.save([record])
         storage.close()

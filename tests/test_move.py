@@ -115,7 +115,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
             ]
         )
     storage.sites.add(
-        SiteRecord(source=SITES[0], counters={"fetched": 9, "errors/a.b$c": 2}, last_article=5.0)
+        [SiteRecord(source=SITES[0], counters={"fetched": 9, "errors/a.b$c": 2}, last_article=5.0)]
     )
 
 

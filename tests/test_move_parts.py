@@ -232,7 +232,7 @@ def test_cut_short_at_every_stage_it_still_brings_all(
         source.storage.articles.store(replace(article, url=f"https://example.org/print/{number}"))
         source.storage.articles.store(make_article(f"again{number}", prose(number)))
     source.storage.sources.save([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
-    source.storage.sites.add(SiteRecord(source="x", counters={"fetched": 1.0}))
+    source.storage.sites.add([SiteRecord(source="x", counters={"fetched": 1.0})])
     source.storage.checks.save(
         [
             PageCheck(url=page.url, source="example.org", at=n, run=1.0, status=301, hops=((301, page.url),))

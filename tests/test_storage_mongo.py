@@ -117,7 +117,7 @@ def _discover(number: int, barrier: Barrier, answers: Any, uri: str, name: str) 
         barrier.wait(60)
         storage.pages.discover([*pages, late])
         storage.pages.save([late])
-        storage.sites.add(SiteRecord(source="example.org", counters={"dropped.a$b": 1}))
+        storage.sites.add([SiteRecord(source="example.org", counters={"dropped.a$b": 1})])
     storage.close()
     answers.put(None)
 

@@ -246,6 +246,8 @@ def number(value: Any) -> int:
 
 MAX_SITES = 5000
 """Maximum number of sites with their own counters in the stats of a crawl. They take 20 MB."""
+AT_ONCE = 100
+"""Maximum number of sites whose counters are written together."""
 OTHERS = "(other sites)"
 """Name under which the stats have the sum of the other sites."""
 
@@ -281,24 +283,20 @@ class SiteCounters:
         # Each successful write is recorded immediately, and separately for sites and hours. If a later write
         # fails, the next call therefore does not count the same growth twice.
         seen = dict(stats)  # the stats may grow while the storage is called
-        for domain, counters in site_counters(seen, self._written).items():
-            last_article, error = self.last_article.get(domain), self.last_error.get(domain)
-            if not is_out(domain):
-                cause, at = error or (None, None)
-                storage.sites.add(
-                    SiteRecord(
-                        source=domain,
-                        counters=counters,
-                        last_article=last_article,
-                        last_error=cause,
-                        last_error_at=at,
-                    )
-                )
-            if self.last_article.get(domain) == last_article:
-                self.last_article.pop(domain, None)
-            if self.last_error.get(domain) == error:
-                self.last_error.pop(domain, None)
-            self._record(self._written, seen, domain, counters)
+        records = [
+            self._record_of(domain, counters)
+            for domain, counters in site_counters(seen, self._written).items()
+        ]
+        for start in range(0, len(records), AT_ONCE):
+            some = records[start : start + AT_ONCE]
+            storage.sites.add([record for record in some if not is_out(record.source)])
+            for record in some:
+                domain, error = record.source, (record.last_error, record.last_error_at)
+                if self.last_article.get(domain) == record.last_article:
+                    self.last_article.pop(domain, None)
+                if self.last_error.get(domain) == error:
+                    self.last_error.pop(domain, None)
+                self._record(self._written, seen, domain, record.counters)
         grown = site_counters(seen, self._in_hours)
         if kept := {domain: counters for domain, counters in grown.items() if not is_out(domain)}:
             storage.activity.add(now, kept)
@@ -306,6 +304,16 @@ class SiteCounters:
             self._record(self._in_hours, seen, domain, counters)
             self._active.add(domain)
         self._add_up(stats)
+
+    def _record_of(self, domain: str, counters: dict[str, float]) -> SiteRecord:
+        cause, at = self.last_error.get(domain) or (None, None)
+        return SiteRecord(
+            source=domain,
+            counters=counters,
+            last_article=self.last_article.get(domain),
+            last_error=cause,
+            last_error_at=at,
+        )
 
     def _record(self, home: dict[str, Any], stats: dict[str, Any], domain: str, names: Any) -> None:
         home.update((name, stats[name]) for what in names if (name := f"newsbot/site/{domain}/{what}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -123,10 +123,10 @@ class SiteRecord:
 class Sites(Protocol):
     """Site records by domain."""
 
-    def add(self, record: SiteRecord) -> None:
-        """Add the counters of ``record`` to those of the site. This is not idempotent.
+    def add(self, records: Sequence[SiteRecord]) -> None:
+        """Add the counters of each record to those of its site. This is not idempotent.
 
-        Each time of the record replaces the stored one if it is later.
+        Each time of a record replaces the stored one if it is later. Either all records are added or none.
         """
 
     def all(self) -> dict[str, SiteRecord]:

@@ -176,7 +176,7 @@ def test_sources_and_counters_go(storage: Storage) -> None:
     feed = "https://example.org/rss"
     storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED) for url in (feed, "u")])
     storage.sources.log_poll(feed, Poll(at=1, new=1, shown=1, size=1, unchanged=False))
-    storage.sites.add(SiteRecord(source="example.org", counters={"pages": 3.0}))
+    storage.sites.add([SiteRecord(source="example.org", counters={"pages": 3.0})])
     assert storage.removal.sources([feed]) == 1
     assert [one.url for one in storage.sources.all()] == ["u"]
     assert list(storage.sources.polls(feed)) == []

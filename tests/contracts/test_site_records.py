@@ -34,17 +34,19 @@ def test_source_records_are_written_whole(storage: Storage) -> None:
 
 def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:
     storage.sites.add(
-        SiteRecord(
-            source="a.org",
-            counters={"articles": 2, "pages": 1.5},
-            last_article=10.0,
-            last_error="dns",
-            last_error_at=9.0,
-        )
+        [
+            SiteRecord(
+                source="a.org",
+                counters={"articles": 2, "pages": 1.5},
+                last_article=10.0,
+                last_error="dns",
+                last_error_at=9.0,
+            )
+        ]
     )
-    storage.sites.add(SiteRecord(source="a.org", counters={"articles": 3}))
-    storage.sites.add(SiteRecord(source="a.org", last_article=8.0, last_error="old", last_error_at=7.0))
-    storage.sites.add(SiteRecord(source="b.org"))
+    storage.sites.add([SiteRecord(source="a.org", counters={"articles": 3})])
+    storage.sites.add([SiteRecord(source="a.org", last_article=8.0, last_error="old", last_error_at=7.0)])
+    storage.sites.add([SiteRecord(source="b.org")])
     assert storage.sites.all() == {
         "a.org": SiteRecord(
             source="a.org",

@@ -170,7 +170,7 @@ def test_the_books_of_a_site_are_written_whole(storage: Storage) -> None:
         last_error_at=7.0,
     )
     storage.sites.add(
-        SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)
+        [SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)]
     )
     storage.load.sites([record])
     storage.load.sites([record])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
@@ -87,23 +87,12 @@ class MongoSites(Sites):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def add(self, record: SiteRecord) -> None:
-        key = {"_id": clean(record.source)}
-        first: Document = {}
-        if record.counters:
-            first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
-        if record.last_article is not None:
-            first["$max"] = {"last_article": record.last_article}
-        # The last error needs a second operation, because it has a condition. The first one creates it.
-        operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
-        at = record.last_error_at
-        given = {"last_error": harmless(record.last_error), "last_error_at": at}
-        changes = {name: value for name, value in given.items() if value is not None}
-        if changes:
-            earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
-            operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
-        with self._server.readable() as database:
-            database["sites"].bulk_write(operations, ordered=True)
+    def add(self, records: Sequence[SiteRecord]) -> None:
+        operations = [operation for record in records for operation in _adding(record)]
+        if operations:
+            with self._server.readable() as database:
+                sites = database["sites"]
+                self._server.transact(lambda session: sites.bulk_write(operations, session=session))
 
     def all(self) -> dict[str, SiteRecord]:
         with self._server.readable() as database:
@@ -201,6 +190,25 @@ def site_document(record: SiteRecord) -> Document:
     document["_id"] = document.pop("source")
     document["counters"] = {_escaped(name): value for name, value in record.counters.items()}
     return {name: value for name, value in document.items() if value is not None}
+
+
+def _adding(record: SiteRecord) -> list[UpdateOne]:
+    """Return the operations that add a record to its site."""
+    key = {"_id": clean(record.source)}
+    first: Document = {}
+    if record.counters:
+        first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
+    if record.last_article is not None:
+        first["$max"] = {"last_article": record.last_article}
+    # The last error needs a second operation, because it has a condition. The first one creates it.
+    operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
+    at = record.last_error_at
+    given = {"last_error": harmless(record.last_error), "last_error_at": at}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes:
+        earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
+        operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
+    return operations
 
 
 def _escaped(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 
 from newsbot.clock import from_stamp
@@ -124,11 +124,12 @@ class SqliteSites(Sites):
     def __init__(self, file: DataFile) -> None:
         self._file = file
 
-    def add(self, record: SiteRecord) -> None:
-        row, counters = site_rows(record)
+    def add(self, records: Sequence[SiteRecord]) -> None:
+        rows = [site_rows(record) for record in records]
         with self._file.writing() as database:
-            database.executemany(ADD_COUNTER, counters)
-            database.execute(ADD_SITE, row)
+            for row, counters in rows:
+                database.executemany(ADD_COUNTER, counters)
+                database.execute(ADD_SITE, row)
 
     def all(self) -> dict[str, SiteRecord]:
         with self._file.reading() as database:
