@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.read_ahead import ReadAhead
+from newsbot.crawl.read_ahead import MAX_READ, ReadAhead
 from newsbot.errors import DataUnavailable
 
 
@@ -71,3 +71,11 @@ def test_after_a_fault_all_keys_are_still_expected() -> None:
         ahead.get(b"a")
     assert (ahead.get(b"a"), ahead.get(b"b")) == (1, 2)
     assert kept.reads == [[b"a", b"b"]]
+
+
+def test_more_keys_than_are_kept_are_all_answered() -> None:
+    keys = [number.to_bytes(2, "big") for number in range(MAX_READ + 2)]
+    ahead = ReadAhead[int](lambda asked: dict.fromkeys(asked, 1))
+    for key in keys:
+        ahead.expect(key)
+    assert [ahead.get(key) for key in keys] == [1] * len(keys)

@@ -38,13 +38,14 @@ class ReadAhead(Generic[_Known]):
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        if key not in self._known:
-            keys = list(self._expected) if key in self._expected else [key]
-            found = self._read(keys)
-            for each in keys:
-                self._known[each] = found.get(each)
-                self._expected.pop(each, None)
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        keys = list(self._expected) if key in self._expected else [key]
+        found = self._read(keys)
+        for each in keys:
+            self._known[each] = found.get(each)
+            self._expected.pop(each, None)
+        return found.get(key)  # of more than MAX_READ keys, the first are not kept
 
     def forget(self, key: bytes) -> None:
         """Forget a key, so that the next :meth:`get` reads it anew."""
