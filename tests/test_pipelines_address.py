@@ -17,6 +17,7 @@ from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.canonical_trust import Word
 from newsbot.sites.removals import keep_out
 from newsbot.storage.stories import story_id
+from newsbot.urls import fingerprint
 from tests.builders import make_article
 
 PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
@@ -77,6 +78,20 @@ def test_looking_again_changes_nothing(desk, order):
     keep(desk, *edited)
     assert kept(desk) == before
     assert {one.version for one in desk.context.storage.articles.iter()} == {2}
+
+
+@pytest.mark.parametrize("later", [{"canonical_url": url(3)}, {"text": make_article(5).text}])
+def test_an_article_under_the_url_of_a_page_that_was_leased_before_is_moved(desk, later):
+    """What is known of the second page was read before the first page was stored under its URL."""
+    keep(desk, make_article(5, title="Headline 5 of a long story"))
+    desk.crawl.known.expect(fingerprint(url(2)))
+    assert not desk.crawl.known.get(fingerprint(url(2)))
+    keep(desk, names(1, 2))
+    assert kept(desk)[url(2)] == "1"
+    keep(desk, make_article(2, title="Headline 2 of a long story", **later))
+    assert kept(desk)[url(1)] == "1"
+    found = desk.context.storage.articles.get(url(2))
+    assert found.title.split()[1] == ("2" if "canonical_url" in later else "5")
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])

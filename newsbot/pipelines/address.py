@@ -36,6 +36,8 @@ class AddressChoice:
         own, claim = canonicalize(item.url), item.canonical_url
         if fingerprint(own) == fingerprint(claim):
             return self._at_home(item)
+        # Nothing is stored under ``own``, so no conflict would show that another page has been stored there.
+        self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)
         if not variant and self._canonical.is_of_another_site(item.source, claim):

@@ -69,7 +69,7 @@ class CopyFilter:
     def _drop(self, item: Article, owner: str | None) -> Article | None:
         with self._context.timed("dedup_exact"):
             kept = self._addresses.choose(item)
-            if kept is None and owner is not None and fingerprint(owner) == fingerprint(item.canonical_url):
+            if kept is None and owner is not None:
                 kept = self._addresses.choose(item)  # what is known of the page may be out of date
             return self._judge(item, kept, owner)
 
