@@ -135,6 +135,26 @@ def test_a_fault_after_the_records_are_written_counts_no_visit_twice(desk, ended
     assert (states(desk, *urls), checks(desk, urls)) == (["done"] * 5, [1] * 5)
 
 
+def test_failed_attempts_to_write_records_leave_no_events(desk, ended, monkeypatch):
+    save, faults = desk.context.storage.pages.save, [DataUnavailable("away")] * 40
+
+    def away(pages):
+        if faults:
+            raise faults.pop()
+        save(pages)
+
+    monkeypatch.setattr(desk.context.storage.pages, "save", away)
+    urls = several(desk, ended)
+    while faults:
+        desk.clock.now += 30
+        with pytest.raises(DataUnavailable):
+            ended.settle()
+    ended.settle()
+    pages = desk.context.storage.pages.get([desk.entry(url).fingerprint for url in urls])
+    histories = [[event["event"] for event in page.history] for page in pages.values()]
+    assert histories == [["discovered", "planned"]] * 5
+
+
 def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):
     visit = desk.visit(STORY.format(1))
     visit.end(Ending.HELD)

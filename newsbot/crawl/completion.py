@@ -118,6 +118,9 @@ class Completion:
         visits, and then continues. The lease is ended after that. Raises :class:`newsbot.errors.DataError`;
         the caller then begins anew.
         """
+        if visit.concluded is None:
+            visit.concluded = len(visit.events)
+        del visit.events[visit.concluded :]  # those of an attempt that failed
         if self._leaves_no_record(visit):
             self._end_lease(visit)
         else:

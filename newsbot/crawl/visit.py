@@ -84,6 +84,8 @@ class Visit:
     """The parsed response, or the error of the parser, if it was parsed in a thread."""
     events: list[Event] = field(default_factory=list)
     """The events of this visit, in order. ``scrapy why`` shows them."""
+    concluded: int | None = None
+    """Number of events when the first attempt to conclude the visit began; None if none has begun."""
     page: dict[str, Any] = field(default_factory=dict)
     """Fields of the page record that were read from the response."""
     rights: PageRights = field(default_factory=PageRights)
