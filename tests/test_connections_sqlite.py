@@ -66,9 +66,9 @@ def test_an_older_file_is_brought_up_step_by_step(path: Path) -> None:
 
 def test_a_migration_sorts_on_disk_and_queries_in_memory(path: Path) -> None:
     """An index on 10^7 rows is sorted in a temporary table of 1 GB."""
-    kept = "CREATE TABLE things (name INTEGER); INSERT INTO things SELECT temp_store FROM pragma_temp_store"
+    kept = "CREATE TABLE things (name TEXT); INSERT INTO things SELECT temp_store FROM pragma_temp_store"
     with closing(opened(path, kept)) as connection:
-        assert names(connection) == [0]
+        assert names(connection) == ["0"]
         assert connection.execute("PRAGMA temp_store").fetchone()[0] == 2
 
 
