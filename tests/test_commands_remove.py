@@ -13,7 +13,7 @@ from newsbot.items import Kind, PageRecord, Position
 from newsbot.monitoring.kept_reports import keep_report, kept_report
 from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
-from newsbot.sites.removals import RemovalNotes, within
+from newsbot.sites.pauses_and_removals import RemovalNotes, within
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint

@@ -12,7 +12,7 @@ from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
 from newsbot.operations.explain import reason_text
-from newsbot.sites.removals import keep_out
+from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article

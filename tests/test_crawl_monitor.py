@@ -17,7 +17,7 @@ from benchmarks.demoweb.messages import Answer, Request
 from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
 from newsbot.monitoring.kept_reports import kept_report
-from newsbot.sites.removals import keep_out
+from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.spiders.monitor import parse_monitoring
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage

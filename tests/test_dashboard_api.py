@@ -15,7 +15,7 @@ import pytest
 from newsbot import backends
 from newsbot.items import Kind
 from newsbot.search.articles import ArticleSearch
-from newsbot.sites.pauses import paused
+from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint

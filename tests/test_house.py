@@ -58,7 +58,6 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
     "newsbot/extraction/fields/evidence.py": "the type in which every field is given, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
-    "newsbot/sites/pauses.py": "an idea of its own that commands, dashboard and crawl share",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from newsbot.sites.pauses import go_on, pause, paused
+from newsbot.sites.pauses_and_removals import go_on, pause, paused
 from tests.builders import Desk
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer

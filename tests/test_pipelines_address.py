@@ -15,7 +15,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.canonical_trust import Word
-from newsbot.sites.removals import keep_out
+from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.stories import story_id
 from newsbot.urls import fingerprint
 from tests.builders import make_article

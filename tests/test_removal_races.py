@@ -24,7 +24,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.sites.removals import REFRESH, RemovalNotes, keep_out
+from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes, keep_out
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
 from tests.builders import Desk, make_article, make_request, make_response

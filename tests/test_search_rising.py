@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Article
-from newsbot.search.articles import ArticleSearch, RisingTerm
+from newsbot.search.articles import ArticleSearch, RisingTerm, likelihood, risen
 from newsbot.search.index import Sampled
-from newsbot.search.rising import likelihood, risen
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 

@@ -51,7 +51,7 @@ from newsbot.frontier.owners import owner_name
 from newsbot.items import Bounded, PageRecord
 from newsbot.ranking.url_learning import session_keys
 from newsbot.rules import RuleSet
-from newsbot.sites.pauses import paused
+from newsbot.sites.pauses_and_removals import paused
 
 PAGE_VISITS = 1 / 7
 """Default number of visits per page and day, on average, for pages with the recrawl policy ``optimum``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from newsbot.crawl.context import Context
 from newsbot.items import Article
-from newsbot.sites.removals import LateArrivals, RemovalNotes
+from newsbot.sites.pauses_and_removals import LateArrivals, RemovalNotes
 
 
 class Removals:

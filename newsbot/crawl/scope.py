@@ -34,7 +34,7 @@ class Scope:
         self.limited: set[str] = set()
         """Domains that have reached their limit of articles in this crawl."""
         self.paused: frozenset[str] = frozenset()
-        """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
+        """Domains that people have paused, see :mod:`newsbot.sites.pauses_and_removals`."""
         self.named_hosts = Bounded[str, None](MAX_HOSTS)
         """Hosts that belong to the crawl although its arguments do not name their sites."""
         # Each call of the frontier's ``lease`` checks each host. Without a cache this would be too slow.

@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from newsbot.crawl.assembly import Crawl
 from newsbot.errors import DataError
 from newsbot.extensions import Extension
-from newsbot.sites.pauses import paused
+from newsbot.sites.pauses_and_removals import paused
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from newsbot.operations.sources import chosen_site
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule, classify
-from newsbot.sites.removals import RemovalNotes
+from newsbot.sites.pauses_and_removals import RemovalNotes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, meant

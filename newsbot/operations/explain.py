@@ -35,7 +35,7 @@ from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify
-from newsbot.sites.removals import removal_of
+from newsbot.sites.pauses_and_removals import removal_of
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key, meant
 

@@ -22,7 +22,7 @@ from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
-from newsbot.sites.removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
+from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage

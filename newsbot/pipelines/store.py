@@ -15,7 +15,7 @@ from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
-from newsbot.sites.removals import forget_texts, is_out
+from newsbot.sites.pauses_and_removals import forget_texts, is_out
 from newsbot.storage.article_decision import Stored, Verdict, of_one_page
 from newsbot.storage.stories import is_settled, story_id
 

@@ -9,7 +9,7 @@ from scrapy.crawler import Crawler
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.items import Article, Reason
-from newsbot.sites.removals import is_out
+from newsbot.sites.pauses_and_removals import is_out
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000

@@ -7,7 +7,7 @@ Files in reading order:
 * ``events``: groups articles that report one event; its tables are part of the index
 * ``index``: the FTS5 tables, in a separate file on each machine that searches
 * ``following``: updates the index with the changes of the storage
-* ``articles``: searches the index, reads the found articles from the storage, and cuts snippets out of them
-* ``rising``: finds words in a larger share of today's articles than before
+* ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
+  finds words in a larger share of today's articles than before
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
 """

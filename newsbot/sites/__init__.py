@@ -11,6 +11,6 @@ Files in reading order:
 * ``shared_lines``: lines that the articles of a site have in common
 * ``rendering``: whether the scripts of a site's pages add text
 * ``rights``: the reservations of a site on AI; robots.txt and tdmrep.json, fetched once a day for all workers
-* ``pauses``: sites that a person has paused
-* ``removals``: removed URLs and domains, which must not be collected again
+* ``pauses_and_removals``: sites that a person has paused; removed URLs and domains, which must not be
+  collected again
 """

@@ -1,6 +1,7 @@
 """Interfaces for deleting data permanently, and for copying all data from one storage to another.
 
-Removal: the storage keeps no record of what was removed. :mod:`newsbot.sites.removals` keeps that record.
+Removal: the storage keeps no record of what was removed. :mod:`newsbot.sites.pauses_and_removals` keeps that
+record.
 
 Copying (``scrapy move``): the copies contain all data. A storage of any backend that loads them returns the
 same results as the original. Copies are sorted by their keys, so that an interrupted move can continue after

@@ -16,7 +16,7 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
 from newsbot.items import Article
-from newsbot.sites.removals import REMOVED
+from newsbot.sites.pauses_and_removals import REMOVED
 from newsbot.storage.base import Storage
 from newsbot.storage.upkeep import (
     AT_ONCE,

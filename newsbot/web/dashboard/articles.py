@@ -1,7 +1,7 @@
 """Reads articles for the pages and the API: search results, one article with all its data, stories, news.
 
 The news page has events that many sites report, rising words and the newest articles. Rising words are words
-in a larger share of today's articles than before (:mod:`newsbot.search.rising`).
+in a larger share of today's articles than before (:mod:`newsbot.search.articles`).
 """
 
 from __future__ import annotations
@@ -350,7 +350,7 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
 
 
 def rising_terms(data: Data) -> list[RisingTerm]:
-    """Return the words that rose most in the last 24 hours (:mod:`newsbot.search.rising`)."""
+    """Return the words that rose most in the last 24 hours (:mod:`newsbot.search.articles`)."""
     return data.search.rising(utc(data.clock()), TERMS)
 
 

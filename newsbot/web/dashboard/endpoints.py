@@ -27,7 +27,7 @@ from newsbot.operations.explain import Explanation, document, explain
 from newsbot.operations.sources import chosen_site, sites_of
 from newsbot.search.articles import MAX_COMPARED, Attention
 from newsbot.search.index import Counts
-from newsbot.sites import pauses
+from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary
 from newsbot.urls import ascii_host

@@ -14,7 +14,7 @@ from newsbot.frontier.base import ASIDE
 from newsbot.operations.sources import Site, SourceRow, known_sites, sites_of, source_row
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.health import Health, alarms, health
-from newsbot.sites.pauses import paused
+from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.sources import HOUR, SourceRecord
 from newsbot.urls import ascii_host
 from newsbot.web.dashboard.overview import HOURS, SITES_BAD, Period, periods

@@ -1,8 +1,12 @@
-"""Keeps removed URLs and domains from being collected again (``scrapy remove``).
+"""What a person has decided about sites and pages: pauses, and removals (``scrapy remove``).
 
-There is a note for each removed URL and domain. A crawl reads the notes every 10 seconds. It rejects links to
-removed pages and does not fetch queued ones. An article with a removed URL is also not stored if it was found
-under another URL or imported.
+Both are notes in the storage, so that they apply to all workers and after restarts. The URLs of a paused site
+are not leased until a person resumes the site. Requests in flight are completed. Queued URLs stay in the
+queue.
+
+Removed URLs and domains are not collected again. There is a note for each of them. A crawl reads the notes
+every 10 seconds. It rejects links to removed pages and does not fetch queued ones. An article with a removed
+URL is also not stored if it was found under another URL or imported.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from newsbot.clock import Clock
 from newsbot.dedup.index import NearIndex
@@ -20,6 +24,30 @@ from newsbot.items import Article
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
+
+PAUSED: Final = "paused"
+"""The kind of the notes. The key is the domain."""
+
+
+def paused(storage: Notes) -> dict[str, float]:
+    """Return the paused domains, each with the time of its pause (POSIX seconds)."""
+    return {domain: _since(note.get("at")) for domain, note in storage.all(PAUSED).items()}
+
+
+def pause(storage: Notes, domain: str, now: float) -> None:
+    """Pause a site at ``now`` (POSIX seconds). If it is paused already, nothing changes."""
+    if domain not in storage.all(PAUSED):
+        storage.save(PAUSED, domain, {"at": now})
+
+
+def go_on(storage: Notes, domain: str) -> bool:
+    """Resume a site. Return False if it was not paused."""
+    return storage.forget(PAUSED, domain)
+
+
+def _since(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
 
 REMOVED = "removed"
 """The kind of the notes, and the reason for pages that were not collected."""
