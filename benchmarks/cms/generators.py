@@ -76,8 +76,19 @@ def static_sites(folder: Path) -> list[StaticSite]:
     return [site for installed, site in sites if installed]
 
 
-def pelican(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """Pelican with its theme ``notmyidea``."""
+def installed(name: str) -> bool:
+    """Return True if the program of a generator is on this machine."""
+    return _command(name) is not None
+
+
+def hexo_themes() -> list[Path]:
+    """Return the folders of the installed themes of Hexo."""
+    node = os.environ.get("NODE_PATH")
+    return sorted(Path(node).glob("hexo-theme-*")) if node else []
+
+
+def pelican(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "notmyidea") -> Path:
+    """Pelican with one of its themes, or with the theme of this package."""
     content = folder / "content"
     for post in posts:
         head = {"Title": post.title, "Date": post.published.isoformat(), "Category": post.category}
@@ -90,7 +101,9 @@ def pelican(folder: Path, url: str, posts: Sequence[Post]) -> Path:
         "TIMEZONE = 'Europe/Berlin'\nDEFAULT_LANG = 'en'\nDEFAULT_PAGINATION = 10\n"
         "FEED_ALL_ATOM = 'feeds/all.atom.xml'\nCATEGORY_FEED_ATOM = 'feeds/{slug}.atom.xml'\n",
     )
-    _run(folder, "pelican", "content", "-o", "output", "-s", "pelicanconf.py")
+    templates = next((path for path in map(Path, sys.path) if (path / theme / "templates").is_dir()), None)
+    used = theme if templates is None else str(templates / theme)
+    _run(folder, "pelican", "content", "-o", "output", "-s", "pelicanconf.py", "-t", used)
     return folder / "output"
 
 
@@ -105,7 +118,8 @@ def hugo(folder: Path, url: str, posts: Sequence[Post]) -> Path:
     _write(
         folder / "config.toml",
         f"baseURL = '{url}/'\nlanguageCode = 'en-gb'\ntitle = 'Hugo News'\n"
-        "timeZone = 'Europe/Berlin'\n[services.rss]\nlimit = 50\n",
+        "timeZone = 'Europe/Berlin'\n[services.rss]\nlimit = 50\n"
+        "[markup.goldmark.renderer]\nunsafe = true\n",
     )
     _run(folder, "hugo", "--quiet")
     return folder / "public"
@@ -155,8 +169,8 @@ def jekyll(folder: Path, url: str, posts: Sequence[Post]) -> Path:
     return folder / "_site"
 
 
-def nikola(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """Nikola with its default theme."""
+def nikola(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "bootblog4") -> Path:
+    """Nikola with one of its themes."""
     _run(folder, "nikola", "init", "-q", "site")
     site = folder / "site"
     for post in posts:
@@ -167,14 +181,14 @@ def nikola(folder: Path, url: str, posts: Sequence[Post]) -> Path:
     conf = (site / "conf.py").read_text(encoding="utf-8")
     own = f"\nSITE_URL = '{url}/'\nBLOG_TITLE = 'Nikola News'\nTIMEZONE = 'Europe/Berlin'\n"
     own += "FUTURE_IS_NOW = True\nPOSTS = (('posts/*.md', 'posts', 'post.tmpl'),)\nPAGES = ()\n"
-    own += "BLOG_AUTHOR = 'The Editors'\n"
+    own += f"BLOG_AUTHOR = 'The Editors'\nTHEME = {theme!r}\n"
     _write(site / "conf.py", conf + own)
     _run(site, "nikola", "build", "-q")
     return site / "output"
 
 
-def mkdocs(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """MkDocs with the theme Material and its plugin for blogs, whose posts have no feed."""
+def mkdocs(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "material") -> Path:
+    """MkDocs: with the theme Material and its plugin for blogs, whose posts have no feed, else as pages."""
     names = {post.author: f"author-{number}" for number, post in enumerate(posts)}
     for post in posts:
         lines = (
@@ -188,14 +202,15 @@ def mkdocs(folder: Path, url: str, posts: Sequence[Post]) -> Path:
     _write(folder / "docs/.authors.yml", json.dumps({"authors": people}))
     _write(folder / "docs/index.md", "# MkDocs News\n")
     blog = {"blog_dir": ".", "post_url_date_format": "yyyy/MM/dd"}
-    settings = {"site_name": "MkDocs News", "site_url": f"{url}/", "theme": {"name": "material"}}
-    _write(folder / "mkdocs.yml", json.dumps(settings | {"plugins": [{"blog": blog}]}))
+    settings = {"site_name": "MkDocs News", "site_url": f"{url}/", "theme": {"name": theme}}
+    plugins = [{"blog": blog}] if theme == "material" else []
+    _write(folder / "mkdocs.yml", json.dumps(settings | {"plugins": plugins}))
     _run(folder, "mkdocs", "build", "-q")
     return folder / "site"
 
 
-def hexo(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """Hexo with its theme ``landscape``; ``NODE_PATH`` names the folder of npm packages."""
+def hexo(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "landscape") -> Path:
+    """Hexo with the theme of the package ``hexo-theme-…``; ``NODE_PATH`` names the folder of npm packages."""
     for post in posts:
         head = {"title": post.title, "date": f"{post.published:%Y-%m-%d %H:%M:%S}", "slug": post.slug}
         head |= {"categories": post.category, "author": post.author}
@@ -210,7 +225,7 @@ def hexo(folder: Path, url: str, posts: Sequence[Post]) -> Path:
     )
     _write(
         folder / "_config.yml",
-        f"title: Hexo News\nurl: {url}\ntheme: landscape\ntimezone: Europe/Berlin\nlanguage: en\n"
+        f"title: Hexo News\nurl: {url}\ntheme: {theme}\ntimezone: Europe/Berlin\nlanguage: en\n"
         "permalink: :year/:month/:day/:title/\nper_page: 10\n",
     )
     _run(folder, "node", str(node / "hexo-cli" / "bin" / "hexo"), "generate", "--silent")

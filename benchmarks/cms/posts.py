@@ -38,7 +38,7 @@ class Post:
     category: str
     published: datetime
     blocks: tuple[tuple[str, str], ...]
-    """Kinds: ``p``, ``h2``, ``li``, ``quote``."""
+    """Kinds: ``p``, ``h2``, ``li``, ``quote``, ``code``, ``row`` of a table, ``caption`` of a picture."""
 
     @property
     def text(self) -> str:
@@ -90,10 +90,17 @@ def _blocks(paragraphs: Sequence[str], number: int) -> list[tuple[str, str]]:
 
 
 def as_markdown(post: Post) -> str:
-    """Return the text of a post as Markdown."""
-    marks = {"p": "", "h2": "## ", "li": "- ", "quote": "> "}
+    """Return the text of a post as Markdown. The cells of a row are divided by `` | ``."""
+    forms = {
+        "p": "{}", "h2": "## {}", "li": "- {}", "quote": "> {}", "code": "    {}", "row": "| {} |",
+        "caption": '<figure><img src="/picture.png" alt=""><figcaption>{}</figcaption></figure>',
+    }  # fmt: skip
     lines: list[str] = []
-    for at, (kind, text) in enumerate(post.blocks):
-        joined = kind == "li" and at > 0 and post.blocks[at - 1][0] == "li"
-        lines.append(("" if joined or not lines else "\n") + marks[kind] + text)
+    before = ""
+    for kind, text in post.blocks:
+        joined = kind == before and kind in ("li", "code", "row")
+        lines.append(("" if joined or not lines else "\n") + forms[kind].format(text))
+        if kind == "row" and not joined:
+            lines.append("|" + " --- |" * (text.count(" | ") + 1))
+        before = kind
     return "\n".join(lines) + "\n"

@@ -31,6 +31,9 @@ $forms = [
     'p' => ['paragraph', '<p>%s</p>'],
     'h2' => ['heading', '<h2>%s</h2>'],
     'li' => ['list', '<ul><li>%s</li></ul>'],
+    'code' => ['code', '<pre class="wp-block-code"><code>%s</code></pre>'],
+    'row' => ['table', '<figure class="wp-block-table"><table><tbody><tr><td>%s</td></tr></tbody></table></figure>'],
+    'caption' => ['image', '<figure class="wp-block-image"><img src="/picture.png" alt=""/><figcaption>%s</figcaption></figure>'],
     'quote' => ['quote', '<blockquote class="wp-block-quote"><p>%s</p></blockquote>'],
 ];
 $users = [];
@@ -45,7 +48,8 @@ foreach (json_decode(file_get_contents($cms_file), true) as $post) {
     $content = '';
     foreach ($post['blocks'] as [$kind, $text]) {
         [$block, $form] = $forms[$kind];
-        $content .= "<!-- wp:$block -->\n" . sprintf($form, esc_html($text)) . "\n<!-- /wp:$block -->\n\n";
+        $shown = $kind === 'row' ? str_replace(' | ', '</td><td>', esc_html($text)) : esc_html($text);
+        $content .= "<!-- wp:$block -->\n" . sprintf($form, $shown) . "\n<!-- /wp:$block -->\n\n";
     }
     $known = get_page_by_path($post['slug'], OBJECT, 'post');
     if ($known && $known->post_content === $content) {

@@ -19,8 +19,12 @@ from benchmarks.cms.posts import Post
 from benchmarks.demoweb.messages import Answer, Request
 
 SOURCE = Path("/usr/share/wordpress")
-THEMES = {"wordpress": "twentytwentyone", "wordpress-blocks": "twentytwentythree"}
-"""A classic theme and a block theme."""
+THEMES = {
+    "wordpress": "twentytwentyone",
+    "wordpress-blocks": "twentytwentythree",
+    "wordpress-2022": "twentytwentytwo",
+}
+"""A classic theme and two block themes."""
 WAIT_SECONDS = 60.0
 _ROUTER = """<?php
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
