@@ -105,6 +105,19 @@ def test_what_waits_in_the_queue_is_judged_again_and_the_reason_is_kept(make_des
     assert desk.context.frontier.counts()["pending"] == 0
 
 
+def test_a_link_left_in_doubt_at_its_lease_is_queued_again_once_its_shape_is_proven(make_desk):
+    desk, urls = make_desk({"news.test": "domain: news.test\n"}), [look_alike(number) for number in range(3)]
+    show(desk, *urls)
+    desk.queue(look_alike(7), where=Where.BODY, why=Reason.LIKELY_ARTICLE.value)
+    lease = leased(desk, look_alike(7))
+    assert desk.crawl.trials.left(lease) == Reason.DOUBTFUL_SHAPE
+    desk.crawl.trials.leave(lease, Reason.DOUBTFUL_SHAPE)
+    key = lease.entry.fingerprint
+    assert desk.context.frontier.known([key])[key].state == "done"
+    turn_out(desk, queued(desk, urls)[0], article=True)
+    assert desk.context.frontier.known([key])[key].state == "pending"
+
+
 def test_a_section_that_names_the_feed_that_was_read_does_not_hold_its_links_back(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     show(desk, *(story(number) for number in range(5)), where=Where.FEED, kind=Kind.FEED)

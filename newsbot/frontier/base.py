@@ -238,9 +238,10 @@ class Frontier(Protocol):
         entry at the same time.
         """
 
-    def ack(self, lease: Lease, *, next_due: float | None) -> bool:
+    def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done, after its result was stored. It is due again at ``next_due`` (None: never).
 
+        Pass ``fetched=False`` if the page was not requested; the time of its last fetch then stays the same.
         Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier` may
         forget a ``next_due`` that is far in the future. The storage must therefore have it already.
         """

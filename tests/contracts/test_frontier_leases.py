@@ -36,6 +36,23 @@ def test_a_zombie_changes_nothing(frontier: Frontier, clock: FakeClock) -> None:
     assert frontier.known([key_of("a")])[key_of("a")].next_due == 5.0
 
 
+def test_an_entry_that_ends_without_a_fetch_counts_as_never_fetched(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a")])
+    (one,) = lease(frontier, clock)
+    assert frontier.ack(one, next_due=None, fetched=False)
+    known = frontier.known([key_of("a")])[key_of("a")]
+    assert (known.state, known.last_fetched) == ("done", None)
+    clock.advance(TTL)
+    assert lease(frontier, clock) == []
+    frontier.add([make_entry("a")], force=True)
+    (again,) = lease(frontier, clock)
+    assert again.last_fetched is None
+    assert frontier.ack(again, next_due=None)
+    assert frontier.known([key_of("a")])[key_of("a")].last_fetched is not None
+
+
 def test_the_same_owner_is_a_zombie_of_its_own_earlier_lease(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     (first,) = lease(frontier, clock)

@@ -189,10 +189,11 @@ class RedisFrontier:
             for record in records
         ]
 
-    def ack(self, lease: Lease, *, next_due: float | None) -> bool:
+    def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
         within = self._within(lease.entry.kind)
-        return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due, within)
+        fingerprint, token = lease.entry.fingerprint, lease.token.encode()
+        return self._scripts.ack(fingerprint, token, next_due, within, fetched=fetched)
 
     def _within(self, kind: Kind) -> float:
         """Return ``keep_within`` for entries of this kind, in seconds. Sources are always kept."""

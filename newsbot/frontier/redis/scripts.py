@@ -79,9 +79,11 @@ class Scripts:
         """Return the hosts whose turn has come, in the order of their turns."""
         return [name.decode() for name in self._run("turns", horizon, BATCH, offset, limit)]
 
-    def ack(self, fingerprint: bytes, token: bytes, next_due: float | None, within: float) -> bool:
+    def ack(
+        self, fingerprint: bytes, token: bytes, next_due: float | None, within: float, *, fetched: bool
+    ) -> bool:
         """End a lease after success. Return False if the caller does not hold it."""
-        values = (fingerprint, token, _optional(next_due), within)
+        values = (fingerprint, token, _optional(next_due), within, "1" if fetched else "")
         answer = self._with_buckets("ack", [fingerprint], *values)
         self._grow(answer - 1)
         return bool(answer)

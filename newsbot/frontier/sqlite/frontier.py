@@ -40,7 +40,7 @@ _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = 
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
 
 _ACK = """
-UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = :now, attempts = 0, lost = 0,
+UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = coalesce(:fetched, last_fetched), attempts = 0, lost = 0,
     owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
@@ -213,9 +213,9 @@ class SqliteFrontier:
             for token, row in chosen
         ]
 
-    def ack(self, lease: Lease, *, next_due: float | None) -> bool:
+    def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
-        return self._end(lease, _ACK, at=next_due, now=self._clock())
+        return self._end(lease, _ACK, at=next_due, fetched=self._clock() if fetched else None)
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed; see the protocol."""
