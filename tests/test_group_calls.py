@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
-from newsbot.crawl.group_calls import LARGEST, GroupCalls
+from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
 from newsbot.storage.article_decision import Stored, Verdict
@@ -89,6 +89,20 @@ def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupCalls, 
     results = asyncio.run(run())
     assert results == [Stored(Verdict.NEW, new(number).canonical_url, 1) for number in range(LARGEST + 4)]
     assert counted.sizes == [1, LARGEST, 3]
+
+
+def test_long_articles_form_smaller_groups(groups: GroupCalls, counted: Counted) -> None:
+    async def run() -> list[Stored]:
+        first = asyncio.create_task(groups.store(new(0)))
+        while not counted.sizes:  # noqa: ASYNC110 - a thread fills it
+            await asyncio.sleep(0)
+        half = HEAVIEST // 2
+        texts = [f"{number}" + "x" * (half - 1) for number in (1, 2, 3)] + ["4" * (HEAVIEST + 1), "5"]
+        others = [groups.store(make_article(text[0], text)) for text in texts]
+        return [await first, *await asyncio.gather(*others)]
+
+    assert {one.verdict for one in asyncio.run(run())} == {Verdict.NEW}
+    assert counted.sizes == [1, 2, 1, 1, 1]
 
 
 def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import Generic, TypeVar, cast
 
 from newsbot.crawl.availability import Guarded, Outage
@@ -22,6 +23,11 @@ from newsbot.storage.base import Storage
 
 LARGEST = 32
 """Maximum number of items in a group."""
+HEAVIEST = 2_000_000
+"""Maximum number of characters of text in a group of several articles.
+
+A group of the longest possible texts would take longer than a call to the server may.
+"""
 LONGEST = 0.05
 """Maximum number of seconds that an item waits for further items."""
 STEP = 0.005
@@ -36,15 +42,17 @@ class Together(Generic[_Item, _Answer]):
     """Answers items in groups. ``work`` returns an answer for each item of a group.
 
     While a group is being answered, the items that arrive form the next group. The first item of a group
-    waits for others only while ``more`` returns True, and at most :data:`LONGEST` seconds.
+    waits for others only while ``more`` returns True, and at most :data:`LONGEST` seconds. ``weight`` returns
+    the number of characters of an item; together, the items of a group have at most :data:`HEAVIEST`.
     """
 
     def __init__(
         self,
         work: Callable[[list[_Item]], Awaitable[Sequence[_Answer]]],
         more: Callable[[], bool] = lambda: False,
+        weight: Callable[[_Item], int] = lambda _: 0,
     ) -> None:
-        self._work, self._more = work, more
+        self._work, self._more, self._weight = work, more, weight
         self._waiting: list[tuple[_Item, asyncio.Future[_Answer]]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -60,7 +68,9 @@ class Together(Generic[_Item, _Answer]):
         try:
             while self._waiting:
                 await self._gather()
-                group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+                weights = accumulate(self._weight(item) for item, _ in self._waiting[:LARGEST])
+                number = max(1, sum(weight <= HEAVIEST for weight in weights))
+                group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)
         finally:
             self._task = None
@@ -113,7 +123,7 @@ class GroupCalls:
         self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
         """Takes ids of stories, and returns the current stories of those that were joined, by id."""
         self._store_new = Together[Article, Stored | None](
-            lambda group: self._articles.aside("store_new", group)
+            lambda group: self._articles.aside("store_new", group), weight=lambda article: len(article.text)
         )
 
     async def store(self, article: Article, over: str | None = None) -> Stored:
