@@ -40,8 +40,8 @@ _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = 
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
 
 _ACK = """
-UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = coalesce(:fetched, last_fetched), attempts = 0, lost = 0,
-    owner = NULL, token = NULL
+UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = coalesce(:fetched, last_fetched),
+    attempts = 0, lost = 0, owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
 _NACK = """
