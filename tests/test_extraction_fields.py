@@ -303,6 +303,14 @@ def test_sentences_that_only_begin_like_such_lines(line: str) -> None:
     assert tidy(blocks) == blocks
 
 
+@pytest.mark.parametrize(
+    "line", ["By Jane Doe", "Von Jane Doe", "Автор: Jane Doe", "Par Jane Doe", "Jane Doe"]
+)
+def test_a_byline_at_the_start_goes_in_each_language(line: str) -> None:
+    blocks = [Block("paragraph", text) for text in (line, *PROSE)]
+    assert [block.text for block in trim_edges(blocks, "Rain in May", ["Jane Doe"])] == PROSE
+
+
 def test_edges() -> None:
     lines = ["Rain in May", "By Jane Doe", "3 May 2024, 14:05", *PROSE, "Jane Doe"]
     blocks = [Block("paragraph", line) for line in lines]

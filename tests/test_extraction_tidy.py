@@ -16,6 +16,7 @@ from tests.extraction_pages import PROSE, TEXT, page, read
         "Sigara zammı son dakika: JTI grubu fiyatlarını artırdı, yeni liste açıklandı.",
         "Sigarette elettroniche, arriva la stretta del governo sui minori.",
         "Photos by satellites showed smoke over the port on Sunday, hours after the first reports.",
+        "Fotos von Kameras zeigen den Wagen, der am Abend in den Hafen fuhr.",
     ],
 )
 def test_sentences_that_begin_like_an_appeal_or_a_credit_stay(line: str) -> None:

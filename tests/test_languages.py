@@ -19,6 +19,7 @@ import yaml
 from lxml.html import document_fromstring
 
 from newsbot.extraction import is_substantial, kinds_and_paywalls, notices
+from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields import authors, language, names, titles
 from newsbot.extraction.fields.dates import moments, visible, zones
 from newsbot.extraction.fields.dates.moments import find_date
@@ -60,6 +61,10 @@ def _in_form(template: str) -> Callable[[str, str], bool]:
 
 def _byline(expected: list[str]) -> Callable[[str, str], bool]:
     return lambda text, _: clean_authors([text]) == expected
+
+
+def _foreign(text: str, _: str) -> bool:
+    return is_foreign.__wrapped__(text)
 
 
 def _clock(expected: str) -> Callable[[str, str], bool]:
@@ -141,6 +146,10 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "logins": lambda text, _: notices.is_login(text),
     "consent": lambda text, _: notices.asks_consent(text),
+    "read_also": _foreign,
+    "labels": _foreign,
+    "appeals": _foreign,
+    "credits": _foreign,
 }
 """For each kind: is an example read correctly? The arguments are the example and the code of the language."""
 
@@ -285,6 +294,7 @@ def test_a_file_is_bounded() -> None:
         ("the (big|) house", ["the house", "the big house"], ["the bighouse"]),
         ("(any|) house", ["a house", "any house"], ["houses"]),
         ("sign (up|)", ["sign", "sign up"], ["signs"]),
+        ("related (stories|):", ["related:", "related stories:"], ["related stories"]),
         ("subscri* … read", ["subscribe now to read"], ["subscribe " + "x" * 70 + " read"]),
         ("a.m.", ["a.m.", "am", "a. m."], ["amp"]),
         ("^just a moment", ["Just a moment …"], ["not just a moment"]),

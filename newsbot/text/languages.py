@@ -112,6 +112,10 @@ KINDS: Mapping[str, Kind] = {
     "consent": Kind("phrases", "words of texts that ask for consent to cookies"),
     "negations": Kind("words", "words that negate a sentence; an edit of one is a new version"),
     "number_words": Kind("words", 'numbers in words, without "one"; an edit of one is a new version'),
+    "read_also": Kind("phrases", 'words before a link to another article: "read also"'),
+    "labels": Kind("phrases", "whole lines such as the heading of an advertisement"),
+    "appeals": Kind("phrases", "words that start a request to the reader or a notice of the publisher"),
+    "credits": Kind("phrases", 'words before the maker of a picture: "photo: Jane Doe"'),
 }
 """The keys of the files, in the order in which they are written."""
 
@@ -345,7 +349,7 @@ def _add_group(branches: list[str], inner: str, phrase: str, at: int, open_: boo
         return at, False
     inner = inner.strip("|")
     behind = phrase[at : at + 1]
-    if branches[-1].endswith(r"\s") and behind in ("", " ", ")", "|", "$"):
+    if branches[-1].endswith(r"\s") and behind in ("", " ", ")", "|", "$", ":"):
         branches[-1] = branches[-1].removesuffix(r"\s") + rf"(?:\s(?:{inner}))?"
         return at, False
     if open_ and behind == " ":
