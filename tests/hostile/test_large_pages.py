@@ -240,7 +240,7 @@ def test_no_link_is_lost_when_a_backend_fails_between_two_pieces(desk, reader, m
     with pytest.raises(DataError):
         desk.crawl.completion.settle(visit)
     some = len(entries(desk))
-    assert desk.crawl.completion.settle(visit)
+    desk.crawl.completion.settle(visit)
     assert len(entries(desk)) > some
     assert visit.found == []
 
