@@ -8,7 +8,7 @@ The final trees are trained on all pages and written to ``newsbot/extraction/bod
 ``benchmarks/requirements.txt``.
 
     python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT
-    python -m benchmarks.learning [FOLDER] [--labels FILE] [--write] [--folds 5] [--keep DIR]
+    python -m benchmarks.learning [FOLDER] [--labels FILE] [--mixed PAGES] [--write] [--folds 5] [--keep DIR]
 
 ``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the number of folds to
 ``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extraction with
@@ -24,7 +24,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import mixed
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.body.features import View, columns_of
@@ -74,6 +75,10 @@ LEAD = 0.5
 """Weight of the words of a standfirst: it belongs to the article, but the measure does not require it."""
 LABEL = 0.3
 """Weight of a page that is labelled by the text of an earlier extraction."""
+MIXED = 0.5
+"""Weight of a page of :mod:`benchmarks.mixed`."""
+MIXED_PAGES = 2
+"""Number of pages of each of its themes: few, because all pages of a theme have the same markup."""
 LEAST_AGREED = 0.3
 """Minimum share of a gold text in the pieces of its page. With less, it is the text of another page."""
 
@@ -101,6 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py and the sets are")
     parser.add_argument("--labels", type=Path, help="texts for pages without a gold text, from --freeze")
+    parser.add_argument("--mixed", type=Path, help="pages of benchmarks.mixed, from its --keep")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     parser.add_argument("--keep", type=Path, help="folder for the trees of the folds")
@@ -110,7 +116,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.freeze is not None:
         freeze(options.folder, options.freeze, options.by)
         return
-    samples = list(read_all(load_definitions(options.folder), options.folder, options.labels))
+    definitions = load_definitions(options.folder)
+    samples = list(read_all(definitions, options.folder, options.labels))
+    if options.mixed is not None:
+        samples += read_mixed(definitions, options.mixed)
     print(f"{len(samples)} pages, {sum(len(s.rows) for s in samples)} pieces", flush=True)
     if options.keep is not None:
         learn_folds(samples, options.folds, options.keep)
@@ -151,6 +160,20 @@ def read_all(definitions: ModuleType, folder: Path, labels: Path | None) -> Iter
             sample = read(definitions, name, page, given.get((name, page["id"])))
             if sample is not None:
                 yield sample
+
+
+def read_mixed(definitions: ModuleType, folder: Path) -> Iterator[Sample]:
+    """Yield samples of the themes that may be looked at; each theme is a publisher."""
+    themes: dict[str, list[Gold]] = {}
+    for page in mixed.read_pages(definitions, folder, mixed.LOOKED_AT):
+        themes.setdefault(page["theme"], []).append(page)
+    for number, pages in enumerate(themes.values()):
+        step = len(pages) // MIXED_PAGES
+        for page in pages[number % step :: step]:
+            gold = page["gold"] | {"optional": ""}  # captions do not belong to the text
+            sample = read(definitions, "mixed", page | {"gold": gold}, None)
+            if sample is not None:
+                yield replace(sample, weights=MIXED * sample.weights)
 
 
 def _frozen(labels: Path) -> dict[tuple[str, str], Gold]:
