@@ -148,7 +148,7 @@ class _Reader:
 
     def _refuse(self, body: Body) -> None:
         reason = refuse_page(self.page, body.text, self.hint) or refuse_text(
-            self.page, body, self.rule, self.hint
+            self.page, body, self.rule, self.hint, vouched=self.vouched
         )
         if reason is not None:
             raise NotAnArticle(reason)

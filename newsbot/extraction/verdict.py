@@ -150,8 +150,11 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
-def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None) -> str | None:
-    """Return the reason if the text is too short or a list of other articles, else None."""
+def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None, *, vouched: bool) -> str | None:
+    """Return the reason if the text is too short or a list of other articles, else None.
+
+    ``vouched``: the page is expected to be an article, so its text may be as short as with metadata.
+    """
     text = body.text
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
@@ -160,7 +163,7 @@ def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None) ->
     if not text.strip():
         return "no_text"
     plain = SHORT_HEADED if _is_headed(page) else SHORT_PLAIN
-    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else plain):
+    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named or vouched else plain):
         return "front_page" if _is_front(page) and not expected else "too_short"
     if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
