@@ -48,6 +48,7 @@ class _Nothing:
     def __init__(self, name: str) -> None:
         self._answers: dict[str, Any] = {
             "get": {},
+            "get_many": {},
             "with_keys": {},
             "iter": (),
             "due": (),
@@ -57,6 +58,8 @@ class _Nothing:
         }
 
     def __getattr__(self, name: str) -> Any:
+        if name == "swap_many":
+            return lambda swaps: [True] * len(swaps)
         answer = self._answers.get(name)
         return lambda *_, **__: iter(answer) if answer == () else answer
 
