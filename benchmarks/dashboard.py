@@ -1,17 +1,16 @@
 """How fast the pages of the dashboard load with many articles: server response and browser paint.
 
 Fills a data file with articles (benchmarks/searchtexts.py), hourly activity of the sites, and 100,000 waiting
-URLs. Then starts ``scrapy serve`` on it and requests each
-page. ``first``: the first request for that page after the start; ``median`` and ``p95``: of 20 more requests;
-``CPU``: processor time of the server per request, which is stable on a busy machine (resolution: half a
-millisecond); ``paint``: first contentful paint in headless Chromium after the click, median of 5; ``KB``:
-size before compression. At its start the server counts articles in the background; the
-duration is printed to stderr.
+URLs. Then starts ``scrapy serve`` on it and requests each page. ``first``: the first request for that page
+after the start; ``median`` and ``p95``: of 20 more requests; ``CPU``: processor time of the server per
+request, which is stable on a busy machine (resolution: half a millisecond); ``paint``: first contentful paint
+in headless Chromium after the click, median of 5; ``KB``: size before compression. At its start the server
+counts articles in the background; the duration is printed to stderr.
 
     python -m benchmarks.dashboard [--articles 100000] [--sentences 5] [--corpus FILE] [--data DIR] [--json]
 
-With ``--data`` an existing folder is used again, also one of ``benchmarks.search``; waiting articles are
-indexed first. ``--corpus``: a .jsonl.gz file with a ``text`` in each line.
+``--data``: use an existing folder again, for example one of ``benchmarks.search``. Articles that are not
+indexed yet are indexed first. ``--corpus``: a .jsonl.gz file with a ``text`` in each line.
 """
 
 from __future__ import annotations

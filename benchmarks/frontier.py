@@ -4,10 +4,11 @@ Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a
 call, its only way), take them out (newsbot: 16 per call, with lease and politeness), and acknowledge each
 (newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
 
-Known URLs (``--only known``): a million URLs or two are remembered, as after a loss of Redis. Then their
-buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. Printed are bytes
-per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember it; to find
-it when it is added again), and the snapshot: bytes per URL, and processor time to write it and to load it.
+Known URLs (``--only known``): one to two million URLs are remembered, as after a loss of Redis. Then their
+buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. The figures are
+bytes per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember it; to
+find it when it is added again), and the snapshot: bytes per URL, and processor time to write it and to load
+it.
 
 Waits: how long a lease blocks the reactor of a worker. Two workers fetch 100 pages per second each. They
 lease as many URLs as they have free slots, and acknowledge them.
@@ -52,10 +53,10 @@ PACE = 0.01
 IN_FLIGHT = 8
 CALLS = 1000
 AGAIN = 100_000
-"""Known URLs that are added again, and URLs that are remembered among many others."""
+"""Number of known URLs that are added again, and of other URLs that are remembered then."""
 KNOWN_FIGURES = ("redis_us", "client_us", "seconds", "bytes", "resident")
 REMEMBERED = 2_000_000
-"""Known URLs that are not copies, at most."""
+"""Maximum number of known URLs that are not copies."""
 FIRST_MINUTE = (1_795_000_000 - 2_019_686_400) // 60
 """Time of fetches, in the format of ``newsbot/frontier/lua/lib.lua``."""
 Timed = tuple[int, float, list[float]]

@@ -46,7 +46,7 @@ from newsbot.extraction.strings import key, squash
 HERE = Path(__file__).parent.parent
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
 LABELLED = ("traf", "htmldate")
-"""Sets without gold texts. The texts that an earlier extraction found label their pages."""
+"""Sets without gold texts. Their pages are labelled by the texts that an earlier extraction found."""
 TARGET = HERE / "newsbot" / "extraction" / "body" / "forest.json"
 TREES = {
     "objective": "binary",
@@ -64,7 +64,7 @@ TREES = {
 }
 """Chosen by the mean over the folds.
 
-Each tree sees few of the features and of the pieces. Otherwise the trees learn the few publishers by heart.
+Each tree sees few of the features and of the pieces. Otherwise the trees overfit to the few publishers.
 """
 ROUNDS = 250
 SEEDS = (0, 1, 2)
@@ -272,7 +272,7 @@ class _Labels:
         self._runs = {
             n: Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for n in (1, 2, 3, 4)
         }
-        """How often each run is left. Each run of the gold text labels one piece, so copies get no label."""
+        """Uses left for each run. Each run of the gold text labels one piece, so copies get no label."""
         self._lines = Counter(" ".join(self._words(line)) for line in gold["text"].split("\n"))
         optional = "" if strict else f"{gold.get('title') or ''} {gold.get('optional') or ''}"
         self._optional = " ".join(self._words(optional))

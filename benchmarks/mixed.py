@@ -1,19 +1,19 @@
 """Quality of the text on pages of small sites: themes of generators, old blogs, forums, press releases.
 
 Posts with a known text in six languages (with headings, lists, quotes, code, tables and pictures; short and
-long ones) are printed by every theme that is installed and by templates in the style of old pages. Printed
-for each theme, each half and in total:
+long ones) are rendered by every theme that is installed and by templates in the style of old pages. The
+figures for each theme, each half and in total:
 
 * F1 of the body (4-gram shingles, as :mod:`benchmarks.extraction` measures) of newsbot for the page alone, of
   newsbot for a page that was in a feed, and of trafilatura. A page alone may be refused (``too_short``)
 * the difference of the last two. The standard error of a theme is over its pages, that of a half is over its
   themes
-* for the three the share of pages with less than half of the text
+* the share of pages with less than half of the text, for each of the three
 
 Captions of pictures are optional.
 
-Every second theme of a generator, and every second template, is of the half ``looked-at``: its pages may be
-looked at to improve the extraction. Those of the other half may not.
+Every second theme of a generator, and every second template, belongs to the half ``looked-at``: its pages may
+be looked at to improve the extraction. Those of the other half may not.
 
 Generators and themes are packages: those of ``benchmarks/requirements.txt``, hexo, its renderers and
 ``hexo-theme-*`` from npm (``NODE_PATH`` names the folder), and hugo, jekyll and wordpress from Debian (see

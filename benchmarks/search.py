@@ -5,8 +5,8 @@ processor time to make and store an article. ``indexed``: time to
 read an article from the storage and write it to the index, and processor time of this process and of mongod.
 ``found after``: how long the first search in another process takes to find articles that were stored just
 before. Each query is sent 20 times with different words, in one process that has answered other queries
-before. Printed are median and 95th percentile in ms, and those of the processor time, which is stable on a
-busy machine.
+before. The figures are the median and the 95th percentile of the duration and of the processor time, in ms.
+Processor time is stable on a busy machine.
 
     python -m benchmarks.search [--sizes 10000,100000] [--storages sqlite,mongo] [--corpus FILE]
         [--sentences 14] [--data DIR]
@@ -169,7 +169,7 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
 
 
 def query_times(place: Place, texts: Texts) -> Row:
-    """Return median and 95th percentile of first result pages, and those of the processor time, in ms."""
+    """Return median and 95th percentile of the duration and of the processor time of first pages, in ms."""
     found: Row = {}
     with closing(place.open()) as search:
         search.find(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")

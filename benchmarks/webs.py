@@ -66,7 +66,7 @@ def papers(articles: int, hosts: int) -> Web:
 def saved(folder: Path, articles: int, hosts: int) -> Web:
     """Return real pages, saved as ``*/html/*.html.gz`` with an ``index.jsonl`` in each folder above them.
 
-    They lie on many hosts, one feed each. The order is mixed, so that each host has pages of many sites.
+    They lie on many hosts, one feed each. The order is shuffled, so that each host has pages of many sites.
     """
     web = Web()
     rows = [
@@ -74,6 +74,7 @@ def saved(folder: Path, articles: int, hosts: int) -> Web:
         for index in sorted(folder.glob("*/index.jsonl"))
         for line in index.read_text(encoding="utf8").splitlines()
     ]
+    # Sorting by the reversed names gives the same shuffled order in each run.
     for number, file in enumerate(sorted(rows, key=lambda row: row.name[::-1])[:articles]):
         url = f"http://site{number % hosts}.example/news/2026/11/20/what-happened-there-{number}.html"
         web.pages[url] = answer(gzip.decompress(file.read_bytes()))

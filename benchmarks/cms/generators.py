@@ -188,7 +188,7 @@ def nikola(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "bootb
 
 
 def mkdocs(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "material") -> Path:
-    """MkDocs: with the theme Material and its plugin for blogs, whose posts have no feed, else as pages."""
+    """MkDocs without a feed. The theme Material shows posts by its blog plugin; other themes show pages."""
     names = {post.author: f"author-{number}" for number, post in enumerate(posts)}
     for post in posts:
         lines = (

@@ -7,6 +7,7 @@ $_SERVER['REQUEST_URI'] = '/';
 $_SERVER['SERVER_PROTOCOL'] = 'HTTP/1.1';
 $first = !file_exists('installed');
 if ($first && !isset($argv[4])) {
+    // In a process of its own, because WP_INSTALLING is a constant.
     passthru(escapeshellcmd(PHP_BINARY) . ' ' . implode(' ', array_map('escapeshellarg', $argv)) . ' install', $code);
     if ($code) {
         exit($code);
