@@ -177,7 +177,7 @@ def _split(url: str) -> tuple[str, list[Any]]:
 def close(client: Any) -> None:
     """Close a client and all its connections."""
     if hasattr(client, "disconnect_connection_pools"):
-        client.disconnect_connection_pools()  # its own method leaves the connections open
+        client.disconnect_connection_pools()  # close() of a cluster client leaves them open
     client.close()
 
 
@@ -192,7 +192,7 @@ def server_name(settings: SettingsLike) -> str:
     try:
         parts = urlsplit(str(url))
         for host in parts.netloc.rpartition("@")[2].split(","):
-            _ = urlsplit(f"//{host}").port  # raises ValueError if it is not a number, but part of a password
+            _ = urlsplit(f"//{host}").port  # raises ValueError if part of a password is there
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
@@ -261,7 +261,7 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
     execute: Callable[..., Any] = client.execute_command
     try:
         return execute(*command)
-    except AttributeError as error:  # redirected to a new node without slots, unknown to the client
+    except AttributeError as error:  # the client was redirected to a new node that it does not know yet
         raise redis.exceptions.TryAgainError(str(error)) from error
 
 

@@ -48,7 +48,7 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
             connection.execute("PRAGMA cache_size=-65536")  # KiB
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
-            # Only now, because an index that a migration makes is sorted there: 1 GB for 10^7 pages.
+            # Set after the migration, which sorts new indexes in this store: 1 GB for 10^7 pages.
             connection.execute("PRAGMA temp_store=MEMORY")
             # The short timeout is set only here. Opening may wait for a migration, and for a longer time than
             # the crawl may wait for a lock.

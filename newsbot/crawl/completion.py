@@ -120,7 +120,7 @@ class Completion:
         """
         if visit.concluded is None:
             visit.concluded = len(visit.events)
-        del visit.events[visit.concluded :]  # those of an attempt that failed
+        del visit.events[visit.concluded :]  # the events of an attempt that failed
         if self._leaves_no_record(visit):
             self._end_lease(visit)
         else:
@@ -216,7 +216,7 @@ class Completion:
     def _record(self, visit: Visit) -> PageRecord:
         """Return a copy of the page record, updated with the results of this visit."""
         now, outcome = self._context.clock(), visit.outcome
-        if visit.record is None:  # it is not read before the fetch if the page was never fetched
+        if visit.record is None:  # a page that was never fetched is not read before its fetch
             visit.record = self._pages.get(visit.lease.entry.fingerprint)
         known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy: after a fault this method runs again, and the visit must count once
@@ -381,7 +381,7 @@ class CompletionQueue:
         (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
         stay in the queue.
         """
-        until = time.monotonic() + seconds / 2  # what is begun takes about as long again
+        until = time.monotonic() + seconds / 2  # completing the visits begun takes as long again
         while self._unsettled and not self._reachability.in_doubt:
             with self._context.timed("settle"):
                 self._settle_group(until)
@@ -405,7 +405,7 @@ class CompletionQueue:
                     begun.append((visit, steps, record))
         self._save([(visit, record) for visit, _, record in begun])
         for visit, steps, _ in begun:
-            if id(visit) in self._unsettled:
+            if id(visit) in self._unsettled:  # otherwise its record was refused, and the visit is given up
                 with self._one_fault(visit):
                     next(steps, None)
                     self._end(visit)
@@ -417,6 +417,7 @@ class CompletionQueue:
         except Exception as error:
             if isinstance(error, DataError) and not isinstance(error, RecordRefused):
                 raise
+            # One record is faulty. Each is saved alone, so that only its visit is given up.
             for visit, record in records:
                 with self._one_fault(visit):
                     save([record])

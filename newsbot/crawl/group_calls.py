@@ -77,7 +77,7 @@ class Together(Generic[_Item, _Answer]):
 
     async def _gather(self) -> None:
         until = time.monotonic() + LONGEST
-        await asyncio.sleep(TURN)
+        await asyncio.sleep(TURN)  # the articles of the previous group arrive one after the other
         while (  # noqa: ASYNC110 - no event says that no more items come
             self._more() and len(self._waiting) < LARGEST and time.monotonic() < until
         ):
@@ -87,6 +87,7 @@ class Together(Generic[_Item, _Answer]):
         try:
             found = await self._work([item for item, _ in group])
         except Exception as error:  # noqa: BLE001 - each item gets it
+            # Such an error can come from one item, so each item is tried alone.
             of_one = isinstance(error, RecordRefused | RecordBusy) or not isinstance(error, DataError)
             if of_one and len(group) > 1:
                 for one in group:

@@ -2,10 +2,10 @@
 
 A worker holds some 32 leases. If each visit read its own record, it would take one query a page.
 
-Only the worker that holds the lease of a page writes the results of a visit. But what was read can be out of
-date if another page names the same article. So it only saves work: keys of records are unique, and a store
-that finds another article under its URL is refused (:class:`newsbot.storage.article_decision.Verdict`), and
-looks again.
+Only the worker that holds the lease of a page writes the results of a visit. But the result of a read can be
+out of date if another page names the same article. Therefore it only saves work, and never decides what is
+stored: keys of records are unique. If another article is stored under the URL in the meantime, the write is
+refused (:class:`newsbot.storage.article_decision.Verdict`), and the caller reads again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ReadAhead(Generic[_Known]):
         for each in keys:
             self._known[each] = found.get(each)
             self._expected.pop(each, None)
-        return found.get(key)  # of more than MAX_READ keys, the first are not kept
+        return found.get(key)  # not from _known, which drops the first of more than MAX_READ keys
 
     def forget(self, key: bytes) -> None:
         """Forget a key, so that the next :meth:`get` reads it anew."""

@@ -61,9 +61,9 @@ class Recovery:
         self._emptied = False
         """True if the frontier's server has lost its data and the sources are not queued again yet."""
         self._replaced = False
-        """True if it may have lost its last writes and the hosts are not written again yet."""
+        """True if the server may have lost its last writes and the hosts are not written again yet."""
         self._hosts: Iterator[str] | None = None
-        """Writes hosts again; None if this has not begun."""
+        """Writes one host in each step; None if this has not begun."""
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
         context.outage.on_return[context.bare_frontier.place] = self._resume

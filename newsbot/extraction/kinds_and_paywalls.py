@@ -41,7 +41,7 @@ _WALL = re.compile(
     r"wall)|locked-content|metered|offer-?wall|abo-?wall",
     re.IGNORECASE,
 )
-# Parts of all that _WALL matches.
+# Each match of _WALL contains one of these.
 _WALL_WORDS = ("wall", "piano-", "subscri", "premium-", "locked-content", "metered")
 _ALL_NAMES = etree.XPath("//@class | //@id", smart_strings=False)
 _NAMES = etree.XPath(
@@ -180,7 +180,7 @@ def _offers(page: Page) -> bool:
 
 
 def _is_walled(page: Page) -> bool:
-    # Most pages have none of these words, which is quickly seen.
+    # Most pages contain none of these words. This check is much faster than the regular expression.
     names: Any = _ALL_NAMES(page.tree)
     joined = "\n".join(names).lower()
     if not any(word in joined for word in _WALL_WORDS):

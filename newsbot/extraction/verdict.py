@@ -71,7 +71,7 @@ _LONG_HEADLINE = 25
 _BESIDE = 15
 """Maximum number of letters beside a link in the same line if the line is a headline."""
 _LEAST_PROSE = 25
-"""Minimum number of letters, those in links subtracted twice, of a box with prose."""
+"""Minimum score of a box with prose: its letters minus twice its letters in links."""
 _LONG_PROSE = 300
 """Number of letters above which the prose of a box counts for the box itself."""
 _FRAME = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "aside", "header"))
@@ -240,7 +240,7 @@ def _concentration(view: View, length: int) -> tuple[float, float]:
     own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
     worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
     worth = np.where(worth >= _LEAST_PROSE, worth, 0)
-    # The second term: paragraphs that are divided by <br> only are all in one box.
+    # The second term is for paragraphs that are divided by <br>: they are all in one box.
     sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
     most = float(sums.max())
     return most, most / max(length, 1)

@@ -70,7 +70,7 @@ class CopyFilter:
         with self._context.timed("dedup_exact"):
             kept = self._addresses.choose(item)
             if kept is None and owner is not None:
-                kept = self._addresses.choose(item)  # what is known of the page may be out of date
+                kept = self._addresses.choose(item)  # reads again: the first answer may be out of date
             return self._judge(item, kept, owner)
 
     def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:

@@ -1,10 +1,10 @@
 """Learns the forms of a site's article URLs from labelled URLs.
 
 The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
-Links of menus and fetched pages of other kinds are labelled as others. A few shallow decision trees over the
-form of the URL (:mod:`newsbot.rules.shape`) correct the prior, an estimate that is the same for all sites
-(:mod:`newsbot.rules.shape`). From URLs that are articles by both their label and the trees, regular
-expressions are made (:mod:`newsbot.rules.induce`).
+Links of menus and fetched pages of other kinds are labelled as others. The *prior* is an estimate that is the
+same for all sites (:mod:`newsbot.rules.shape`). A few shallow decision trees over traits of the URL correct
+it. If both the label and the trees say that a URL is an article, it is used to make regular expressions
+(:mod:`newsbot.rules.induce`).
 
 The trees are learned by gradient boosting of the logistic loss. The values of leaves and the gains of splits
 follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016), equations 5 and 7. They

@@ -127,7 +127,7 @@ _TRIES = 3
 
 
 class MonitorSpider(auxiliary.SideSpider):
-    """Checks pages. Its arguments are in :mod:`newsbot.spiders.monitor`.
+    """Checks pages. Its arguments are in :class:`Monitoring`.
 
     Wrong arguments raise ``ArgumentError``.
     """

@@ -109,7 +109,7 @@ DEPTH = "depth_from_start"
 
 
 class SearchSpider(auxiliary.SideSpider):
-    """Searches pages. Its arguments are in :mod:`newsbot.spiders.search`.
+    """Searches pages. Its arguments are in :class:`Searching`.
 
     Wrong arguments raise ``ArgumentError``.
     """

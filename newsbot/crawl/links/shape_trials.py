@@ -162,7 +162,7 @@ class ShapeTrials:
         record.state, record.next_due = "done", None
         record.history = [{"at": round(now, 3), "event": EventKind.LEFT.value, "reason": reason.value}]
         pages.save([record])
-        # Without a fetch: the link is queued again if its shape is proven later.
+        # The link is not fetched now. It is queued again if its shape is proven later.
         self._context.frontier.ack(lease, next_due=None, fetched=False)
         self._context.frontier.return_turn(entry.host)
         self._context.count(f"left/{reason}")

@@ -33,7 +33,7 @@ _PROSE = 40
 _SURE = 60
 """Minimum number of letters of a piece that is certainly prose, with the end of a sentence and few links."""
 _WORTH = 25
-"""Minimum number of letters, those in links subtracted twice, that count for the density of a box."""
+"""Minimum score of a piece that counts for its box: its letters minus twice its letters in links."""
 _STEM = 5
 """Number of letters at the start of a word that are compared. The rest may be an ending."""
 _CAPTION = 60
@@ -41,7 +41,7 @@ _CAPTION = 60
 _LEAST_COPY = 1000
 """Minimum length of a piece that may be a copy of the whole text."""
 _MOST_COPIES = 5
-"""Maximum number of such pieces that are checked, the longest ones."""
+"""Maximum number of such pieces that are checked. The longest are checked."""
 _START = 40
 """Number of letters at the start of a piece that are searched in a possible copy."""
 _MOST_STARTS = 500
@@ -50,9 +50,9 @@ _FROM_HEADLINE = (
     "pieces_since", "letters_since", "prose_since", "other_headlines", "common_up", "common_down",
 )  # fmt: skip
 _LONG = 400
-"""Number of letters above which a piece counts for its own box, too: a text with ``<br>`` is in one box."""
+"""Minimum score of a piece that counts for its own box too: text with ``<br>`` is all in one box."""
 _FAR = 50
-"""Steps up to a box that is not around the piece."""
+"""Stands for the number of steps up to a box that is not around the piece."""
 _NO_HEADLINE = -999
 """Value of the features of the headline on a page without one."""
 _MOST_STEPS = 40
@@ -122,7 +122,7 @@ class View:
 
     @cached_property
     def headline(self) -> int | None:
-        """Place of an h1 with a title of the page, else of another piece with it, else of an h1."""
+        """Place of an h1 with a title of the page, else of another piece with a title, else of an h1."""
         titles, first = np.flatnonzero(self.titles), np.flatnonzero(self.tag == tag_number("h1"))
         both = titles[self.tag[titles] == tag_number("h1")]
         chosen = [*both[:1], *titles[:1], *first[:1]]
@@ -130,9 +130,9 @@ class View:
 
     @cached_property
     def common(self) -> Numbers:
-        """For each box the innermost box around both it and the headline, without a headline the root.
+        """For each box the innermost box around both it and the headline; the root if there is no headline.
 
-        What is around that box is around most of the page, so it does not tell pieces apart.
+        The boxes above are around most of the page, so their features are nearly the same for all pieces.
         """
         around: set[int] = set()
         box = self.pieces.boxes[self.headline] if self.headline is not None else 0
@@ -146,7 +146,7 @@ class View:
 
     @cached_property
     def subjects(self) -> NDArray[np.int16]:
-        """One row per box: how many of it and the boxes up to :attr:`common` name each subject."""
+        """One row per box: for each subject, how many boxes from it up to :attr:`common` name it."""
         whole = b"".join([one.to_bytes(len(SUBJECTS), "little") for one in self.pieces.tree.around])
         counts = np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS)).astype(np.int16)
         result: NDArray[np.int16] = counts - counts[self.common]
@@ -167,6 +167,7 @@ class View:
         held = np.zeros(self.count, np.int64)
         long = np.flatnonzero(self.length >= _LEAST_COPY)
         if len(long):
+            # Below, 1 is subtracted because a piece contains its own start.
             starts = {text[:_START] for text in texts if len(text) >= _START}
             for place in long[np.argsort(-self.length[long], kind="stable")][:_MOST_COPIES].tolist():
                 held[place] = sum([start in texts[place] for start in islice(starts, _MOST_STARTS)]) - 1

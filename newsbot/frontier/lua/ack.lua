@@ -1,7 +1,7 @@
 -- ack(now, level, fingerprint, token, next_due, within, fetched) -> 0 if the lease is not the caller's; else
 --   1 + the number of known URLs, or 1 if the entry is kept in full. next_due: empty for never. Without next_due, or
---   if it is more than within seconds away, only the minute of this fetch is kept. The storage provides a
---   late next_due again in time (refill). fetched: empty if the page was not requested.
+--   if it is more than within seconds away, only the minute of this fetch is kept. The refill queues the page
+--   again from the storage before next_due. fetched: empty if the page was not requested.
 -- Keys: meta, entries, due, leases, holders, owned, out, hosts, turns, full (1, 2, 7, 9-15, see lib.lua);
 --   KEYS[16], KEYS[17]  HASH  the buckets of the fingerprint at the level and at the next
 

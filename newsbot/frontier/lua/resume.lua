@@ -2,7 +2,8 @@
 --   identity, process
 --   The heartbeat of the owner, which passes all leases that it has: two values for each. They end ttl seconds
 --   from now. Reclaimed ones are given to the owner again, unless another owner has them; their loss is not
---   counted. Other leases of the owner are returned to the queue: it has ended them, or never heard of them.
+--   counted. Other leases of the owner are returned to the queue: the frontier has lost their end, or the owner
+--   never got the answer of lease.
 --   identity: stored as the identity of the data if they have none (they are new).
 --   process: the Redis process that the caller knows; empty for none. Another process (a replica that became
 --   the master, or a restart) may lack the last writes. Then the storage's pages are queued again (refill).
@@ -30,6 +31,7 @@ local function take(fingerprint, token)
     return
   end
   local lost = record and record.lost > 0
+  -- An entry that is aside without a lost lease was set aside by a worker, so it stays there.
   local takes = record and free[record.state] and (lost or record.state ~= 'a')
   if takes then
     leave[record.state](fingerprint, record)

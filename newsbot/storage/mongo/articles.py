@@ -82,7 +82,7 @@ class MongoArticles(Articles):
     def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
         given: dict[int, Document] = {}
         for number, article in enumerate(articles):
-            with suppress(Exception):  # :meth:`store` will raise it
+            with suppress(Exception):  # the caller then calls :meth:`store`, which raises the error
                 given[number] = to_document(article) | {"version": 1}
         plain = may_be_plain(list(given.values()))
         documents = [one for one, chosen in zip(given.values(), plain, strict=True) if chosen]
@@ -103,7 +103,7 @@ class MongoArticles(Articles):
     def _insert(self, database: Collections, documents: list[Document]) -> set[bytes]:
         """Insert those of the articles that are new, and return their keys.
 
-        Nearly always all of them are, so they are searched for only if an insertion fails.
+        Nearly always all of them are new, so known ones are searched for only after an insertion has failed.
         """
         for again in (False, True):
             if not documents:

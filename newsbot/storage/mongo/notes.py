@@ -52,7 +52,7 @@ class MongoNotes(Notes):
         return True
 
     def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
-        if len(swaps) > 1:  # with several workers, nearly always all of them succeed
+        if len(swaps) > 1:  # nearly always no other worker has changed any of them
             try:
                 with self._server.readable() as database:
                     self._server.transact(partial(_swap_all, database, swaps), _PATIENCE)

@@ -126,7 +126,8 @@ class MongoActivity(Activity):
             added.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
             old.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
         if added:
-            with self._server.readable() as database:  # the driver sends each kind of operation together
+            with self._server.readable() as database:
+                # The driver sends consecutive operations of one kind as one command.
                 database["site_hours"].bulk_write([*added, *old], ordered=True)
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:

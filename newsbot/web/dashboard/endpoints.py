@@ -44,7 +44,7 @@ from newsbot.web.readers import Data
 Given = Mapping[str, Any]
 """The values of parameters by name. They are checked already."""
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
-"""The function of an operation. :func:`newsbot.web.dashboard.schema.plain` converts its result to JSON."""
+"""The function of an operation. :func:`newsbot.cli.command.plain` converts its result to JSON."""
 MODES = ("once", "continuous")
 KINDS = ("feed", "sitemap", "section", "article")
 MAX_POLLED = 50

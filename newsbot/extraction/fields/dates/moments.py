@@ -34,8 +34,9 @@ _MOST_OF_A_FORM = 20
 has_digit = re.compile(r"\d").search
 
 # --- the forms of a date
-# The groups are year, month or name (of the month), day, hour, minute, second, am and pm (with 12 and _before
-# too), zone and offset. All repetitions are bounded.
+# The groups are year, month or name (of the month), day, hour, minute, second, zone and offset; am and pm
+# after the time, am_before and pm_before in front of it; hour12, am12 and pm12 for an hour without minutes.
+# All repetitions are bounded.
 # "met" and "mest" are left out, because they are also words that may follow a time in some languages.
 _ZONES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
 _CLOCK = (
