@@ -132,6 +132,15 @@ def test_a_piece_of_other_words_shares_little_with_the_headline() -> None:
     assert columns["says_site"].tolist() == [0, 0, 0, 0, 1]
 
 
+def test_the_same_starts_are_searched_in_each_process() -> None:
+    lines = [
+        f"Line number {number:03d} of a list that is longer than the model compares." for number in range(600)
+    ]
+    copy = " ".join(lines[:500])
+    view = view_of("".join(f"<p>{line}</p>" for line in [*lines, copy]))
+    assert view.held_starts[-1] == 499
+
+
 def test_numbers_of_a_page_are_those_of_any_machine() -> None:
     """Sums are of whole numbers; a share is one division of two of them."""
     view = view_of(f"<div>{TEXT}</div>{MENU}")

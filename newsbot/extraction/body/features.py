@@ -167,8 +167,8 @@ class View:
         held = np.zeros(self.count, np.int64)
         long = np.flatnonzero(self.length >= _LEAST_COPY)
         if len(long):
-            # Below, 1 is subtracted because a piece contains its own start.
-            starts = {text[:_START] for text in texts if len(text) >= _START}
+            # Below, 1 is subtracted because a piece contains its own start. A set would be in random order.
+            starts = dict.fromkeys(text[:_START] for text in texts if len(text) >= _START)
             for place in long[np.argsort(-self.length[long], kind="stable")][:_MOST_COPIES].tolist():
                 held[place] = sum([start in texts[place] for start in islice(starts, _MOST_STARTS)]) - 1
         return held
