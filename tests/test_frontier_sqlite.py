@@ -41,7 +41,7 @@ def test_the_statements_are_found() -> None:
 def test_no_statement_reads_all_urls(path: Path, name: str) -> None:
     frontier = SqliteFrontier(path)
     statement = STATEMENTS[name]
-    names = "now ahead horizon batch state moved fingerprint token at data least most"
+    names = "now ahead horizon batch state moved fingerprint token at data least most fetched"
     values: Any = dict.fromkeys(names.split(), 0)
     if "?" in statement:
         values = (0,) * statement.count("?")
