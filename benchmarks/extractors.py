@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import trafilatura
 from lxml.html import fromstring
 from w3lib.encoding import html_to_unicode
 
@@ -32,6 +31,8 @@ def precise_trafilatura(html: bytes, url: str) -> Fields:
 
 
 def _trafilatura(html: bytes, url: str, *, precise: bool) -> Fields:
+    import trafilatura  # noqa: PLC0415 - in benchmarks/requirements.txt only
+
     found = trafilatura.bare_extraction(html, url=url, with_metadata=True, favor_precision=precise)
     if found is None or isinstance(found, dict):
         return {}
