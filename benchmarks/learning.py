@@ -38,7 +38,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction.body.features import View, columns_of
 from newsbot.extraction.body.judge import LEAVES, SCALE
 from newsbot.extraction.body.pieces import cut
-from newsbot.extraction.body.text import known_of, next_articles
+from newsbot.extraction.body.text import known_of, next_articles, stated_blocks
 from newsbot.extraction.page.page import Page
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.strings import key, squash
@@ -135,7 +135,10 @@ from newsbot.extraction import extract
 folder = Path(sys.argv[1])
 for name in sys.argv[2:]:
     for page in load_definitions(folder).ds_flat(str(folder / name)):
-        article = extract(page["read"](), page["url"])
+        try:
+            article = extract(page["read"](), page["url"])
+        except ValueError:  # the set has a URL that is none
+            continue
         if article is not None:
             said = {"set": name, "id": page["id"], "title": article.title, "text": article.text}
             print(json.dumps(said, ensure_ascii=False), flush=True)
@@ -208,7 +211,7 @@ def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> 
         found = Page.read(parse_html(page["read"]()), page["url"])
     except NotAnArticle:
         return None
-    view = View(cut(found.tree, next_articles(found)), known_of(found))
+    view = View(cut(found.tree, next_articles(found)), known_of(found, stated_blocks(found)))
     if not view.count or not view.is_open.any():
         return None
     columns = columns_of(view)

@@ -7,8 +7,8 @@ machine. Both are first filled without timing; the last articles are timed, with
 per article. Bytes per article are the size of its collections or tables.
 
 With ``--data`` only the upkeep of the data file in this folder is measured: backup, restore, and migration
-from the first format to the present one. With ``--migrate`` only the migration of so many articles in MongoDB
-is measured. The figures are wall-clock time, processor time of this process and of mongod, growth of the
+from the first format to the present one. With ``--migrate N`` only the migration of N articles in MongoDB is
+measured. The figures are wall-clock time, processor time of this process and of mongod, growth of the
 memory of this process, bytes that are written, and the largest size of the write-ahead log during the
 migration.
 

@@ -71,7 +71,6 @@ class Private:
     reason: str
 
 
-_H2 = "HTTP/2 is only in Scrapy's private client; the module goes, see docs/decisions.md"
 PRIVATE: Mapping[str, Private] = {
     "_Attrib": Private(
         "lxml.etree:_Attrib", "the type of element.attrib in annotations; lxml has no other name"

@@ -7,7 +7,7 @@ Files in reading order:
 * ``server_calls``: calls slow servers in threads, so that the event loop is free
 * ``availability``: guards the backends while a server or a file is unavailable
 * ``group_calls``: calls the storage once for several pages
-* ``read_ahead``: reads what is known of leased pages, for all of them at once
+* ``read_ahead``: reads the records of all leased pages with one query
 * ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
 * ``scope``: decides which sites, hosts and dates belong to the crawl

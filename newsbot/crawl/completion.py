@@ -245,7 +245,7 @@ class Completion:
     def _retry_in(self, visit: Visit, record: PageRecord) -> float | None:
         """Return the seconds after which the URL is tried again, because its error may be temporary.
 
-        Returns None if there was no error, if the error is final, or if no attempt is left.
+        Returns None after success, after a final error, and after the last attempt.
         """
         cause = visit.outcome.error
         attempts = visit.lease.attempts + 1

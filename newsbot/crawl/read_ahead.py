@@ -1,11 +1,11 @@
-"""Reads what the storage knows of leased pages, for all of them as soon as the first one needs it.
+"""Reads the records of all leased pages with one query, when the first of them is needed.
 
 A worker holds some 32 leases. If each visit read its own record, it would take one query a page.
 
-Only the worker that holds the lease of a page writes the results of a visit. But the result of a read can be
-out of date if another page names the same article. Therefore it only saves work, and never decides what is
-stored: keys of records are unique. If another article is stored under the URL in the meantime, the write is
-refused (:class:`newsbot.storage.article_decision.Verdict`), and the caller reads again.
+Only the worker that holds the lease of a page writes the results of a visit. But a result may be outdated if
+another page names the same article. So it never decides what is stored: keys of records are unique. If
+another article is stored under the URL in the meantime, the write is refused
+(:class:`newsbot.storage.article_decision.Verdict`), and the caller reads again.
 """
 
 from __future__ import annotations

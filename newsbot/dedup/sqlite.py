@@ -245,7 +245,7 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
     """
     before = _read_buckets(database, turn)
     (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
-    # Packed numbers have the same order as the numbers. If there are no texts, every posting is too old.
+    # Packed numbers sort like the numbers. Without texts, all postings are too old.
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
     for bucket, postings in before.items():

@@ -1,4 +1,4 @@
-"""``scrapy why URL``: collects what is known about one URL, and formats it as text or JSON.
+"""``scrapy why URL``: collects all data about one URL and formats them as text or JSON.
 
 The data come from rules, frontier and storage. No requests are sent.
 """
@@ -252,7 +252,7 @@ _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
 def _robots(page: PageRecord) -> str | None:
     """Return the verdict of robots.txt at the last attempt to fetch the page.
 
-    Returns None if there was no attempt.
+    Returns None if the page was never requested.
     """
     for event in reversed(page.history):
         cause = event.get("cause", "")
@@ -356,7 +356,7 @@ def _article_lines(story: Explanation) -> Iterator[str]:
 
 
 def _last_reason(page: PageRecord) -> Event | None:
-    """Return the last event that says why there is no article and that still holds."""
+    """Return the last event that explains why there is still no article."""
     reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
     for event in reversed(page.history):
         # Failures before the last successful download no longer explain the missing article. An earlier

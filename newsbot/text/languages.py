@@ -70,7 +70,7 @@ KINDS: Mapping[str, Kind] = {
     "dated": Kind("phrases", "small words before a date, which is then more probably that of the article"),
     "other_dates": Kind("phrases", "words beside a date that is not that of the article"),
     "by": Kind("phrases", 'the word before a name in "by Jane Doe"'),
-    "bylines": Kind("phrases", "what stands before the names in a byline and is not part of them"),
+    "bylines": Kind("phrases", "words before the names in a byline"),
     "byline_labels": Kind("phrases", "the same, only before a colon or a dash"),
     "author_labels": Kind("phrases", "labels of authors; behind them, a single word may be a name"),
     "other_makers": Kind("words", 'beginnings of words for the work of others: "photo by", "designed by"'),

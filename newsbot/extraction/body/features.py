@@ -130,7 +130,7 @@ class View:
 
     @cached_property
     def common(self) -> Numbers:
-        """For each box the innermost box around both it and the headline; the root if there is no headline.
+        """For each box, the innermost box that contains it and the headline. Without a headline, the root.
 
         The boxes above are around most of the page, so their features are nearly the same for all pieces.
         """

@@ -105,9 +105,9 @@ def find_body(page: Page, selected: Selected) -> Body:
     if blocks:
         return Body(tuple(blocks), RULE)
 
-    stated = _stated(page)
+    stated = stated_blocks(page)
     # The elements that a rule removes are removed even if the rule does not select the text.
-    view = View(cut(page.tree, selected.removed | next_articles(page)), _known(page, stated))
+    view = View(cut(page.tree, selected.removed | next_articles(page)), known_of(page, stated))
     blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
@@ -197,12 +197,8 @@ def _teaser(page: Page) -> str:
     return said if size(said) >= _HARDLY_ANY else ""
 
 
-def known_of(page: Page) -> Known:
-    """Return what the head, the headings and the structured data of the page state about its article."""
-    return _known(page, _stated(page))
-
-
-def _known(page: Page, stated: list[Block]) -> Known:
+def known_of(page: Page, stated: list[Block]) -> Known:
+    """Return what the head, the headings and the structured data (``stated``) say about the article."""
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
     return Known(
         titles=frozenset(filter(None, map(key, titles))),
@@ -227,7 +223,7 @@ def _site(page: Page) -> frozenset[str]:
     )
 
 
-def _stated(page: Page) -> list[Block]:
+def stated_blocks(page: Page) -> list[Block]:
     """Return the ``articleBody`` of JSON-LD as blocks. The result is empty if there is none."""
     value = page.article.get("articleBody") if page.article is not None else None
     if not isinstance(value, str):
