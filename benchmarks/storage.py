@@ -43,7 +43,7 @@ from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo import schema as mongo_schema
 from newsbot.storage.mongo.documents import text_key, to_document
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.sqlite import schema as sqlite_schema
+from newsbot.storage.sqlite.connection import MIGRATIONS
 from tests.servers import MongoServer
 
 TIMED = 1000
@@ -240,7 +240,7 @@ def upkeep(folder: Path) -> Iterator[Row]:
 
 def _make_old(path: Path, file: Path) -> None:
     """Write the rows of a data file to a new one of the first format."""
-    open_database(path, component="storage", migrations=sqlite_schema.MIGRATIONS[:1]).close()
+    open_database(path, component="storage", migrations=MIGRATIONS[:1]).close()
     with closing(sqlite3.connect(path)) as database:
         database.execute("ATTACH ? AS present", (str(file),))
         names = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name <> 'newsbot_schema'"

@@ -16,8 +16,8 @@ from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.items import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite.articles import insert
+from newsbot.storage.sqlite.connection import MIGRATIONS
 from newsbot.storage.sqlite.rows import conditions, to_row
-from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article, make_page
 

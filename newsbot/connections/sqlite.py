@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
@@ -24,11 +25,21 @@ The timeout is short, because the crawl is blocked while it waits.
 OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 
+def migrations_in(folder: str) -> tuple[str, ...]:
+    """Return the SQL scripts of ``migrations/`` in a folder of the package, in the order of their numbers.
+
+    A script is never changed after its release. A new version of the tables is a further script.
+    """
+    scripts = (files("newsbot").joinpath(*folder.split("/")) / "migrations").iterdir()
+    ordered = sorted((script for script in scripts if script.name.endswith(".sql")), key=lambda one: one.name)
+    return tuple(script.read_text(encoding="utf8") for script in ordered)
+
+
 def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> sqlite3.Connection:
     """Open or create the file, and migrate the tables of ``component`` to the newest version.
 
-    ``migrations[n]`` is the SQL script from version n to n + 1. The connection is in autocommit mode: use
-    :func:`transaction` to write. Raises subclasses of :class:`DataError`.
+    ``migrations[n]`` is the SQL script from version n to n + 1 (:func:`migrations_in`). The connection is in
+    autocommit mode: use :func:`transaction` to write. Raises subclasses of :class:`DataError`.
     """
     with readable_errors(path):
         _check_library()

@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from newsbot.connections.sqlite import open_database, readable_errors, transaction
+from newsbot.connections.sqlite import migrations_in, open_database, readable_errors, transaction
 from newsbot.dedup.index import (
     BUCKETS,
     KEEP,
@@ -348,48 +348,7 @@ SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
 """Parameters of the index. All processes that use one index must have the same: those of signatures and
 passages, and the encoding of records."""
 
-_MIGRATIONS = (
-    """
-    CREATE TABLE near_scheme (scheme TEXT NOT NULL);
-    CREATE TABLE near_doc (id INTEGER PRIMARY KEY);
-    CREATE TABLE near_band (bucket INTEGER PRIMARY KEY);
-    """,
-    """
-    -- Never released: what the first layout held is the resemblance of some days.
-    DROP TABLE near_doc;
-    DROP TABLE near_band;
-    DELETE FROM near_scheme;
-
-    CREATE TABLE near_text (
-        id     INTEGER PRIMARY KEY AUTOINCREMENT,  -- grows with time and is never used twice
-        record BLOB NOT NULL                       -- see newsbot/dedup/index.py
-    );
-
-    -- Postings of six bytes: 16 bits of a hash, 32 bits id of the text, oldest text first.
-    CREATE TABLE near_bucket (
-        id       INTEGER PRIMARY KEY,  -- 20 further bits of the hash
-        postings BLOB NOT NULL
-    );
-    """,
-    """
-    -- Never released either.
-    DELETE FROM near_text;
-    DELETE FROM near_bucket;
-    DELETE FROM near_scheme;
-
-    -- The postings of a text until all chunks of buckets have theirs: 17 hashes of 32 bits.
-    -- near_bucket, from here on: 16 bits of the hash are its id, 16 stand in the posting.
-    CREATE TABLE near_recent (
-        id     INTEGER PRIMARY KEY,  -- of the text
-        hashes BLOB NOT NULL,
-        met    BLOB NOT NULL         -- those that another text had
-    );
-    CREATE TABLE near_chunk (
-        id   INTEGER PRIMARY KEY,  -- so many buckets: newsbot/dedup/sqlite.py
-        upto INTEGER NOT NULL      -- its buckets have all texts up to this one
-    );
-    """,
-)
+_MIGRATIONS = migrations_in("dedup")
 _FORGET_EVERY = 64  # number of insertions after which old texts are deleted again
 _FORGET_AT_ONCE = 256  # maximum number of texts deleted at once: more than are inserted in between
 _CHECKPOINT_PAGES = 16_000

@@ -16,8 +16,9 @@
 * ``sqlite``: the backend in the embedded data file
 * ``mongo``: the backend in MongoDB
 
-Both backends have the files ``connection`` (transactions, errors), ``schema`` (tables or collections, with
-the reason for each index), ``rows`` or ``documents`` (the stored form of an article), and one file for each
-interface above. The interfaces of ``upkeep`` are in two files, ``removal`` and ``copying``. ``mongo`` also
-has ``changes``, which numbers the changes of articles. In the data file, SQL triggers number them.
+Both backends have the files ``connection`` (transactions, errors), ``rows`` or ``documents`` (the stored form
+of an article), and one file for each interface above. ``sqlite/migrations/`` has the tables, and
+``mongo/schema`` the collections, with the reason for each index. The interfaces of ``upkeep`` are in two
+files, ``removal`` and ``copying``. ``mongo`` also has ``changes``, which numbers the changes of articles. In
+the data file, SQL triggers number them.
 """

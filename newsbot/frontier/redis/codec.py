@@ -13,7 +13,7 @@ from typing import Literal
 
 from newsbot.errors import RecordRefused
 from newsbot.frontier.base import ASIDE, Entry, EntryCopy, HostCopy
-from newsbot.frontier.sqlite.schema import dump
+from newsbot.frontier.sqlite.rows import dump
 from newsbot.items import Kind
 
 STATES = {

@@ -3,7 +3,7 @@
 Files in reading order:
 
 * ``frontier``: the frontier itself
-* ``schema``: the tables, and the reason for each index
+* ``rows``: the states of a URL as they are stored; reads rows. ``migrations/`` has the tables
 * ``adding``: adds entries
 * ``leasing``: chooses the entries that are leased next
 * ``outlook``: computes what is pending, and when the next entry can be leased

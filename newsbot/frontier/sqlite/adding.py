@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from newsbot.frontier.base import Added, Entry, EntryData
-from newsbot.frontier.sqlite.schema import PUBLIC_STATES, dump, host_ids
+from newsbot.frontier.sqlite.rows import PUBLIC_STATES, dump, host_ids
 
 _INSERT = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.clock import Clock, system_clock
-from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
+from newsbot.connections.sqlite import migrations_in, open_database, readable_errors, snapshot, transaction
 from newsbot.frontier.base import (
     ASIDE,
     Added,
@@ -34,7 +34,7 @@ from newsbot.frontier.sqlite import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.adding import Adding, mark_done
 from newsbot.frontier.sqlite.leasing import choose, correct, reclaim, settle, unsettled
 from newsbot.frontier.sqlite.outlook import look_ahead
-from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES, dump, entry_of, find
+from newsbot.frontier.sqlite.rows import PUBLIC_STATES, dump, entry_of, find
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
@@ -153,7 +153,7 @@ class SqliteFrontier:
     def __init__(self, path: Path, *, clock: Clock = system_clock) -> None:
         self._path = path
         self._clock = clock
-        self._db = open_database(path, component="frontier", migrations=MIGRATIONS)
+        self._db = open_database(path, component="frontier", migrations=migrations_in("frontier/sqlite"))
 
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:

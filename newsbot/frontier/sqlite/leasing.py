@@ -1,7 +1,7 @@
 """Chooses the entries that are leased next.
 
 Before this, entries are *settled*: an entry whose stored state has ended gets its next state. The table in
-:mod:`newsbot.frontier.sqlite.schema` shows the states.
+:mod:`newsbot.frontier.sqlite.rows` shows the states.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice, zip_longest
 
 from newsbot.frontier.base import ALONE, ASIDE, MAX_LOST
-from newsbot.frontier.sqlite.schema import dump
+from newsbot.frontier.sqlite.rows import dump
 
 BATCH = 300
 """Maximum number of rows of one state that one call moves, so that a million due pages do not block it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from newsbot.frontier.base import EntryCopy, HostCopy
-from newsbot.frontier.sqlite.schema import dump, entry_of, host_ids
+from newsbot.frontier.sqlite.rows import dump, entry_of, host_ids
 
 _AT_ONCE = 500
 _ENTRIES = """

@@ -8,8 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
-from newsbot.storage.sqlite.schema import MIGRATIONS
+from newsbot.connections.sqlite import (
+    migrations_in,
+    open_database,
+    readable_errors,
+    snapshot,
+    transaction,
+)
+
+MIGRATIONS = migrations_in("storage/sqlite")
 
 _Record = TypeVar("_Record")
 

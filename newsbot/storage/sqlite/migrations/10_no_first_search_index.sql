@@ -1,0 +1,2 @@
+-- The first search index.
+DROP TABLE IF EXISTS article_search;
