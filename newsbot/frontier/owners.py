@@ -32,6 +32,7 @@ def dead_owners(owners: Iterable[str]) -> list[str]:
     here = socket.gethostname()
     dead = []
     for owner in owners:
+        # "host:pid:start" is split from the right, because a host name may contain colons.
         host, _, rest = owner.rpartition(":")[0].rpartition(":")
         if owner not in _ours and host == here and _PID.fullmatch(rest) and not _alive(int(rest)):
             dead.append(owner)

@@ -14,6 +14,7 @@ local record = record_of_lease(fingerprint, ARGV[4])
 if not record then
   return 0
 end
+-- The worker has survived the entry, so it is not a suspect any more.
 record.attempts, record.lost = 0, 0
 if ARGV[7] ~= '' then
   record.fetched = now
@@ -21,6 +22,7 @@ end
 local known = 0
 local next_due = tonumber(ARGV[5])
 if not next_due or next_due > now + tonumber(ARGV[6]) then
+  -- The record goes, and only its fingerprint and the minute of the fetch stay.
   leave.l(fingerprint, record)
   redis.call('HDEL', KEYS[2], fingerprint)
   known = keep_known(fingerprint, 0, record.fetched)

@@ -24,6 +24,8 @@ local function tell(fingerprint, record, body)
     return
   end
   local found = record.body:match(FOUND)
+  -- The JSON is {"url":…,"kind":…,"depth":…,"data":…}. Quotes inside of values are escaped, so the first
+  -- match is the key itself.
   local data = body:sub((body:find(DATA, 1, true)))
   record.body = record.body:sub(1, record.body:find(DATA, 1, true) - 1) .. (found and data:gsub(FOUND, found, 1) or data)
   redis.call('HSET', KEYS[2], fingerprint, pack(record))
@@ -34,6 +36,7 @@ local function hurry(fingerprint, record, priority, due, body)
   if priority <= record.priority and due >= record.due then
     return 'K'
   end
+  -- The entry leaves its sorted set with the old numbers, because its member there contains them.
   leave[record.state](fingerprint, record)
   record.priority, record.due = math.max(priority, record.priority), math.min(due, record.due)
   become(fingerprint, record, record.state, record.state == 'w' and record.due or record.at)
@@ -49,6 +52,7 @@ local function take(place, fingerprint, host, priority, due, body)
       if respell and record.fetched == NEVER then
         leave[record.state](fingerprint, record)
         local new = fresh(host, math.max(priority, record.priority), math.min(due, record.due), body, NEVER)
+        -- Another spelling of the URL may kill the worker as well, so a suspect stays a suspect.
         new.lost = record.lost
         wait(fingerprint, new)
         return 'S'

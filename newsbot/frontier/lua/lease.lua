@@ -19,6 +19,7 @@ local PAGE = 64
 local function best(name, wanted, skip)
   local found, from, page = {}, '[' .. name .. '\0', wanted + skip
   while true do
+    -- Host names have no control characters, so these are exactly the members of this host.
     local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. name .. '\1', 'LIMIT', 0, page)
     local behind
     for _, member in ipairs(members) do
@@ -34,7 +35,7 @@ local function best(name, wanted, skip)
         end
       end
     end
-    if not behind and #members < page then
+    if not behind and #members < page then -- these were the last entries of the host
       return found
     end
     from = '(' .. (behind or members[#members])
@@ -71,6 +72,7 @@ local function pick_suspect(least, most)
   local fewest
   while true do
     local member = redis.call('ZRANGEBYLEX', KEYS[3], from, '(\1', 'LIMIT', 0, 1)[1]
+    -- Only if there is a suspect at all, the leases of the owner are loaded.
     if not member or not checked and holds_suspect() then
       return
     end
@@ -85,12 +87,13 @@ local function pick_suspect(least, most)
         suspect, suspect_host, fewest = fingerprint, name, lost
       end
     end
-    from = '(\0' .. name .. '\1'
+    from = '(\0' .. name .. '\1' -- behind all suspects of this host
   end
 end
 
 local function first_of(name)
   local host = host_of(name)
+  -- The host of the suspect gives it instead of its best entry, so a host gives one entry at a turn.
   local fingerprint = name == suspect_host and suspect or best(name, 1, 0)[1]
   if fingerprint then
     chosen[#chosen + 1] = fingerprint

@@ -40,6 +40,7 @@
 local ALONE = 4 -- as in newsbot/frontier/base.py
 local MAX_LOST = ALONE + 1
 local NEVER = -1
+-- MIDDLE is 2034-01-01 in POSIX seconds. A minute is never above 2^27; seconds after 1974 always are.
 local MIDDLE, LATEST = 2019686400, 2 ^ 27
 local FIRST_LEVEL = 8 -- the other 52 bits of a fingerprint then fit a Lua number
 
@@ -146,6 +147,7 @@ local function put_hosts()
       redis.call('HSET', KEYS[13], name, struct.pack('>dIddII', host.delay, host.concurrency,
         host.last_turn, host.next_turn, host.ready, host.leased))
       local list = index_of(host)
+      -- The member moves from one of the two lists to the other, or leaves both.
       if host.listed and host.listed ~= list then
         redis.call('ZREM', host.listed, name)
       end
@@ -166,6 +168,8 @@ end
 
 -- --- from state to state
 
+-- Higher priorities sort first, so the priority is negated. 1e9 is more than any priority, so the number of
+-- lost leases decides first.
 local function queued_as(fingerprint, record) -- suspects with fewer lost leases sort first
   return (record.lost > 0 and '\0' or '') .. record.host .. '\0'
     .. sortable(record.lost * 1e9 - record.priority) .. sortable(record.due)
@@ -176,6 +180,8 @@ local function held_as(fingerprint, record)
   return fingerprint .. struct.pack('>d', record.due) .. record.host
 end
 
+-- The deadline sorts the leases of a host. due is only carried along, so that outlook.lua need not load the
+-- record.
 local function out_as(fingerprint, record)
   return record.host .. '\0' .. sortable(record.at) .. struct.pack('>d', record.due) .. fingerprint
 end
@@ -192,7 +198,7 @@ local leave = {
   a = function(fingerprint) redis.call('ZREM', KEYS[8], fingerprint) end,
   l = function(fingerprint, record)
     redis.call('ZREM', KEYS[9], fingerprint)
-    local owner = redis.call('HGET', KEYS[10], fingerprint):sub(17)
+    local owner = redis.call('HGET', KEYS[10], fingerprint):sub(17) -- behind the token of 16 bytes
     redis.call('HDEL', KEYS[10], fingerprint)
     redis.call('ZREM', KEYS[11], owner .. '\0' .. fingerprint)
     redis.call('ZREM', KEYS[12], out_as(fingerprint, record))
@@ -259,6 +265,8 @@ end
 -- Moves entries whose time has come: expired leases, ended delays, due entries. At most batch entries of each
 -- state, so that a million due entries do not block the server.
 local function settle(now, horizon, batch)
+  -- First the leases, then the delays, then the due entries: what the first two loops make waiting, the third
+  -- one makes ready if it is due.
   for _, fingerprint in ipairs(expired(now, batch)) do
     lose(fingerprint, now)
   end
@@ -275,7 +283,7 @@ local function settle(now, horizon, batch)
     for _, fingerprint in ipairs(redis.call('ZRANGEBYSCORE', key, '-inf', number(horizon), 'LIMIT', 0, batch)) do
       local record = load(fingerprint)
       leave[record.state](fingerprint, record)
-      record.due = record.at
+      record.due = record.at -- for a done entry the next due time becomes the due time
       become(fingerprint, record, 'r', 0)
     end
   end
@@ -285,6 +293,8 @@ end
 
 local function of_owner(owner)
   local fingerprints = {}
+  -- Owners have no control characters. So exactly the members of this owner are between owner NUL and owner
+  -- SOH.
   for place, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[11], '[' .. owner .. '\0', '(' .. owner .. '\1')) do
     fingerprints[place] = member:sub(-16)
   end
@@ -319,6 +329,9 @@ end
 
 local function located(fingerprint, place) -- -> bucket, field; place: index in the caller's list, from 0
   local high, low = struct.unpack('>I4I4', fingerprint)
+  -- Lua numbers are doubles, exact up to 2^53, so the 64 bits are handled as two halves of 32. The first
+  -- `level` bits of the first half select the bucket. Its other bits and 28 bits of the second half are the
+  -- field.
   local behind = 2 ^ (32 - level)
   local own, key = level, 16 + 2 * place
   if math.floor(high / behind) < split then
@@ -338,7 +351,9 @@ end
 
 local function keep_known(fingerprint, place, fetched) -- -> the number of known URLs
   local bucket, field = located(fingerprint, place)
+  -- Rounded up, so the stored time is never before the fetch: FETCH_STEP of base.py promises this.
   local value = fetched == NEVER and '' or string.format('%d', math.ceil((fetched - MIDDLE) / 60))
+  -- HSET returns 1 if the field is new and 0 if it was replaced, so the URL is counted once.
   return redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))
 end
 

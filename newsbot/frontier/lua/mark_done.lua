@@ -10,6 +10,8 @@ end
 local next_due = tonumber(ARGV[3])
 
 local function rest(place, fingerprint, record, existed)
+  -- See "Known URLs" in lib.lua: an entry that existed keeps its record, because it may be marked again with
+  -- a due time.
   if next_due or existed then
     record.attempts, record.lost, record.note = 0, 0, ''
     become(fingerprint, record, 'd', next_due or math.huge)
@@ -29,6 +31,7 @@ local function take(place, fingerprint, host, priority, due, body)
     leave[record.state](fingerprint, record)
   else
     local known = last_fetch(fingerprint, place)
+    -- It was fetched, so it keeps its state; or it is known and never due, which is what the caller wants.
     if known and (known ~= NEVER or not next_due) then
       return
     end

@@ -27,6 +27,7 @@ local function opens(name, host)
     return host.next_turn
   end
   local first = redis.call('ZRANGEBYLEX', KEYS[12], '[' .. name .. '\0', '(' .. name .. '\1', 'LIMIT', 0, 1)[1]
+  -- Members sort by deadline, so the first one is the lease that expires first.
   return first and math.max(host.next_turn, unsorted(first:sub(-32, -25))) or host.next_turn
 end
 
@@ -75,6 +76,7 @@ end
 local held = redis.call('ZRANGE', KEYS[6], 0, -1, 'WITHSCORES')
 for place = 1, #held, 2 do
   local member = held[place]
+  -- held: fingerprint (16 bytes), due (8), host
   if struct.unpack('>d', member, 17) <= horizon then
     local name = member:sub(25)
     note(name, 1, math.max(tonumber(held[place + 1]), opens(name, host_of(name))))
@@ -82,11 +84,13 @@ for place = 1, #held, 2 do
 end
 
 for _, member in ipairs(redis.call('ZRANGE', KEYS[12], 0, -1)) do
+  -- out, from the end: fingerprint (16 bytes), due (8), deadline (8), NUL. An expired lease is counted as
+  -- overdue above.
   if unsorted(member:sub(-32, -25)) > now and struct.unpack('>d', member, #member - 23) <= horizon then
     local name = member:sub(1, -34)
     leased[name] = (leased[name] or 0) + 1
     leased_total = leased_total + 1
-    if by_host then pending[name] = pending[name] or 0 end
+    if by_host then pending[name] = pending[name] or 0 end -- the host must be in the reply
   end
 end
 

@@ -10,6 +10,7 @@ if ARGV[5] == '1' and redis.call('HEXISTS', KEYS[13], ARGV[2]) == 1 then
 end
 if host.delay ~= delay or host.concurrency ~= concurrency then
   if host.last_turn ~= NEVER then
+    -- After a turn, next_turn is exactly last_turn + delay. Any other value was set by back_off.
     local rests = host.next_turn ~= host.last_turn + host.delay
     host.next_turn = math.max(rests and host.next_turn or 0, host.last_turn + delay)
   end

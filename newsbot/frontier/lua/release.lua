@@ -9,6 +9,7 @@ for _, fingerprint in ipairs(fingerprints) do
     lose(fingerprint, now)
   else
     local record = load(fingerprint)
+    -- Waiting, although it is due: settle makes it ready at the next lease, for a horizon that reaches it.
     move(fingerprint, record, 'w', record.due)
   end
 end

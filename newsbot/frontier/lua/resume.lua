@@ -16,9 +16,12 @@ redis.call('HSETNX', KEYS[1], 'identity', ARGV[4])
 local process = redis.call('INFO', 'server'):match('run_id:(%x+)')
 local before = redis.call('HGET', KEYS[1], 'process') or process
 if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
+  -- Without "refilled" the next refill reads all pages of the storage. The lock is removed because its holder
+  -- may have queued pages that are lost now.
   redis.call('HDEL', KEYS[1], 'refilled', 'refiller', 'refiller_until')
 end
 redis.call('HSET', KEYS[1], 'process', process)
+-- Not h and d: another worker has leased the entry in between and finished with it.
 local free = {r = true, w = true, a = true}
 local kept, tokens = 0, {}
 
@@ -51,6 +54,7 @@ end
 for place = 6, #ARGV, 2 do
   take(ARGV[place], ARGV[place + 1])
 end
+-- A token that differs belongs to a lease that the caller does not know.
 for _, fingerprint in ipairs(of_owner(ARGV[3])) do
   if redis.call('HGET', KEYS[10], fingerprint):sub(1, 16) ~= tokens[fingerprint] then
     local record = load(fingerprint)

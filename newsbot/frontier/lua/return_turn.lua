@@ -4,6 +4,7 @@
 
 local now = present()
 local host = host_of(ARGV[2])
+-- A later next turn was set by back_off.
 if host.next_turn <= host.last_turn + host.delay then
   host.next_turn = math.min(host.next_turn, now)
   host.changed = true

@@ -8,6 +8,7 @@ local index = tonumber(ARGV[3])
 if not known_level(ARGV[2]) or split ~= index then
   return 0
 end
+-- "bits" are left in the fields of this bucket. The first of them selects the half and is not stored there.
 local bits = 60 - level
 local half = 2 ^ (bits - 1)
 local fields = redis.call('HGETALL', KEYS[16])
@@ -17,6 +18,7 @@ for place = 1, #fields, 2 do
   redis.call('HSET', key, field_of(rest % half, bits - 1), fields[place + 1])
 end
 redis.call('DEL', KEYS[16])
+-- All buckets of a level are split in order. Then the next level begins.
 if index + 1 < 2 ^ level then
   redis.call('HSET', KEYS[1], 'level', level, 'split', index + 1)
 else

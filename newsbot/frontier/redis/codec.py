@@ -63,6 +63,7 @@ def optional(text: bytes) -> float | None:
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:
     """Return the decoded record. ``raw`` was written by ``pack`` of lib.lua."""
+    # state, at and the number in the queue are not part of a Record
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     # a length in two bytes, the note of an entry that was set aside, then JSON
@@ -97,6 +98,7 @@ def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
     return EntryCopy(
         entry=record.entry,
         state=state or "pending",
+        # lib.lua writes inf for "never due again"
         at=at if state and at < float("inf") else None,
         last_fetched=record.fetched,
         attempts=record.attempts,
@@ -117,6 +119,7 @@ def values(copy: EntryCopy, within: float) -> list[bytes | str]:
     """
     note = str(copy.entry.data.get(ASIDE, ""))
     data = copy.entry.data.copy()
+    # The reason has its own field in a record, so the JSON must not have it a second time.
     data.pop(ASIDE, None)
     return [
         *arguments(replace(copy.entry, data=data)),

@@ -147,16 +147,19 @@ class RedisFrontier:
         leases: list[Lease] = []
         every: list[str] = []
         offset, page = 0, max(_PAGE, limit)
+        # accept is a Python function, so Redis cannot call it: a page of hosts is read, and the accepted ones
+        # are passed to the script.
         while len(leases) < limit:
             names = self._scripts.turns(horizon, offset, page)
             accepted = [name for name in names if accept(name)]
             got = self._lease(owner, limit - len(leases), horizon, ttl, accepted) if accepted else []
             leases += got
             every += accepted
-            if len(names) < page:
+            if len(names) < page:  # that was the last page of hosts
                 break
             # hosts that gave an entry are no longer in the server's list, so the next page starts earlier
             offset += page - len({one.entry.host for one in got})
+        # The hosts have nothing else. The call is repeated for a suspect, which must be leased alone.
         if alone and every and not leases:
             return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
         return leases
@@ -171,6 +174,7 @@ class RedisFrontier:
         *,
         alone: bool = False,
     ) -> list[Lease]:
+        # One token for all leases of this call is enough, since a lease is found by fingerprint and token.
         call = secrets.token_hex(8).encode()
         now, found = self._scripts.lease(
             owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
@@ -203,7 +207,12 @@ class RedisFrontier:
         """Mark the attempt as failed; see the protocol."""
         fingerprint, token = lease.entry.fingerprint, lease.token.encode()
         return self._scripts.nack(
-            fingerprint, token, delay=max(0.0, delay), aside=aside, counted=counted or aside
+            # setting an entry aside counts as a failed attempt in any case
+            fingerprint,
+            token,
+            delay=max(0.0, delay),
+            aside=aside,
+            counted=counted or aside,
         )
 
     def release(self, owner: str, *, lost: bool = False) -> int:
@@ -216,6 +225,8 @@ class RedisFrontier:
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Extend the leases of ``owner``; see the protocol."""
+        # All leases go in one call: the script returns the owner's leases that are not named, so parts would
+        # return each other's leases.
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         return Resumed(*self._scripts.resume(owner, ttl, held))
 
@@ -319,6 +330,7 @@ class RedisFrontier:
     def counts(self) -> dict[str, int]:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
+        # the script returns a sixth number, the known URLs
         return dict(zip(names, self._scripts.stats(), strict=False))
 
     def watch(self) -> Watch:

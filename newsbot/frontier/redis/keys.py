@@ -65,6 +65,8 @@ class Keys:
     def buckets(self, level: int, fingerprint: bytes) -> tuple[str, str]:
         """Return the keys of a fingerprint's bucket at ``level`` and at the next level."""
         top = int.from_bytes(fingerprint[:4])
+        # The first `level` bits are the number of the bucket; one bit more gives the half that it splits
+        # into.
         return self.bucket(level, top >> (32 - level)), self.bucket(level + 1, top >> (31 - level))
 
     def halves(self, level: int, index: int) -> tuple[str, str, str]:
@@ -81,5 +83,6 @@ def missing_splits(known: int, level: int, split: int) -> int:
 
     The buckets are those of linear hashing (Litwin 1980). There are ``2 ** level + split`` of them now.
     """
+    # The script has counted all known URLs, and LOAD of them belong in a bucket.
     wanted = math.ceil(known / LOAD)
     return max(0, wanted - ((1 << level) + split))

@@ -73,6 +73,7 @@ class Scripts:
         """Lease entries. Return the server's time, and (fingerprint, record) of each lease."""
         flag = "1" if alone else ""
         now, *found = self._run("lease", horizon, limit, ttl, owner, call, BATCH, flag, *hosts)
+        # Redis returns flat lists: fingerprint, record, fingerprint, record …
         return float(now), list(zip(found[::2], found[1::2], strict=True))
 
     def turns(self, horizon: float, offset: int, limit: int) -> list[str]:
@@ -85,6 +86,7 @@ class Scripts:
         """End a lease after success. Return False if the caller does not hold it."""
         values = (fingerprint, token, _optional(next_due), within, "1" if fetched else "")
         answer = self._with_buckets("ack", [fingerprint], *values)
+        # 0: the lease is not ours; 1: nothing new is known; else 1 + the number of known URLs
         self._grow(answer - 1)
         return bool(answer)
 
@@ -107,6 +109,7 @@ class Scripts:
     def resume(self, owner: str, ttl: float, leases: Sequence[tuple[bytes, bytes]]) -> tuple[int, bool, bool]:
         """Resume ``leases``, pairs (fingerprint, token). Return the fields of ``Resumed``."""
         values = [value for lease in leases for value in lease]
+        # The random identity is stored only if the server has none: if it has lost its data.
         kept, *found = self._run("resume", ttl, owner, secrets.token_hex(8), self.process, *values)
         before = self.identity, self.process
         self.identity, self.process = (text.decode() for text in found)
@@ -234,6 +237,8 @@ class Scripts:
             self._level, self._split = int(level or FIRST_LEVEL), int(split or 0)
             if missing_splits(known, self._level, self._split):
                 keys = self._keys.halves(self._level, self._split)
+                # The script returns 0 if another worker has split this bucket first; then the state is read
+                # again.
                 self._split += self._run("split", self._level, self._split, keys=keys)
 
     def _run(self, name: str, *values: Argument, keys: Sequence[str] = ()) -> Any:

@@ -14,6 +14,7 @@ INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, hos
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
+# 'respelled' is the state that _LEAVE_HOST has set just before.
 _REPLACE = """
 UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, depth = ?, url = ?, data = ?,
     host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
@@ -23,6 +24,8 @@ WHERE id = ?
 _LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
 """Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
 
+# "at" of a waiting entry is its due time. "at" of a held entry is the end of its delay, which a new link does
+# not shorten.
 _HURRY = """
 UPDATE frontier_urls SET priority = ?, due = ?, at = CASE state WHEN 'waiting' THEN ? ELSE at END WHERE id = ?
 """
@@ -33,6 +36,7 @@ SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.disc
 """
 """Replaces the data by those of a feed, but keeps the time of the first discovery."""
 
+# The reason in the data of an entry that was set aside is removed, because it is not aside any more.
 _MARK_DONE = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
 VALUES ('done', ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -87,16 +91,21 @@ class Adding:
         """Decide what happens to one entry. A later entry with the same fingerprint sees the result."""
         target = self._targets.get(entry.fingerprint)
         if target is None:
+            # The target is kept, so a second link to the same URL in this batch is not inserted twice.
+            # told=True: _INSERT writes the data anyway, so _TELL need not.
             self._targets[entry.fingerprint] = _Target(
                 None, "pending", entry.priority, entry.due, told=True, entry=entry, changed=True
             )
             return Added.NEW
         if target.state == "pending":
             verdict = _hurry(target, entry)
+            # row is None: the entry is new in this batch, so its spelling is simply replaced before it is
+            # inserted.
             if self._respell and not target.fetched:
                 target.entry, target.changed, target.respelled = entry, True, target.row is not None
                 verdict = Added.SOONER
             return verdict
+        # A leased entry is not changed even with force: its worker is fetching it right now.
         if self._force and target.state in ("done", "aside"):  # the old priority and due time are replaced
             target.state, target.priority, target.due = "pending", entry.priority, entry.due
             target.entry, target.changed = entry, True
@@ -136,7 +145,7 @@ class Adding:
             [
                 (target.priority, target.due, target.due, target.row)
                 for target in changed
-                if target.entry is None
+                if target.entry is None  # the others have been written whole
             ],
         )
         db.executemany(

@@ -44,11 +44,13 @@ UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = coalesce(:fetc
     attempts = 0, lost = 0, owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
+# lost = 0: the worker has survived the entry, so it is not a suspect any more.
 _NACK = """
 UPDATE frontier_urls SET state = 'held', at = :at, attempts = attempts + 1, lost = 0,
     owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
+# The entry was not really tried: attempts stay, and a suspect stays a suspect.
 _PUT_BACK = """
 UPDATE frontier_urls SET state = 'held', at = :at, owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
@@ -75,6 +77,7 @@ _WORKERS = """
 SELECT owner, count(*), min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL
 GROUP BY owner ORDER BY owner
 """
+# due and at are 0 for entries that are fetched as soon as possible; they have no time to be late for.
 _LATE = """
 SELECT min(since) FROM (
     SELECT min(due) AS since FROM frontier_urls WHERE state = 'ready' AND due > 0 AND due <= :now
@@ -82,6 +85,8 @@ SELECT min(since) FROM (
     UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'done' AND at > 0 AND at <= :now
 )
 """
+# SQLite evaluates all right sides with the old row, so "delay" in the CASE is the old delay. The WHERE saves
+# the write if nothing changes, which is usual: each worker sets the politeness of each of its hosts.
 _SET_POLITENESS = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
@@ -95,6 +100,7 @@ If the next turn is one delay after the last turn, the host does not rest, and t
 turn plus the new delay. Otherwise the host rests. The rest is kept, and is extended if it would end before
 the last turn plus the new delay.
 """
+# last_turn is NULL for a host without requests; then coalesce() leaves next_turn as it is.
 _SLOW_DOWN = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
@@ -191,6 +197,7 @@ class SqliteFrontier:
             return []
         with self._writing() as db:
             now = self._clock()
+            # The clock is corrected first, because settle() and choose() compare stored times with now.
             correct(db, now)
             settle(db, now, horizon)
             rows = choose(db, now, horizon, limit, accept=accept, owner=owner, alone=alone)
@@ -219,7 +226,7 @@ class SqliteFrontier:
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed; see the protocol."""
-        if not aside:
+        if not aside:  # tried again after the delay
             return self._end(lease, _NACK if counted else _PUT_BACK, at=self._clock() + max(0.0, delay))
         note = f"given up after attempt {lease.attempts + 1}"
         return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
@@ -229,6 +236,8 @@ class SqliteFrontier:
         with self._writing() as db:
             if not lost:
                 return db.execute(_RELEASE, (owner,)).rowcount
+            # The rows are read completely before reclaim() changes them: the query reads the index that is
+            # changed.
             rows = db.execute(_LEASES_OF, (owner,)).fetchall()
             reclaim(db, rows, self._clock())
             return len(rows)
@@ -377,6 +386,7 @@ class SqliteFrontier:
 def _next_due(row: sqlite3.Row) -> float | None:
     state = PUBLIC_STATES[row["state"]]
     if state == "done":
+        # When an entry is done, "due" is the time that it was fetched for, and "at" is the next one.
         due: float | None = row["at"]
         return due
     return float(row["due"]) if state == "pending" else None
@@ -403,7 +413,7 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
     kept: set[int] = set()
     for lease in leases:
         row = db.execute(_STANDS, (lease.entry.fingerprint,)).fetchone()
-        if row is None:
+        if row is None:  # the file was restored from an older copy
             continue
         if row["state"] == "leased" and row["token"] == lease.token:
             db.execute(_SET_DEADLINE, (deadline, row["id"]))
@@ -414,10 +424,12 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
         if lost := row["lost"] > 0:
             db.execute(_UNCOUNT, (row["id"],))
         if row["state"] in PENDING_STATES or (row["state"] == "aside" and lost):
+            # An entry that was set aside for its lost leases has the reason in its data.
             data = json.loads(row["data"])
             data.pop(ASIDE, None)
             db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
             kept.add(row["id"])
+    # Leases that the worker does not name: it never got them, or a power failure has undone their end.
     unknown = [(row["id"],) for row in db.execute(_LEASES_OF, (owner,)) if row["id"] not in kept]
     db.executemany(_RETURN, unknown)
     return len(kept)

@@ -17,6 +17,7 @@ from newsbot.frontier.sqlite.rows import dump
 BATCH = 300
 """Maximum number of rows of one state that one call moves, so that a million due pages do not block it."""
 
+# One EXISTS for each state: each of them is one seek in the index on (state, at).
 _UNSETTLED = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at <= :now)
     OR EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'held' AND at <= :now)
@@ -34,6 +35,7 @@ UPDATE frontier_urls SET state = ?, at = ?, data = ?, lost = ?, attempts = attem
 WHERE id = ?
 """
 
+# The delay after a failure has ended, but a page may have been queued for a later time.
 _END_DELAYS = """
 UPDATE frontier_urls SET
     state = CASE WHEN due <= :horizon THEN 'ready' ELSE 'waiting' END,
@@ -63,6 +65,7 @@ _HOLDS_SUSPECT = """
 SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL AND owner = ? AND lost > 0 LIMIT 1
 """
 
+# "lost > 0" repeats the condition of the partial index; SQLite does not conclude it from "lost >= :least".
 _SUSPECTS = """
 SELECT u.*, h.id AS host_id, h.host AS host_name
 FROM frontier_urls u INDEXED BY frontier_urls_suspects CROSS JOIN frontier_hosts h ON h.id = u.host
@@ -82,10 +85,13 @@ AHEAD = 3600.0
 """:func:`correct` changes nothing if the clock was ahead by less than this number of seconds."""
 _LATEST = "SELECT latest FROM frontier_clock"
 _NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
+# Times within the next hour stay: they may be right, and they end soon.
 _CORRECT_ENDS = """
 UPDATE frontier_urls SET at = max(:now, at - :ahead)
 WHERE state IN ('waiting', 'held', 'leased') AND at > :now + :least
 """
+# Pages that were fetched while the clock was ahead: the interval until their next fetch stays the same, and
+# begins now.
 _CORRECT_DUE = """
 UPDATE frontier_urls SET at = max(:now, at - last_fetched + :now), last_fetched = :now
 WHERE state = 'done' AND at > :now AND last_fetched > :now
@@ -103,6 +109,8 @@ def correct(db: sqlite3.Connection, now: float) -> None:
     that began before the clock was ahead may end too early, once.
     """
     (latest,) = db.execute(_LATEST).fetchone()
+    # Less than an hour is left as it is: the waits end by themselves soon, and clocks of machines differ a
+    # little.
     if latest > now + AHEAD:
         values = {"now": now, "ahead": latest - now, "least": AHEAD}
         for statement in (_CORRECT_ENDS, _CORRECT_DUE, _CORRECT_TURNS):
@@ -122,6 +130,8 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
     entries of each state are moved. Call it inside a transaction.
     """
     values = {"now": now, "horizon": horizon, "batch": BATCH}
+    # The order of the three steps matters: reclaimed leases and ended delays become "waiting", and the last
+    # step makes those of them ready that are due.
     reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
     moved = db.execute(_END_DELAYS, values).rowcount
     for state in ("waiting", "done"):
@@ -164,6 +174,7 @@ def choose(
     """
     first: list[sqlite3.Row] = []
     roomy: list[tuple[sqlite3.Row, int]] = []
+    # At most one suspect for each call: if it kills the worker, no second suspect shares the blame.
     suspect = _suspect(db, now, horizon, accept, owner, lost=range(1, ALONE))
     for host in db.execute(_HOSTS_BY_TURN, (now,)):
         if accept is not None and not accept(host["host"]):
@@ -178,9 +189,11 @@ def choose(
             roomy.append((host, 0 if suspected else 1))
         if len(first) >= limit:
             return first
+    # The worker has nothing else in work, so a lost lease would be the fault of this entry.
     if not first and alone:
         last = _suspect(db, now, horizon, accept, owner, lost=range(ALONE, MAX_LOST))
         return [] if last is None else [last]
+    # One entry of each roomy host is in `first` already, so "room - 1" are left.
     missing = limit - len(first)
     more = [
         _best(db, host, horizon, min(host["room"] - 1, missing), skipped).fetchall()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from newsbot.frontier.base import Outlook
 
+# An expired lease counts too: the next call of lease reclaims it and can give the entry to this worker.
 _OVERDUE = """
 SELECT host, count(*) AS urls FROM frontier_urls
 WHERE state IN ('waiting', 'done') AND at <= :horizon GROUP BY host
@@ -55,6 +56,8 @@ class _Present:
     def with_hosts(self, rows: Iterable[sqlite3.Row]) -> list[tuple[sqlite3.Row, sqlite3.Row]]:
         """Pair each row with its host's row. Rows of refused hosts are left out."""
         one = "SELECT * FROM frontier_hosts WHERE id = ?"
+        # list(): the rows are read completely, because the same connection runs another query for each of
+        # them.
         pairs = [(row, self.db.execute(one, (row["host"],)).fetchone()) for row in list(rows)]
         return [(row, host) for row, host in pairs if self.takes(host)]
 
@@ -91,6 +94,7 @@ def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) ->
     for host in present.db.execute(_FULL):
         if present.takes(host) and _has_ready(present, host):
             yield _opens(host, deadlines), host["host"]
+    # An entry that is held back needs both: the end of its delay and a turn of its host.
     for row, host in held:
         yield max(row["ends"], _opens(host, deadlines)), host["host"]
 

@@ -51,6 +51,8 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
         chunk = fingerprints[start : start + _CHUNK]
         marks = ",".join("?" * len(chunk))
         for row in db.execute(
+            # Only what the decision needs: most links of a page are known, and their URLs and data are not
+            # read.
             "SELECT fingerprint, id, state, at, priority, due, last_fetched,"  # noqa: S608  (question marks only)
             " json_extract(data, '$.published_at') IS NOT NULL AS told"
             f" FROM frontier_urls WHERE fingerprint IN ({marks})",

@@ -56,6 +56,8 @@ def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> N
         entry = copy.entry
         state, at = copy.state, copy.at
         if state == "pending":
+            # The copy says only "pending"; as in adding._timing, an entry without a due time is ready
+            # immediately.
             state, at = ("ready", None) if entry.due <= 0 else ("waiting", entry.due)  # type: ignore[assignment]  # as stored
         rows.append(
             (
@@ -72,6 +74,7 @@ def _copy(row: sqlite3.Row) -> EntryCopy:
     return EntryCopy(
         entry=entry_of(row),
         state=state or "pending",
+        # "at" of a pending or leased entry (a due time or a deadline) has no meaning in another frontier.
         at=row["at"] if state else None,
         last_fetched=row["last_fetched"],
         attempts=row["attempts"],
