@@ -88,6 +88,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     try:
         timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
         safe: dict[str, Any] = {"w": "majority", "wtimeout": timeout, "j": True}
+        # what the URI says of the write concern replaces newsbot's values
         concern = WriteConcern(**(safe | client.write_concern.document))
         chosen = client.get_database(
             database or client.get_default_database(DATABASE).name,
@@ -118,14 +119,20 @@ _AWAY = "does not answer; start it, or correct MONGO_URI"
 _SLOW = "answers too slowly; it is overloaded, or a member is unreachable; acknowledged data are safe"
 _MAX_CAUSE = 160
 _FAULTS: dict[int, tuple[type[DataError], str]] = {
+    # AuthenticationFailed; 8000 is the same from MongoDB's cloud service (AtlasError)
     18: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     8000: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
+    # Unauthorized
     13: (DataUnavailable, "the user has too few rights; grant it the role readWrite on the database"),
+    # OutOfDiskSpace
     14031: (DataFull, "the server's disk is full; free some space there; stored data are safe"),
     12501: (DataFull, "the quota is used up; raise it; stored data are safe"),
+    # MaxTimeMSExpired, WriteConcernTimeout and, below, ExceededTimeLimit
     50: (DataUnavailable, _SLOW),
     64: (DataUnavailable, _SLOW),
+    # UnsatisfiableWriteConcern
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
+    # WriteConflict: two transactions change one document. A dead worker's transaction ends after a minute.
     112: (RecordBusy, "another worker is writing the same data, or died meanwhile; try again in a minute"),
     262: (DataUnavailable, _SLOW),
 }
@@ -199,6 +206,7 @@ def _codes(error: OperationFailure) -> list[int]:
 
 def _cause(error: Exception) -> str:
     """Return the beginning of the driver's message. The rest describes all servers that the driver knows."""
+    # e.g. "db:27017: [Errno 111] Connection refused (configured timeouts: …), Timeout: 3.0s, …"
     text = str(error).partition(" (configured timeouts")[0].partition(", full error")[0]
     text = text.partition(", Timeout:")[0]
     return " ".join(text.split())[:_MAX_CAUSE]

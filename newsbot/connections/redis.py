@@ -144,6 +144,7 @@ def connect(settings: SettingsLike) -> redis.Redis:
         raise DataError(f"{place}: cannot be used; write {FORM}")
     url, nodes = _split(str(settings.get("REDIS_URL") or ""))
     if nodes:
+        # before **params, so that REDIS_PARAMS may name another class
         params = {"redis_cls": "redis.cluster.RedisCluster", **params, "startup_nodes": nodes}
     try:
         for name in _TIMEOUTS:
@@ -251,6 +252,7 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
         give_back(pool, connection)
         raise
     except BaseException:
+        # Also after Ctrl-C: the response of this command would be read as that of the next one.
         give_up(pool, connection)
         raise
     give_back(pool, connection)
@@ -277,6 +279,7 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
 
     ``what`` names the data in the keys, for the message.
     """
+    # The policies volatile-… evict only keys with an expiry time, and newsbot's keys have none.
     for memory in _infos(client, "memory"):
         if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
             raise DataError(

@@ -57,6 +57,7 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
             # transactions.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA cache_size=-65536")  # KiB
+            # Bytes. A large transaction makes the WAL file large; SQLite then cuts it to this size.
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
             # Set after the migration, which sorts new indexes in this store: 1 GB for 10^7 pages.
@@ -81,6 +82,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
+            # also extended codes such as SQLITE_BUSY_RECOVERY
             if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > give_up:
                 raise
             time.sleep(0.01)

@@ -85,6 +85,7 @@ def decide(
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, _fetched_address(given))
+    # An unchanged article stays what it is, even if another article has or had the same text.
     if own is not None and _is_same(own, given):
         return Decision(Verdict.UNCHANGED, own, own["version"], _fetched_address(given))
     if owner is not None:
@@ -121,7 +122,9 @@ def may_be_plain(given: Sequence[Record]) -> list[bool]:
     seen: set[object] = set()
     found = []
     for one in given:
+        # bytes for the URL, a tuple for the text: they cannot be equal by accident
         own: set[object] = {fingerprint(one["canonical_url"])}
+        # An empty hash would make all articles without a key of their text look alike.
         if one["content_hash"]:
             own.add((one["source"], one["content_hash"]))
         alias = names_another_page(one) or _fetched_address(one)

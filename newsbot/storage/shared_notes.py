@@ -52,13 +52,16 @@ class SharedNotes(Generic[_New]):
         written: dict[str, _Note] = {}
         keys = sorted(additions)
         for start in range(0, len(keys), AT_ONCE):
+            # sorted, so that two workers with the same keys write them in the same order
             left = keys[start : start + AT_ONCE]
             for _ in range(TRIES):
                 kept = self.read(notes, left)
                 merged = {key: self._merge(kept.get(key), additions[key]) for key in left}
+                # The addition may be in the note already, from a write whose answer was lost.
                 changed = [key for key in left if merged[key] != kept.get(key)]
                 swaps = [(*self._name(key), kept.get(key), merged[key]) for key in changed]
                 done = dict(zip(changed, notes.swap_many(swaps), strict=True))
+                # a key that did not change needs no write, so it counts as written
                 written |= {key: merged[key] for key in left if done.get(key, True)}
                 left = [key for key in left if key not in written]
                 if not left:

@@ -242,4 +242,5 @@ class Load(Protocol):
 
 def poll_day(url: str, day: int, polls: str) -> PollDay:
     """Return the polls of a day from their stored text, in which each poll ends with ``;``."""
+    # Sorted, because workers append polls in any order: equal days then have equal copies.
     return PollDay(url, day, tuple(sorted(f"{one};" for one in polls.split(";") if one)))

@@ -114,6 +114,7 @@ class MongoArticles(Articles):
             except BulkWriteError as error:
                 if again or not all_duplicates(error):
                     raise
+            # With one article there is nothing left to insert: it is the known one.
             documents = _unknown(database, documents) if len(documents) > 1 else []
         return set()
 
@@ -129,6 +130,7 @@ class MongoArticles(Articles):
             missing = [key for key in keys.values() if key not in found]
             aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
             named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
+        # An alias can lead to an article that was removed in the meantime; then it is left out.
         found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
         return {url: found[key] for url, key in keys.items() if key in found}
 
@@ -162,6 +164,8 @@ class MongoArticles(Articles):
             present = database["articles"].find_one({"_id": key})
             if present is None:
                 return []
+            # versions() reads without a transaction. The upper bound leaves out a version that another worker
+            # has archived since ``present`` was read.
             bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
             earlier = database["versions"].find({"_id": bounds}).sort("_id", 1)
             return [*map(from_document, earlier), from_document(present)]
@@ -231,6 +235,7 @@ class MongoTexts(Texts):
             return []
         counted: list[Document] = [
             {"$group": {"_id": "$article", "others": {"$sum": 1}}},
+            # ``least`` counts the canonical URL too
             {"$match": {"others": {"$gte": least - 1}}},
             {"$sort": {"others": -1, "_id": 1}},
             {"$limit": limit},
@@ -258,8 +263,10 @@ def _store(database: Collections, article: Article, over: str | None, session: S
     """
     given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
+    # First the text: two workers with the same text conflict here, before either of them inserts its article.
     owner, led_to = _claim_text(database, session, given), None
     if owner is not None:
+        # Nothing is inserted: the verdict is that the text is known, or that the URL belongs to ``own``.
         own = articles.find_one({"_id": key}, session=session)
     else:
         # The result is the document before the update: None if this call inserted the article.
@@ -286,6 +293,7 @@ def _insert_new(database: Collections, documents: list[Document], session: Sessi
     """
     claims = [{"_id": _text_of(one), "article": one["_id"]} for one in documents if one["content_hash"]]
     if claims:
+        # a duplicate key here means that a text is known
         database["texts"].insert_many(claims, session=session)
     database["articles"].insert_many(documents, session=session)
     return {one["_id"] for one in documents}
@@ -320,6 +328,7 @@ def _claim_text(database: Collections, session: Session, given: Document) -> Doc
         upsert=True,
         session=session,
     )
+    # None: the state before the upsert, so the text was unknown and is recorded now.
     if text is None or text["article"] == given["_id"]:
         return None
     return database["articles"].find_one({"_id": text["article"]}, _ANSWER, session=session)
@@ -339,6 +348,7 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     given |= {name: own[name] for name in KEPT}
     if own["discovered_at"] is not None:  # keep the time of the first discovery
         given["discovered_at"] = own["discovered_at"]
+        # The microseconds belong to the time that is kept, not to the time that is replaced.
         finer = {name: more for name, more in given.pop("finer", {}).items() if name != "discovered_at"}
         if "discovered_at" in own.get("finer", {}):
             finer["discovered_at"] = own["finer"]["discovered_at"]
@@ -355,6 +365,7 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
     if own is None or articles.find_one({"_id": after}, {"_id": 1}, session=session) is not None:
         return False
     articles.delete_one({"_id": before}, session=session)
+    # The change number is cleared, so that the article under its new URL counts as a change.
     moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None}
     articles.insert_one(moved, session=session)
     changes.note_removed(database, [before], session)
@@ -362,9 +373,11 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
     )
+    # The new URL has an article, so it is not an alias. The old one is free: another article may get it.
     aliases.delete_many({"_id": {"$in": [before, after]}}, session=session)
     aliases.update_many({"article": before}, {"$set": {"article": after}}, session=session)
     articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
+    # "$" is the place in the list that the query has found.
     articles.update_many({"derived_from": old}, {"$set": {"derived_from.$": new}}, session=session)
     _move_story(database, session, story_id(old), story_id(new))
     return True
@@ -378,6 +391,7 @@ def _move_versions(
     kept = list(database["versions"].find(asked, session=session))
     if kept:
         database["versions"].delete_many(asked, session=session)
+        # The key of a version is the key of its article and the number of the version.
         moved = [one | {"_id": after + one["_id"][KEY:], "canonical_url": url} for one in kept]
         database["versions"].insert_many(moved, session=session)
     return texts_had(database, session, own, kept)

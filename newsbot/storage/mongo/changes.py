@@ -41,6 +41,7 @@ stored again, its removal must have the lower number."""
 def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
     """Record the removal of the articles with these keys. Must run in the transaction that removes them."""
     for key in keys:
+        # Replaced by an empty document, so that an earlier removal of the same article loses its old number.
         database["removals"].replace_one({"_id": key}, {}, upsert=True, session=session)
 
 
@@ -99,9 +100,12 @@ def number_some(database: Collections, session: Session) -> int:
     """
     chosen: list[tuple[str, bytes]] = []
     for name in _COLLECTIONS:
+        # None matches a missing field too: writers remove the field or never set it
         some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
         if room := _AT_ONCE - len(chosen):
             chosen += [(name, one["_id"]) for one in some.sort({NUMBER: 1, "stored": 1}).limit(room)]
+    # Two readers that number at the same time conflict on this document, so one of the transactions is
+    # repeated.
     counter = database["counters"].find_one_and_update(
         {"_id": _COUNTER},
         {"$inc": {"last": len(chosen)}, "$setOnInsert": {"id": secrets.token_hex(8)}},

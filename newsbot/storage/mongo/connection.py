@@ -98,6 +98,8 @@ class Server:
                     ):
                         return work(session)
                 except PyMongoError as error:
+                    # A conflict is answered at once; a lost connection costs a timeout each time, so it is
+                    # counted separately.
                     lost += isinstance(error, ConnectionFailure)
                     # If it is unknown whether the commit succeeded, the error has another label and is
                     # raised.

@@ -96,6 +96,7 @@ def _swap_all(database: Collections, swaps: Sequence[Swap], session: Session) ->
         database["notes"].insert_many(made, session=session)
     if replaced:
         result = database["notes"].bulk_write(replaced, session=session)
+        # A note whose body has changed does not match.
         if result.matched_count < len(replaced):
             raise _Overtaken
 

@@ -148,10 +148,12 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
         "$reduce": {
             "input": {"$literal": list(events)},
             "initialValue": kept,
+            # an event that is stored already is not added again, so the operation is idempotent
             "in": {"$cond": [{"$in": ["$$this", "$$value"]}, "$$value", added]},
         }
     }
     begins = {"$eq": [{"$getField": {"field": "event", "input": {"$first": "$$all"}}}, BEGINNING]}
+    # The first event stays, because it says when and how the page was found. Of the others, the latest stay.
     with_first = {"$concatArrays": [{"$slice": ["$$all", 1]}, {"$slice": ["$$all", 1 - most]}]}
     too_many = {"$gt": [{"$size": "$$all"}, most]}
     chosen = {"$cond": [{"$and": [too_many, begins]}, with_first, {"$slice": ["$$all", -most]}]}
@@ -184,6 +186,7 @@ def from_links(document: Document) -> Referrers:
     )
     count = max(document["referrer_count"], len(kept))
     if bitmap:
+        # The number of set bits gives an estimate of the number of URLs (linear counting).
         count = max(count, MAX_REFERRERS + estimate(bitmap))
     return Referrers(kept, count, bitmap.to_bytes(128, "big") if bitmap else b"")
 
@@ -243,6 +246,7 @@ def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
     keys = list(met)
     operations = [upsert(key, _new_page(met[key]), {}) for key in keys]
     try:
+        # Not ordered: otherwise the first duplicate key would stop the operations after it.
         inserted = set(database["pages"].bulk_write(operations, ordered=False).upserted_ids or ())
     except BulkWriteError as error:
         if not all_duplicates(error):

@@ -99,6 +99,7 @@ def _remove_articles(database: Collections, given: Sequence[bytes], session: Ses
     asked = {"_id": {"$in": list(given)}}
     found = list(database["articles"].find(asked, _OF_AN_ARTICLE, session=session))
     keys = [one["_id"] for one in found]
+    # A given URL may itself be an alias of an article that stays; then only this alias goes.
     leading = {"$or": [asked, {"article": {"$in": keys}}]}
     database["aliases"].delete_many(leading, session=session)
     if not found:
@@ -121,5 +122,6 @@ def _fetched_before(before: datetime) -> Document:
 def _slimmable(before: float) -> Document:
     """Return the query for old page records that still have history or referrers."""
     old = {"$lt": [{"$ifNull": ["$last_fetched", "$first_seen"]}, before]}
+    # "history.0" exists if the list is not empty
     large = [{"history.0": {"$exists": True}}, {"referrers.0": {"$exists": True}}]
     return {"next_due": None, "$expr": old, "$or": large}

@@ -67,6 +67,8 @@ class MongoSources(Sources):
         own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
         with self._server.readable() as database:
             polls = database["polls"]
+            # $addToSet makes a repeated write harmless. Usually the document of the day exists, and this is
+            # all.
             if polls.update_one(own, added).matched_count:
                 return
             # The first poll of a day creates its document and deletes the days that are too old.
@@ -207,6 +209,7 @@ def _adding(record: SiteRecord) -> list[UpdateOne]:
     given = {"last_error": harmless(record.last_error), "last_error_at": at}
     changes = {name: value for name, value in given.items() if value is not None}
     if changes:
+        # Only if the stored error is not later: workers write their errors in any order.
         earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
         operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
     return operations

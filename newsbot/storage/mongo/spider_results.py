@@ -108,6 +108,7 @@ class MongoChecks(Checks):
             for start in range(0, len(missing), _CHECKS_AT_ONCE):
                 some = {"_id": {"$in": missing[start : start + _CHECKS_AT_ONCE]}}
                 yield [_page(document) for document in checks.find(some)]
+            # the next keys; the pages that are listed are skipped without reading their documents
             query["_id"] = {"$gt": keys[-1]}
 
     def forget(

@@ -172,6 +172,7 @@ def _unite(database: Collections, session: Session, roots: list[str], kept: list
         noted.append(UpdateMany({"into": {"$in": rest}}, into))
         changes.append(UpdateMany({"story": {"$in": rest}}, story))
     if moved := [one["_id"] for one in kept if one and one["story"] != winner]:
+        # "$ne": the operation above may have moved the article already
         changes.append(UpdateMany({"_id": {"$in": moved}, "story": {"$ne": winner}}, story))
     database["joined"].bulk_write(noted, session=session)
     if changes:

@@ -44,7 +44,8 @@ _INSERT = (
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
 _OWN = "SELECT * FROM article WHERE fingerprint = ?"
-# Lists and mappings go through json(): json_extract() returns them as text, which json_object() would quote.
+# content_hash is compared, so that the time of a text is not given to a newer version of it. Lists and
+# mappings go through json(): json_extract() returns them as text, which json_object() would quote.
 _SAVE_ORIGIN = (
     "UPDATE article SET published_at = :published_at, moment = :moment, data = json_patch(data, json_object("
     + ", ".join(f"'{name}', json(json_extract(:data, '$.{name}'))" for name in ("authors", "extraction"))
@@ -68,6 +69,8 @@ _ALIAS = (  # a URL that has an article itself is never an alias
     " ON CONFLICT DO UPDATE SET article = excluded.article, url = excluded.url"
     " WHERE article <> excluded.article"
 )
+# json() keeps json_set() from storing the list as a quoted string. article_basis is the index from a URL to
+# the articles that name it; its triggers follow this change.
 DERIVED = (
     "UPDATE article SET data = json_set(data, '$.derived_from', json(("
     " SELECT json_group_array(CASE WHEN value IN (SELECT value FROM json_each(?1)) THEN ?2 ELSE value END)"
@@ -118,10 +121,14 @@ class SqliteArticles(Articles):
                 for (number, row), plain in zip(
                     given.items(), may_be_plain(list(given.values())), strict=True
                 ):
+                    # The others need their aliases looked up and written: the caller passes them to store(),
+                    # one by one.
                     if plain and not _is_known(database, row):
                         results[number] = _carry_out(database, row, None)[0].stored
         except (DataUnavailable, DataFull):
             raise
+        # One record that SQLite refuses undoes the transaction of all. store() then finds out which one it
+        # is.
         except DataError:
             return [None] * len(articles)
         return results
@@ -130,7 +137,10 @@ class SqliteArticles(Articles):
         old, new = clean(canonical_url), clean(to)
         before, after = fingerprint(old), fingerprint(new)
         with self._file.writing() as database:
+            # The text is compared, because another worker may have stored a new version since the caller
+            # decided.
             row = database.execute(f"{_OWN} AND content_hash = ?", (before, content_hash)).fetchone()
+            # The new URL has an article of its own: then both stay.
             if row is None or database.execute(_OWN, (after,)).fetchone() is not None:
                 return False
             number = row["id"]
@@ -153,6 +163,7 @@ class SqliteArticles(Articles):
         keys = {url: fingerprint(url) for url in canonical_urls}
         with self._file.reading() as database:
             rows = {row["key"]: row for row in _select(database, _ALIASED, keys.values())}
+            # second, so that an article's own URL wins against an alias
             rows |= {row["key"]: row for row in _select(database, _WITH_KEYS, keys.values())}
         return {url: from_row(rows[key]) for url, key in keys.items() if key in rows}
 
@@ -267,6 +278,7 @@ class SqliteTexts(Texts):
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         with self._file.reading() as database:
             rows = database.execute(
+                # + 1: the canonical URL is not in the table of aliases
                 "SELECT a.source, a.canonical_url, s.urls FROM (SELECT article, count(*) + 1 AS urls"
                 " FROM article_alias GROUP BY article HAVING urls >= ?) s"
                 " JOIN article a ON a.id = s.article ORDER BY s.urls DESC, a.canonical_url LIMIT ?",
@@ -315,6 +327,7 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
     row["version"] = decision.version
     if decision.verdict is Verdict.NEW:
         number = insert(database, row, row["fingerprint"])
+        # The URL has an article itself, so it must not lead to another one any more.
         database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     elif decision.verdict is Verdict.UPDATED:
         number = own["id"]

@@ -140,6 +140,8 @@ class SqliteDump(Dump):
 
         The first batch starts after the row whose keys have the values ``place``.
         """
+        # The next batch is sought by its key, and not by OFFSET: an offset would read all rows before it
+        # again.
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
@@ -170,6 +172,7 @@ class SqliteLoad(Load):
             for copy in copies:
                 if database.execute(known, (copy.fingerprint,)).fetchone() is not None:
                     continue
+                # The triggers of the table number this as a change, and write article_basis.
                 number = articles.insert(database, to_row(copy.article), copy.fingerprint)
                 database.executemany(
                     "INSERT INTO article_version VALUES (?, ?, ?)",
@@ -188,6 +191,7 @@ class SqliteLoad(Load):
     def sites(self, records: Iterable[SiteRecord]) -> None:
         with self._file.writing() as database:
             for record in records:
+                # ADD_SITE and ADD_COUNTER add to what is stored, so the old values go first.
                 for table in ("site", "site_counter"):
                     database.execute(f"DELETE FROM {table} WHERE source = ?", (record.source,))
                 row, counters = sources.site_rows(record)

@@ -52,7 +52,8 @@ class SqlitePages(Pages):
                 key = page.fingerprint
                 if key in known:
                     referrers, depth = known[key]
-                    # most links of a crawl change nothing and cost no write
+                    # most links of a crawl change nothing and cost no write; "|", because add() must run in
+                    # any case
                     if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
                         changed[key] = known[key] = (referrers, min(depth, page.depth))
                 elif key in new:  # a second link to a new page in the same batch

@@ -185,6 +185,7 @@ class SqliteActivity(Activity):
                 Arrival(
                     row["source"],
                     from_stamp(row["published_at"]),
+                    # a date alone says nothing on the delay between publication and fetch
                     row["precision"] in ("second", "minute"),
                     from_stamp(row["fetched_at"]),
                 )

@@ -101,7 +101,7 @@ class SqliteChecks(Checks):
     def forget(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None
     ) -> int:
-        conditions, values = ["1"], list[Any]()
+        conditions, values = ["1"], list[Any]()  # "WHERE 1" is valid without a condition
         for condition, value in (
             ("source = ?", None if source is None else clean(source)),
             ("fingerprint = ?", None if url is None else fingerprint(clean(url))),
@@ -147,6 +147,8 @@ class SqliteSearches(Searches):
     def _batches(self, given: dict[str, str]) -> Iterator[list[SearchResult]]:
         query = (
             f"SELECT * FROM search_result WHERE {' AND '.join(f'{name} = :{name}' for name in given)}"
+            # A row value is compared like a tuple. The unique index has the same order, so each batch begins
+            # with one seek.
             " AND (text, fingerprint) > (:after_text, :after_key)"
             f" ORDER BY text, fingerprint LIMIT {_RESULTS_AT_ONCE}"
         )

@@ -18,6 +18,8 @@ _MEMBER = READ.replace("a.text", "'' AS text")
 day, its story has thousands of articles, and their texts would need too much memory."""
 _FIRST_FETCHED = (
     f"SELECT story FROM article WHERE story IN {THESE}"
+    # "IS NULL" sorts articles without a time last. The id of the story makes the order the same for all
+    # workers.
     " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
 )
 # Moves the articles, changes the redirects to the old stories, and adds redirects for the old stories.
@@ -96,7 +98,9 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
     kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
     stories = [
-        None if number is None else story or name for (number, story), name in zip(kept, own, strict=True)
+        # An article without a story begins its own one; an article that is not stored yet has none.
+        None if number is None else story or name
+        for (number, story), name in zip(kept, own, strict=True)
     ]
     roots = roots_of(own, stories, _noted(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
