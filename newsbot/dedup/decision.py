@@ -69,8 +69,11 @@ from newsbot.text.words import MAX_TEXT, token_bytes
 SAME_ARTICLE = 0.9
 """Minimum Jaccard similarity of two texts that are almost identical."""
 
+# 1,250.5 and 12:30 and 24.12.2024 are one number each
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+# [^\W\d_] is a letter of any script: a word character, but neither a digit nor "_"
 _LETTERS = re.compile(r"[^\W\d_]+")
+# 24.12.2024, 4.1.25
 _DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})")
 _MAX_NUMBERS = 1000
 _AROUND = 40
@@ -129,6 +132,7 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
         shared, lost, gained = _by_place(one, other)
     # an abridged text only loses numbers and an extended text only gains some: both give 0 here
     replaced = min(len(lost), len(gained))
+    # max(): with no shared numbers, at least one number must still be replaced.
     if replaced < max(1, len(shared)):
         return False
     if replaced > 1:
@@ -153,6 +157,7 @@ def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[s
         if len(both) < min(len(mine), len(theirs)):
             lost |= mine - both
             gained |= theirs - both
+    # A number that both texts have at one word is not lost or gained at another one.
     return frozenset(shared), frozenset(lost - shared), frozenset(gained - shared)
 
 
@@ -231,6 +236,7 @@ def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbo
     """
     own = story_id(url)  # the id is the same for http and https
     others = [one for one in neighbours if story_id(one.near.doc_id) != own]
+    # The id comes last in the key, so that equal neighbours have the same order in every process.
     others.sort(key=lambda one: (_jaccard(one), one.near.source == source, one.near.doc_id), reverse=True)
     likely = _of_the_same_news(source, numbers, others)
     peers = _peers(likely)
@@ -281,6 +287,8 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
         if one.story is not None:
             met.add(one.story)
         found.append(one)
+    # The text comes from a template. A neighbour whose numbers are unknown may be another issue of the
+    # template.
     return [one for one in found if one.numbers is not None] if guarded else found
 
 
@@ -380,6 +388,7 @@ def headlines_agree(one: str, other: str) -> bool | None:
         return None
     shared = len(left & right) / smaller
     if shared >= SAME_HEADLINE:
+        # "Weather for 5 May" and "Weather for 6 May" are two articles.
         return numbers_in(one).written == numbers_in(other).written
     return None if shared >= OTHER_HEADLINE else False
 
@@ -422,6 +431,7 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
         shingle_hashes(" ".join(line for key, line in some.items() if key not in both)) for some in lines
     ]
     alike = exact(*rests)
+    # Too little is left to be compared, or the rests are alike too, as in an edited copy.
     if min(map(len, rests)) < MIN_SHINGLES or alike[0] >= LEAST:
         return None
     return alike if is_formula(one, other, " ".join(lines[0][key] for key in both)) else None

@@ -56,6 +56,7 @@ def _pattern() -> bytes:
         rests.setdefault(piece[:1], []).append(re.escape(piece[1:]))
     groups = sorted(rests.items(), key=lambda item: -len(item[1]))
     alone = b"".join(re.escape(first) for first, some in groups if len(some) == 1)
+    # In a group the longest piece comes first, and an alternation takes the first that matches.
     several = [b"%b(?:%b)" % (re.escape(first), b"|".join(some)) for first, some in groups if len(some) > 1]
     return b"|".join([b"[%b]" % alone, *several, b"."])
 
@@ -112,6 +113,7 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
     then stored as a position and a length in the id, in two bytes.
     """
     shingles = min(signature.shingles, MAX_SHINGLES)
+    # an empty source would be found at position 0
     place = doc_id.find(source) if source else -1
     inside = 0 <= place < _ELSEWHERE and len(source) <= 0xFF
     if inside:
@@ -273,5 +275,6 @@ def _may_be_cut(estimate: float, one: int, other: int) -> bool:
     chance = 2.0**-BITS
     agree = estimate * (1.0 - chance) + chance
     error = sqrt(agree * (1.0 - agree) / PERMUTATIONS) / (1.0 - chance)
+    # d/dJ of J (one + other) / (1 + J) / min(one, other), the containment as a function of J
     slope = (one + other) / max(1, min(one, other)) / (1.0 + estimate) ** 2
     return containment(estimate, one, other) + ERRORS * error * slope >= CONTAINED

@@ -85,11 +85,13 @@ BITS = 4
 1/16; the estimated similarity is corrected for this."""
 
 _CHUNK = 4096  # number of shingles that are permuted at once; they take 2 MB, which fit into the CPU cache
+# odd 64-bit constants without a pattern in their bits: one of SplitMix64, two of xxHash64
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 _UPPER_HALF = np.uint64(32)
 _FACTORS, _OFFSETS = (row[:, np.newaxis] for row in affine32(PERMUTATIONS, SEED))
 _NOTHING = np.uint32(0xFFFFFFFF)
 """Each signature value of a text without shingles."""
+# shifts and factors of MurmurHash3's finalizer fmix32, in the order of their use
 _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 
@@ -182,6 +184,7 @@ def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
         return np.empty(0, dtype=np.uint32)
     hashes = (sums >> _UPPER_HALF).astype(np.uint32)
     hashes.sort()
+    # numpy.unique without its general checks: after sorting, a hash is new if it differs from the one before.
     first = np.empty(len(hashes), dtype=np.bool_)
     first[0] = True
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
@@ -231,9 +234,11 @@ def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
     """
     # the first and the last shingle of a passage together contain all of its words
     apart = RUN - shingle
+    # The factor makes the order of the two ends count.
     runs = sums[:-apart] * _STEP
     runs += sums[apart:]
     runs.sort()
+    # Usually the lowest hashes are distinct, and numpy.unique over the whole text is not needed.
     first = runs[:_FIRST]
     if not np.all(first[1:] != first[:-1]):  # a passage occurs twice: all hashes are needed
         return np.unique(runs)[:PASSAGES].copy()

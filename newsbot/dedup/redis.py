@@ -124,6 +124,7 @@ class RedisIndex:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
         with readable_errors(self._place):
+            # Also before the first insertion (0), so that a crawl of a few texts deletes old ones too.
             if self._insertions % _TEND_EVERY == 0:
                 self._tend(moment)
             self._insertions += 1
@@ -142,6 +143,7 @@ class RedisIndex:
     # --- inside
     def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
         short = shorten(doc_id)
+        # An empty record tells the script to delete an earlier text with this id, and to store nothing.
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
         places = places_of(doc_id, signature)
         arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(self.keep), places)

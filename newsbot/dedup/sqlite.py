@@ -210,6 +210,8 @@ class Recent:
 
     def due(self) -> int | None:
         """Return the number of the chunk to fold now; None if no chunk is due."""
+        # One chunk after every 512 texts, in rotation, so each chunk after 32,768. The second condition
+        # prevents that an insertion that stored no text folds it again.
         turn = self.newest // EVERY % CHUNKS
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
@@ -248,15 +250,18 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
     # Packed numbers sort like the numbers. Without texts, all postings are too old.
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
+    # Buckets are sorted by age, so a look at the first number shows whether any posting is too old.
     for bucket, postings in before.items():
         if postings[:NUMBER] < first:
             now[bucket] = without_old(postings, first)
     chunk = recent.take(turn)
     _tidy(database, chunk, now)
     for bucket, numbers, tags in _by_bucket(chunk.postings):
+        # join() requires newer texts: all in the chunk came after its last fold.
         now[bucket] = join(now.get(bucket, b""), numbers, tags)
     _write_buckets(database, now, before)
     database.execute("INSERT OR REPLACE INTO near_chunk (id, upto) VALUES (?, ?)", (turn, recent.newest))
+    # Each row has postings of many chunks. It is deleted when the last of them is folded.
     database.execute("DELETE FROM near_recent WHERE id <= ?", (recent.folded,))
 
 
@@ -440,6 +445,7 @@ class SqliteIndex:
             del texts[number]
         # the deleted texts whose postings were found, and the text that was just replaced
         gone = (candidates | same) - texts.keys()
+        # Postings in memory lose these texts now; those in buckets when the bucket is folded.
         for hash_ in told if gone else ():
             recent.leave_out(hash_, gone)
         if record is not None:

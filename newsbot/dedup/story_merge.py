@@ -101,6 +101,7 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
         kept = {key: text for key, text in kept.items() if not is_formula(article, text, text.text)}
         near = [one for one in near if one.doc_id in kept]
     found = [_neighbour(one, article, kept.get(one.doc_id), shingles) for one in near]
+    # Without its text, a near text of the same site cannot pass the number guard, so it is ignored.
     neighbours = [one for one in found if one.exact is not None or one.near.source != article.source]
     # most articles have no neighbours, and their numbers need not be searched
     numbers = numbers_in(article.text if neighbours else "")
@@ -120,8 +121,9 @@ def _neighbour(
     stored = replace(near, doc_id=kept.canonical_url)
     theirs = shingle_hashes(kept.text)
     alike = exact(shingles, theirs)
-    if near.similarity - alike[0] > OUTDATED:
+    if near.similarity - alike[0] > OUTDATED:  # the index has a newer version than the storage
         return Neighbour(stored, kept.story)
+    # A high containment may come from a shared closing paragraph alone; see without_formulas.
     if alike[1] >= DERIVED:
         alike = without_formulas(article, kept) or alike
     longer = len(shingles) > len(theirs) if continues(article, kept, alike) else None

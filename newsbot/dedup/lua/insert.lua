@@ -27,6 +27,8 @@ local function record_of(number)
 end
 
 local function id_of(text)
+  -- The head of a record has 72 bytes (_HEAD in index.py). Byte 71 is the position of the source; 255 means
+  -- that the length of the source (two bytes) and the source come before the id.
   local from = 73
   if byte(text, 71) == 255 then
     from = from + 2 + byte(text, 73) * 256 + byte(text, 74)
@@ -42,6 +44,7 @@ local buckets, split = 2 ^ state.level, state.split
 for place = 1, last do
   local from = place * 4 - 3
   local a, b, c, d = byte(places, from, from + 3)
+  -- 16 bits of the tag, then the last 14 of the other 16 bits (c % 64 drops two of them).
   local hash = (a * 256 + b) * LOWER + c % 64 * 256 + d
   local bucket = hash % buckets
   if bucket < split then  -- this bucket has already been split in two
@@ -56,6 +59,7 @@ for place = 1, last do
 end
 
 keys[#keys + 1] = NOWHERE
+-- The first access to the buckets, with NOWHERE among them: see lib.lua.
 local before, now = call('MGET', unpack(keys)), {}
 keys[#keys] = nil
 for nth = 1, #keys do
@@ -102,6 +106,7 @@ if hits[#hits] == last then
   hits[#hits] = nil
   look(last, function(number)
     local text = record_of(number)
+    -- Two ids may have the same hash, so the id itself is compared.
     if text ~= '' and id_of(text) == id then
       replaced, records[number] = number, ''
       return false

@@ -57,6 +57,7 @@ end
 local function text_of(postings, place, next)
   local a, b, c = byte(postings, place + 2, place + 4)
   local age = (next - a * 65536 - b * 256 - c) % WINDOW
+  -- age 0 would be the text `next`, which does not exist yet, so the posting is a whole window older.
   return next - (age == 0 and WINDOW or age)
 end
 

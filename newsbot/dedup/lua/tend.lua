@@ -64,6 +64,7 @@ local function clear_some()
   end
   local found = call('MGET', unpack(keys))
   for nth, postings in ipairs(found) do
+    -- MGET returns false for a missing bucket; `stay ~= postings and stay` is false for an unchanged one.
     local stay = postings and without_old(postings, state)
     found[nth] = stay ~= postings and stay
   end
@@ -73,6 +74,8 @@ end
 -- Return the postings without and those with a bit of their tags (counted from 0), in their order. The string is
 -- cut where the bit changes.
 local function sort_out(postings, bit)
+  -- Bits 0 to 7 are in the second byte of a tag, bits 8 to 15 in the first. Lua 5.1 has no bit operations, so
+  -- the bit is read by arithmetic.
   local border, offset = 2 ^ (bit % 8), bit < 8 and 1 or 0
   local sorted, from, last = {[false] = {}, [true] = {}}, 1, false
   for place = 1, #postings, POSTING do
@@ -110,11 +113,12 @@ end
 
 call('MGET', KEYS[1], NOWHERE)
 forget()
-if state.tail > 0 then
+if state.tail > 0 then -- a text has been deleted at some time
   clear_some()
 end
 local missing = math.ceil(state.count / load) - 2 ^ state.level - state.split
 if missing > 0 and state.level < MAX_LEVEL then
+  -- The last term keeps a call within one level, because split_some uses one number of buckets.
   split_some(math.min(missing, splits, 2 ^ state.level - state.split))
 end
 return {}
