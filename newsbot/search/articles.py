@@ -75,6 +75,8 @@ def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
     """
     today = index.sample(now - DAY, now, SAMPLED)
     before = index.sample(now - (DAYS + 1) * DAY, now - DAY, 3 * SAMPLED)
+    # the same 24 hours of each week before; now - moment is at least a day, so today's articles are not among
+    # them
     week = [one for one in before if (now - one.moment) % timedelta(weeks=1) < DAY]
     return risen(today, before, week, limit)
 
@@ -107,6 +109,7 @@ def risen(
     rest, found = list(today), list[Rise]()
     while len(found) < limit and (best := _strongest(rest, strong, strength, needed)) is not None:
         stem, value = best
+        # The articles of this stem are taken out, so the next stem must be strong without them.
         having = [one for one in rest if stem in one.stems]
         rest = [one for one in rest if stem not in one.stems]
         keys = tuple(one.key for one in sorted(having, key=lambda one: one.moment, reverse=True))
@@ -211,6 +214,8 @@ def _cut(text: str, matches: list[_Match]) -> str:
 def _left_edge(text: str, place: int) -> int:
     if place <= 0:
         return 0
+    # to the right, so that the snippet does not begin in the middle of a word; a text without spaces is cut
+    # anyway
     for near in range(place, min(place + _WORD_END, len(text))):
         if text[near - 1].isspace():
             return near
@@ -220,6 +225,7 @@ def _left_edge(text: str, place: int) -> int:
 def _right_edge(text: str, place: int) -> int:
     if place >= len(text):
         return len(text)
+    # to the left, but not by more than _WORD_END: scripts without spaces have no word end to be found
     for near in range(place, max(place - _WORD_END, 0), -1):
         if text[near].isspace():
             return near
@@ -471,6 +477,7 @@ class ArticleSearch:
         return Hit(article, shown, score, max(0, copies))
 
     def _asked(self, query: Query, where: ArticleFilter, languages: Sequence[str]) -> Asked:
+        # both conditions must hold: the later beginning and the earlier end
         since = max(filter(None, (query.since, where.since)), default=None)
         until = min(filter(None, (query.until, where.until)), default=None)
         keys = None
@@ -524,6 +531,7 @@ def _between(
 def _one_of_each_story(found: Iterator[tuple[Row, Article]]) -> Iterator[tuple[Row, Article]]:
     seen: set[str] = set()
     for row, article in found:
+        # None is never in ``seen``: articles without a story are all shown.
         if article.story not in seen:
             yield row, article
         if article.story is not None:

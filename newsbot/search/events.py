@@ -66,6 +66,7 @@ HALF = 96 * 3600
 ASSUMED = 10
 """Number that is added to the number of articles when weights are computed. Without it, the first articles
 would have no rare stems."""
+# After a letter or a comma and a space: "in Berlin". Or in quotes or brackets: „Spiegel“. Not after ". ".
 _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
 """Matches a word that does not begin a sentence."""
 
@@ -120,6 +121,7 @@ class Beginning:
             story=event_key(article.story or "") or key,
             moment=moment,
             language=language,
+            # the language is the start value of the checksum
             counts={crc32(one.encode(), language): number for one, number in words.items()},
             names=frozenset(crc32(stem(name, code).encode(), language) for name in names),
             days=days_in(article.title),
@@ -229,11 +231,13 @@ class Events:
                 (found, one.moment - WINDOW, one.moment + WINDOW, MOST_POSTED),
             )
             for (event,) in events:
+                # the square: the event's weight is unknown, so the article's weight stands for both
                 shared[event] += vector[found] ** 2
         best, nearest = NEAR, None
         # Equal sums are ordered by id, so that all machines choose the same events.
         for event in sorted(shared, key=lambda event: (-shared[event], event))[:COMPARED]:
             began, days, packed = self._read(event)
+            # Both headlines name days, and none of them is the same.
             if one.days and days and one.days.isdisjoint(days.split()):
                 continue
             cosine = _cosine(one, vector, _unpacked(packed)) * 0.5 ** (abs(one.moment - began) / HALF)
@@ -296,6 +300,7 @@ class Events:
         return self._database.execute(query, values).fetchone()
 
     def _write(self, query: str, rows: Iterable[tuple[int, ...]]) -> None:
+        # sorted, so that neighbouring rows of the table are written together
         self._database.executemany(query, sorted(rows))
 
 
@@ -308,6 +313,7 @@ def _cut(weights: Mapping[int, float], number: int) -> Vector:
 
 
 def _length(vector: Vector) -> float:
+    # 1.0 for an empty vector: the callers divide by the length
     return sqrt(sum(weight * weight for weight in vector.values())) or 1.0
 
 

@@ -97,6 +97,8 @@ class Follower:
         if len(known) != 1:  # the index is being rebuilt
             return False
         changes = self._source.changes_since(known[0].cursor, 1)
+        # A restarted numbering means that the storage was replaced. With an empty cursor the index is new,
+        # not outdated.
         return not changes.found and not (changes.restarted and known[0].cursor)
 
     def _is_remade(self) -> bool:
@@ -111,8 +113,10 @@ class Follower:
                 self._index.keep_active()
                 self._index.begin()
                 continue
+            # the cursor can move without a change, for example from empty to the beginning of the numbering
             if changes.found or changes.cursor != target.cursor:
                 found = [(one.fingerprint, one.article) for one in changes.found]
+                # Another process has written in the meantime: read the cursor again.
                 if not self._index.take(target, found, changes.cursor):
                     continue
                 while self._index.merge(target.number):
@@ -132,6 +136,8 @@ def _over(moment: float | None) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
     """Try to take the lock. Yield True if this process holds it within the block."""
+    # "a" creates the file and does not change it. The lock is on the open file, so its content does not
+    # matter.
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

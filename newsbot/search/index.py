@@ -83,6 +83,7 @@ _MIGRATIONS = (
 )
 _TABLES = (
     "CREATE VIRTUAL TABLE words_{0} USING fts5 (title, text, authors, marks, content='', tokenize='ascii')",
+    # 0: no merging during insertions; merge() does it in its own short transactions
     "INSERT INTO words_{0} (words_{0}, rank) VALUES ('automerge', 0)",
     f"INSERT INTO words_{{0}} (words_{{0}}, rank) VALUES ('crisismerge', {_HELD})",
     # The articles. The key is the fingerprint of the canonical URL.
@@ -268,7 +269,7 @@ def first_row(moment: datetime | None) -> int:
     if moment is None:
         return _UNDATED
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int(aware.timestamp() * _PER_SECOND // 1)
+    return int(aware.timestamp() * _PER_SECOND // 1)  # // rounds down before 1970 too
 
 
 class SearchIndex:
@@ -318,6 +319,7 @@ class SearchIndex:
     def activate(self, number: int) -> None:
         """Make this generation active and drop all others."""
         with _readable(self.path), transaction(self._database) as database:
+            # "number = ?" is a comparison: 1 for this generation, 0 for the others
             database.execute("UPDATE generation SET active = number = ?", (number,))
             for other in _generations(database)[1:]:
                 _drop(database, other.number)
@@ -385,6 +387,7 @@ class SearchIndex:
         """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
         for skip in range(0, MAX_RANKED, at_once):
             with self._reading(asked, _LAST) as (number, condition, values):
+                # SQLite's bm25() is lower for a better match
                 score = f"-bm25(words_{number}, {_WEIGHTS})"
                 newest = (
                     f"SELECT rowid AS row, {score} AS score FROM words_{number} {condition}"
@@ -608,6 +611,8 @@ class _Tables:
         chance = random.Random(entry.key)  # noqa: S311
         taken = f"SELECT 1 FROM article_{self._number} WHERE row = ?"
         for turn in count():
+            # The first turn has only one choice: the earliest number itself. The key is the seed, so a
+            # rebuilt index has the same numbers.
             row = entry.first + chance.randrange(1 << turn)
             if self._database.execute(taken, (row,)).fetchone() is None:
                 return row

@@ -123,6 +123,7 @@ def _fold(text: str) -> str:
 
     A character whose lower case has two characters (İ) is not changed.
     """
+    # upper() first: ς and σ have one capital letter, and re.IGNORECASE treats them as equal too
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
 
@@ -149,6 +150,8 @@ def _combined(keys: list[str]) -> re.Pattern[str]:
             node = node.setdefault(char, {})
         node[""] = {}  # a text ends at this node
     try:
+        # A look-ahead consumes nothing, so the search goes on at the next character and finds overlapping
+        # texts.
         return re.compile(f"(?=({_branch(tree)}))", re.IGNORECASE)
     except RecursionError:
         raise ValueError("too many texts are beginnings of each other; split the search") from None
@@ -193,6 +196,7 @@ def _in_windows(
         for match in expression.finditer(line, at, end, timeout=seconds):
             if match.start() >= safe:
                 break
+            # an empty hit, for example of "a*" or of a look-ahead
             if match.end() > match.start():
                 yield match.start(), match.end()
                 last = max(last, match.end())

@@ -36,6 +36,8 @@ _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
     # A field needs its value directly after the colon: ``title: bridge`` is two words.
     r"(?P<bracket>[()])"
+    # A minus, a field, both or none come before a phrase, a bracket or a word: -title:"new bridge", -(a b),
+    # site:bbc.co.uk
     r"|(?P<minus>-)?(?:(?P<field>[A-Za-z]+):(?=[^\s()]))?"
     r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
 )
@@ -184,6 +186,8 @@ class _Parser:
         operator = ""
         while (token := self._next()) is not None and (token["bracket"] != ")" or self._ignored):
             self._at += 1
+            # The closing bracket of a group that was too deep: the words in the group belong to the group
+            # around it.
             if token["bracket"] == ")":
                 self._ignored -= 1
                 continue
@@ -198,6 +202,7 @@ class _Parser:
         # the query, or the part in brackets, ends with an operator
         if operator or (len(groups) > 1 and not groups[-1]):
             self._note("AND, OR and NOT need a word after them; in small letters or quotes they are words")
+        # AND binds more than OR: each group between two ORs is joined with AND first.
         found = [one for one in map(_all, groups) if one is not None]
         return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
 
