@@ -36,8 +36,8 @@ _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
     # A field needs its value directly after the colon: ``title: bridge`` is two words.
     r"(?P<bracket>[()])"
-    # A minus, a field, both or none come before a phrase, a bracket or a word: -title:"new bridge", -(a b),
-    # site:bbc.co.uk
+    # A minus, a field, both or none may stand before a phrase, a bracket or a word, as in -title:"new bridge"
+    # and -(a b).
     r"|(?P<minus>-)?(?:(?P<field>[A-Za-z]+):(?=[^\s()]))?"
     r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
 )
