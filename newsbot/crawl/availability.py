@@ -161,6 +161,7 @@ class Outage:
             try:
                 return await work()
             except RecordRefused:
+                # a repetition would be refused as well
                 raise
             except RecordBusy:
                 if self.ending():
@@ -206,7 +207,9 @@ class Outage:
             self.give_up()
         fault.text, fault.call, fault.calm_since = str(error), call, None
         pause = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)
+        # 2 ** 10 seconds is above LONGEST_PAUSE already; the limit keeps the power small in a long outage
         self._tries = min(self._tries + 1, 10)
+        # Random, so that many workers do not call a returning server at the same moment.
         self._next_try = self.clock() + pause * self._spread(0.5, 1.0)
 
     def succeeded(self, place: str, call: str, *, sure: bool = False) -> None:
@@ -217,6 +220,7 @@ class Outage:
         now = self.clock()
         if fault.calm_since is None:
             fault.calm_since = now
+        # See the module docstring: a read alone does not prove that the place can write.
         if sure or call == fault.call or now - fault.calm_since >= CALM:
             self._end(place)
 
@@ -260,6 +264,7 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._backend, name)
+        # attributes such as ``place``; closing must work during an outage too
         if name.startswith("_") or name == "close" or not callable(member):
             return member
 
@@ -291,6 +296,7 @@ class Guarded:
         outage, call = self._outage, f"{self._part}.{name}"
         outage.ask(self._place)
         began, noted = outage.clock(), outage.noted
+        # Read before the call: during a call in a thread another call may end the outage.
         prepared = outage.is_away(self._place) and self._place in outage.on_return
         try:
             if prepared:
@@ -311,5 +317,6 @@ class Guarded:
     def _stream(self, name: str, records: Iterator[Any]) -> Iterator[Any]:
         """Yield ``records``. Each step is guarded, because the iterator calls the server for each batch."""
         end = object()
+        # next() gets a default value: a StopIteration raised inside a generator would become a RuntimeError.
         while (record := self._call(name, next, records, end)) is not end:
             yield record

@@ -35,6 +35,7 @@ class HttpHandler(HTTP11DownloadHandler):
         response = await super().download_request(request)
         hosts: dict[Any, list[Any]] = self._pool._connections  # noqa: SLF001  (Twisted has no such limit)
         for timeout in list(self._pool._timeouts.values())[:-MAX_IDLE]:  # noqa: SLF001  (the oldest first)
+            # the timeout's action closes the connection; 0 seconds: in the next turn of the event loop
             timeout.reset(0)
         for host in [one for one, idle in hosts.items() if not idle] if len(hosts) > MAX_IDLE else ():
             del hosts[host]

@@ -137,6 +137,7 @@ class Completion:
             outcome.error = Reason.OURS.value
         record = self._record(visit)
         home = _next_guess(visit)
+        # A guessed home page that does not exist is not tried again: the next guess follows at once.
         if home is None and (delay := self._retry_in(visit, record)) is not None:
             yield record
             self._context.frontier.nack(visit.lease, delay=delay)
@@ -144,6 +145,8 @@ class Completion:
             return
         if home is None and (following := self._respelling(visit, record)) is not None:
             yield respelled(record, following)
+            # Due at once: if the worker is killed before the next line, the page is tried again with its old
+            # spelling.
             self._context.frontier.ack(visit.lease, next_due=self._context.clock())
             self._links.queue_spelling(following, again=True)
             self._context.count("links/respelled")
@@ -238,6 +241,7 @@ class Completion:
         if not failed and not outcome.not_modified:
             record.last_full_fetch = now
             digest = visit.page.get("content_hash")
+            # The first fetch is not a change: there is nothing to compare it with.
             record.changes += None not in (record.content_hash, digest) and digest != record.content_hash
             record.content_hash = digest
         return record
@@ -251,6 +255,7 @@ class Completion:
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
             return None
+        # a site's Retry-After is a minimum, not a replacement of the growing delay
         delay = max(
             self._retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
         )
@@ -322,6 +327,7 @@ def _next_guess(visit: Visit) -> str | None:
         www: f"http://www.{domain}/",
     }
     guess = guesses.get(visit.lease.entry.url)
+    # The domain of the rule begins with www. itself.
     return None if guess is not None and "//www.www." in guess else guess
 
 
@@ -399,6 +405,8 @@ class CompletionQueue:
                     self._unsettled.move_to_end(id(visit))  # a long visit must not delay the others
                     break
                 steps = self._completion.conclude(visit)
+                # A visit without a record (such as a lease that is given back) is complete after the first
+                # step.
                 if (record := next(steps, None)) is None:
                     self._end(visit)
                 else:
@@ -407,6 +415,8 @@ class CompletionQueue:
         for visit, steps, _ in begun:
             if id(visit) in self._unsettled:  # otherwise its record was refused, and the visit is given up
                 with self._one_fault(visit):
+                    # The generator goes on behind its yield, where the lease is ended: never before the
+                    # record is written.
                     next(steps, None)
                     self._end(visit)
 
@@ -415,6 +425,7 @@ class CompletionQueue:
         try:
             save([record for _, record in records])
         except Exception as error:
+            # The backend is unavailable: the visits stay in the queue, and all are completed later.
             if isinstance(error, DataError) and not isinstance(error, RecordRefused):
                 raise
             # One record is faulty. Each is saved alone, so that only its visit is given up.

@@ -60,6 +60,7 @@ class Together(Generic[_Item, _Answer]):
         """Return the answer for an item. If the server fails, each item of the group raises the error."""
         answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
+        # One task answers all groups one after the other. Items that come during a call form the next group.
         if self._task is None:
             self._task = asyncio.create_task(self._answer_all())
         return await answer
@@ -69,6 +70,7 @@ class Together(Generic[_Item, _Answer]):
             while self._waiting:
                 await self._gather()
                 weights = accumulate(self._weight(item) for item, _ in self._waiting[:LARGEST])
+                # The sums grow, so this counts the items up to the limit. A single item may be above it.
                 number = max(1, sum(weight <= HEAVIEST for weight in weights))
                 group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)

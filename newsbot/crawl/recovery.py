@@ -143,6 +143,7 @@ class Recovery:
             if self._refill is not None:
                 self._refill.restart()
             self._hosts = self._politeness.introduce_again()
+        # An empty queue has no work anyway, so the crawl can wait until all hosts have their delays.
         until = math.inf if self._emptied else time.monotonic() + SLICE
         for _ in self._hosts:
             if time.monotonic() > until:

@@ -154,6 +154,7 @@ class Refill:
                 again.append(entry_again(page))
             else:
                 known[page.fingerprint] = page.last_fetched
+        # force: for the frontier a known URL is done, and would not be queued again
         self._frontier.add(again, force=True)
         self._frontier.remember(known)
         self._queued += len(again)
@@ -161,4 +162,5 @@ class Refill:
     def _is_wanted(self, page: PageRecord) -> bool:
         if page.state in PENDING:
             return True
+        # Sources are always kept in the queue (LeanFrontier.keep_within), also those due later.
         return page.next_due is not None and (page.kind.is_source or page.next_due <= self._until)

@@ -189,6 +189,7 @@ class FrontierScheduler(BaseScheduler):
         self._context.outage.give_up = lambda: self._end("disk_full")
         start = self._context.calls.start
         self._heartbeat = create_looping_call(partial(start, self._beat))
+        # Two beats may be lost or late before a lease expires.
         self._heartbeat.start(self.lease_seconds / 4, now=False)
         self._explaining.start(EXPLAIN_EVERY, now=False)
         if self._crawl.refill is not None:
@@ -258,6 +259,7 @@ class FrontierScheduler(BaseScheduler):
             return
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
             self._context.stats.set_value(UNREACHABLE, fault)
+        # At the end there is no later try, so each write is tried once even during an outage.
         self._context.outage.try_now()
         with suppress(DataError):  # the leases of the other visits are released, and the pages fetched again
             self.completed.settle()
@@ -290,7 +292,7 @@ class FrontierScheduler(BaseScheduler):
     def _work_is_left(self) -> bool:
         if self._ready or self._hops or self.completed or self.recovery:
             return True
-        if self._scope.arguments.mode == "continuous":
+        if self._scope.arguments.mode == "continuous":  # ends only when it is told to
             return True
         refill = self._crawl.refill
         filling = refill is not None and not refill.covers(self._crawl.started)
@@ -310,6 +312,8 @@ class FrontierScheduler(BaseScheduler):
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None:
             visit.carrier = request
+            # Scrapy finishes the request that was redirected too. _finished() must not take its end for that
+            # of the visit.
             self._hand_on(request)
             return True
         try:
@@ -321,6 +325,7 @@ class FrontierScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
         self._take_hops()
+        # _has_work is set while Scrapy is about to read the prepared answer: see _worked().
         if not self._ready and self._has_work is None:
             self._context.calls.start(self._work, then=self._worked)
         return self._ready.popleft() if self._ready else None
@@ -360,6 +365,7 @@ class FrontierScheduler(BaseScheduler):
         if not self.slot.inprogress:
             self._has_work = self._left
             self.slot.nextcall.schedule()
+            # after Scrapy's call, which nextcall.schedule() has just planned
             call_later(0, self._forget)
 
     def _forget(self) -> None:
@@ -391,6 +397,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _take_hops(self) -> None:
         now = self._context.clock()
+        # One round: each hop is taken from the front once, and goes to the end if its turn has not come.
         for _ in range(len(self._hops)):
             at, request = self._hops.popleft()
             if at <= now:
@@ -427,6 +434,8 @@ class FrontierScheduler(BaseScheduler):
                     self._undecided.extend(self._leased(free - taken, alone=not in_flight and not taken))
             decided = [self._decide(lease) for lease in self._take_undecided()]
             taken += sum(one is _Decision.TAKEN for one in decided)
+            # A further call makes sense only if slots are free and some of the entries just leased were not
+            # worth a fetch.
             if taken >= free or _Decision.LEFT not in decided:
                 break
         self._context.count("frontier/leased", taken)
@@ -461,6 +470,8 @@ class FrontierScheduler(BaseScheduler):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
         if not self._slots.take(lease):
+            # No window of its site, rule or referrer is open. The frontier leases it again when accepting()
+            # allows its host.
             self._context.frontier.nack(lease, delay=0.0, counted=False)
             return _Decision.HANDED_BACK
         try:
@@ -593,6 +604,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _taken(self) -> float:
         self._in_vain += 1
+        # the exponent is limited, because a power with a very large one would overflow
         return min(TAKEN * 2.0 ** min(self._in_vain - 1, 10), MAX_TAKEN)
 
     def _woken(self) -> None:

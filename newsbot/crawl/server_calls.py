@@ -65,6 +65,7 @@ class Latency:
         """Return True if the next call may block the event loop."""
         if not self.is_slow:
             return True
+        # A server that was slow is measured again, at most once a second and only if it seems nearly fast.
         return self._threaded <= PROBE and time.monotonic() - self._probed >= PROBE_EVERY
 
     def took(self, seconds: float, *, direct: bool) -> None:
@@ -77,6 +78,7 @@ class Latency:
             self._direct += (seconds - self._direct) * WEIGHT
             self._threaded = self._direct
         else:
+            # While slow, one fast direct call is enough to call the server directly again.
             self._direct = seconds
 
     def failed(self) -> None:
@@ -89,6 +91,7 @@ class _Section(greenlet):
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(work)
+        # A greenlet would otherwise begin with an empty context, without the context variables of its caller.
         self.gr_context = contextvars.copy_context()
 
 
@@ -114,6 +117,8 @@ class ServerCalls:
         aside = isinstance(section, _Section) and not latency.allows_direct_call()
         began = time.monotonic()
         try:
+            # switch() suspends the section and hands ``work`` to _finish(), which runs it in a thread. It
+            # returns here with the answer, or raises the error of the call.
             answer: _Answer = section.parent.switch(work) if aside else work()
         except DataError:
             latency.failed()
@@ -136,8 +141,9 @@ class ServerCalls:
     ) -> _Answer:
         """Run ``work`` in a section and return its result."""
         while self._suspended is not None:
+            # A loop: of several sections that wait, another one may begin first and be suspended again.
             await asyncio.wait([self._suspended])
-        if not self._slow:
+        if not self._slow:  # the usual case: no greenlet
             return work(*given, **more)
         section = _Section(partial(work, *given, **more))
         asked = _resume(section)
@@ -179,11 +185,13 @@ class ServerCalls:
         """Wait until no section is suspended or waits."""
         while self.busy:
             await asyncio.wait([*self._started.values(), *filter(None, [self._suspended])])
+            # The callbacks of finished tasks run first; they may start further work.
             await asyncio.sleep(0)
 
     async def _finish(self, section: _Section, asked: Any) -> Any:
         """Run the calls that a suspended section asks for, until it ends. Return its result."""
         loop = asyncio.get_running_loop()
+        # start() has made the future already, because a task begins only in the next turn of the event loop.
         done = self._suspended = self._suspended or loop.create_future()
         try:
             while not section.dead:
@@ -204,5 +212,6 @@ def _resume(section: _Section, *given: Any) -> Any:
 
     ``given`` is the answer of the last call, or the three values of ``sys.exc_info()``.
     """
+    # Where switch() returns to: the present caller, which may be another task than at the last call.
     section.parent = getcurrent()
     return section.throw(*given) if len(given) > 1 else section.switch(*given)
