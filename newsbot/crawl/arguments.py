@@ -149,7 +149,7 @@ def _read(name: str, file: str) -> str:
     try:
         if path.stat().st_size > MAX_LIST_FILE:
             raise ArgumentError(f"{name}={file}: larger than {MAX_LIST_FILE >> 20} MB")
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")  # drops the byte order mark that Windows editors write
     except OSError as error:
         raise ArgumentError(f"{name}={file}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -201,6 +201,7 @@ def _opml(file: str, text: str) -> list[str]:
         root = fromstring(text.encode())
     except (ParseError, DefusedXmlException) as error:
         raise ArgumentError(f"feeds={file}: is not well-formed OPML ({error})") from error
+    # the specification writes xmlUrl; some exports write it in small letters
     feeds = [node.get("xmlUrl") or node.get("xmlurl") for node in root.iter("outline")]
     return [feed for feed in feeds if feed]
 
@@ -240,6 +241,7 @@ def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int 
     """Return a whole number of at least 1, or None if ``value`` is empty. Raises :class:`ArgumentError`."""
     if not value:
         return None
+    # isdigit() is also true for ² and for digits of other scripts
     if not value.isascii() or not value.isdigit() or int(value) == 0:
         raise ArgumentError(f"{name}={value}: must be a whole number from 1 on ({known[name]})")
     return int(value)

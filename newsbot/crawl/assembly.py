@@ -139,6 +139,7 @@ class Crawl:
         An article is listed only if it resembles articles of other stories. These stories are merged after
         the article is stored.
         """
+        # the order matters only within the list: the backends are closed after all of them
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

@@ -142,6 +142,8 @@ class Renderer:
                     return await self._open(running, _Traffic(url, content_type, body, ask, running.error))
                 except _Crash as error:
                     running.over = True
+                    # Other pages may still be open in this browser. They are read to the end, but no new page
+                    # is opened in it.
                     if attempt == 2:
                         raise BrowserError(str(error)) from error
                 finally:
@@ -203,6 +205,7 @@ class Renderer:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await context.close()
             except (running.error, TimeoutError):
+                # A context that cannot be closed keeps its memory, so the browser is replaced.
                 running.over = True
 
     async def _read(self, running: _Running, context: BrowserContext, traffic: _Traffic) -> tuple[str, bool]:
@@ -213,6 +216,7 @@ class Renderer:
         in_time = True
         try:
             async with asyncio.timeout(self._seconds):
+                # timeout=0: no limit of Playwright's own, because the limit here covers _quiet() too
                 await page.goto(traffic.url, wait_until="load", timeout=0)
                 await _quiet(page, traffic)
         except TimeoutError:
@@ -303,6 +307,7 @@ class _Traffic:
             part = Part(request.url, request.method, headers, body, lasting=kind == "script")
             task = asyncio.ensure_future(self._ask(part))
             self._tasks.add(task)
+            # wait() does not raise: end() may cancel the task, and then the request is refused
             await asyncio.wait([task])
             answer = None if task.cancelled() else task.result()
             if answer is None:
@@ -335,6 +340,7 @@ async def _quiet(page: Page, traffic: _Traffic) -> None:
     The page's own timer measures this, because a busy page runs late.
     """
     before = None
+    # Quiet: no request was made during the last pause, and none is without an answer.
     while before is None or traffic.state != before or traffic.state[1]:
         before = traffic.state
         await _evaluate(page, _MOMENT)

@@ -75,6 +75,7 @@ class Context:
     @property
     def is_open(self) -> bool:
         """True once the backends are set."""
+        # ``index`` is set last but for the archive, which cannot fail
         return hasattr(self, "index")
 
     @property
@@ -84,6 +85,7 @@ class Context:
 
     def close(self) -> None:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""
+        # First, so that work in other threads does not report the closed backends as an outage.
         self.outage.over = True
         self.frontier.close()
         self.storage.close()

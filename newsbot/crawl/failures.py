@@ -54,6 +54,8 @@ _BY_NAME = (
     ("certificate verify failed", Reason.TLS),
     ("VerificationError", Reason.TLS),
     ("Certificate", Reason.TLS),
+    # The order matters: the texts above contain "SSL" too, for example "[SSL: CERTIFICATE_VERIFY_FAILED]
+    # certificate verify failed".
     ("SSL", Reason.CONNECTION),
     ("DNS", Reason.DNS),
     ("Timeout", Reason.TIMEOUT),

@@ -66,6 +66,7 @@ class Reachability:
     @property
     def is_ours(self) -> bool:
         """True if the failures are not the sites' fault. Valid only when there is no other site to try."""
+        # The address guard has refused all of them: even one such site is not at fault.
         refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
         return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)
 

@@ -51,6 +51,8 @@ class PollBudget:
     def threshold(self, storage: Storage) -> float:
         """Return the present threshold of the index. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
+        # The lower bound matters if the clock was set back: the threshold would otherwise stay until the old
+        # time.
         if not self._until - ADJUST_EVERY <= now < self._until:
             self._threshold, rest = self._adjusted(storage, now)
             self._until = now + rest
@@ -71,6 +73,7 @@ class PollBudget:
         hours = (now - _number(kept, "at", now)) / 3600.0
         # If the hours are negative, the clock was set back after the note was written.
         due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
+        # max(): sources may have been removed since, and their polls with them
         if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
         if due or changed:
@@ -103,6 +106,7 @@ def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
     # of the threshold, so the threshold changes by the ratio's square.
     rest = (alive / controller.budget) / (before / budget)
     controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
+    # the expenditure is compared with the budget, so it is scaled with it
     controller.spent *= controller.budget / budget
     return True
 

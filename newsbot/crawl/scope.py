@@ -63,6 +63,7 @@ class Scope:
     def accepts(self, host: str) -> bool:
         """Return True if this crawl may work on URLs of ``host`` now."""
         domain = self._domain(host)
+        # before named_hosts: a pause by a person holds for hosts that were named in the arguments too
         if domain in self.limited or domain in self.paused:
             return False
         return self.in_scope(domain) or host in self.named_hosts

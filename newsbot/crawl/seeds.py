@@ -103,6 +103,7 @@ def _kind_of(url: str, rule: Rule) -> Kind:
     path = canonical.split("://", 1)[-1].partition("/")[2]
     if not path or is_pagination(canonical) or is_archive(canonical):
         return Kind.SECTION
+    # No rule decides. A path with a slash at its end is a list, unless it looks like an article.
     odds = article_odds(Link(url=url, where=Where.ARGUMENT), canonical)
     return Kind.SECTION if path.endswith("/") and probability(odds) < THRESHOLD else Kind.ARTICLE
 

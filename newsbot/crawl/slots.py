@@ -52,6 +52,7 @@ class Slots:
 
         Use the result for one call of :meth:`newsbot.frontier.base.Frontier.lease` only.
         """
+        # Usually no group is full. If ``accept`` is None too, Redis need not send the names of the hosts.
         if not any(self._room(group) <= 0 for group in self._in_flight):
             return accept
         # Number of hosts that were accepted in this call. Their leases are not counted in ``_in_flight`` yet.

@@ -52,6 +52,8 @@ class FeedDetails:
             and entry.fingerprint not in self._settled
         }
         self._told.update(told)
+        # A long feed may have more items than _told keeps. Those that were pushed out again are left out
+        # here.
         self._fill(told.keys() & self._told.keys())
 
     def end(self, visit: Visit) -> None:

@@ -83,6 +83,7 @@ class LinkJudge:
                 yield batch
             try:
                 rule = self._rule_of(link, found, visit)
+                # before the judgement: rejected links show the forms of a site's URLs as well
                 heard.setdefault(rule.domain, (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit, folders)
                 if not judgement.accepted:
@@ -130,6 +131,7 @@ class LinkJudge:
         """Add to each entry the address, if any, under which the site listed the same headline before."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
+            # A page of this batch has no record in the storage yet.
             here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
             kept = self._context.storage.pages.get(sorted(wanted - here.keys()))
             headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})

@@ -180,6 +180,7 @@ def _is_dead(visit: Visit) -> bool:
     outcome = visit.outcome
     if outcome.failed:
         return is_no_source(outcome.cause)
+    # An unchanged source was not read, so it has no count of links; that does not mean that it is empty.
     read = not outcome.not_modified and outcome.changed is not False
     return read and not visit.page.get("links_count")
 
