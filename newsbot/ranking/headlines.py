@@ -80,6 +80,7 @@ class HeadlineTable:
         if known:
             self._leads[known[0]] = address.lead
             return
+        # The oldest of the headline's URLs is replaced, not the URL of another headline.
         at = places[0] if len(places) >= most else self._room(key)
         self._keys[at], (self._first[at], self._second[at]), self._leads[at] = key, halves, address.lead
         self._came[at] = self._seen[at] = self._now
@@ -96,6 +97,7 @@ class HeadlineTable:
     def _room(self, key: int) -> int:
         """Return a free place. If there is none, return that of the least recently seen headline."""
         begin = key % self._shelves * SHELF
+        # A free place has the time 0, so it is found first.
         return min(range(begin, begin + SHELF), key=self._seen.__getitem__)
 
 
@@ -166,6 +168,7 @@ def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
 
 
 def _fits(lead: int, other: int) -> bool:
+    # without a lead on one side, the headline alone decides
     return not (lead and other) or lead == other
 
 

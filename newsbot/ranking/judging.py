@@ -55,6 +55,7 @@ _UNKNOWN_AGE_DAYS = 2.0
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
 """Places of links that are articles according to the site: it declares them."""
 _ON_PAGES = (Where.BODY, Where.NAVIGATION)
+# Log-odds are added: 0.7 doubles the odds of an article (e ** 0.7 = 2), -1.5 divides them by 4.5.
 _ODDS_OF_PLACE = {
     Where.BODY: 0.7,
     Where.NAVIGATION: -1.5,
@@ -69,6 +70,7 @@ _ODDS_OF_PLACE = {
     Where.GUESS: -1.0,
 }
 _ODDS_OF_TIME = 1.0
+# Hiragana to the CJK ideographs (U+3040 to U+9FFF), and Hangul syllables (U+AC00 to U+D7AF).
 _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 """Chinese, Japanese and Korean characters."""
 _ODDS_OF_PATTERN = 5.0

@@ -49,6 +49,8 @@ MAX_FORMS = 500
 """Maximum number of URLs (without the key) that are stored for each key."""
 _MAX_PAIRS = 8
 """Maximum number of keys of one URL that are checked."""
+# Six or more characters with a digit and a letter (the two look-aheads), such as "a8f3k2"; or any 20 or more,
+# such as "PHPSESSIDabcdefghijk".
 _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
 """A value that looks like a session id: random characters, and not a word or a number."""
 
@@ -100,12 +102,14 @@ class SessionKeys:
         value_before, text_before = seen[rest]
         if value_before == value:
             return False  # the same URL again: the page may have been edited
+        # One page whose text depends on the value is enough: the key selects the content.
         if text_before != text:
             self._telling.add(key)
             del self._seen[key]
             self._same.pop(key, None)
             return False
         same = self._same.setdefault(key, set())
+        # Different texts are counted, because one text under many values may be an error page.
         same.add(text)
         if len(same) < ENOUGH_TEXTS:
             return False
@@ -144,6 +148,7 @@ def shape_of(url: str) -> str:
     _, segments, extension, slash, query = split_path(url)
     parts = [_part(segment) for segment in segments]
     path = "/" + "/".join(parts) + (f".{extension}" if extension else "") + ("/" if slash and parts else "")
+    # sorted, because sites write the keys of a query in any order
     keys = sorted(key if _is_value(value) else f"{key}={value}" for key, _, value in _pairs(query))
     return path + ("?" + "&".join(keys) if keys else "")
 
@@ -156,6 +161,7 @@ def _part(segment: str) -> str:
     # An id at either end of a slug is part of the shape: "12345-a-headline", "a-headline-12345".
     if kind in ("slug", "mixed", "other"):
         in_front = _ID_IN_FRONT.match(segment) is not None
+        # '#' * True is "#", and '#' * False is empty
         return f"{'#' * in_front}*{'#' * segment[-1:].isdecimal()}"
     return _NUMBERS.sub("#", segment) if len(segment) < _SHORT_CODE else "#"
 
@@ -459,6 +465,7 @@ class UrlLearning:
         written = _RULES.write(storage, learned)
         for domain, site in stored.items():
             site.kept = written.get(domain, site.kept)
+            # Another worker was faster too often: the rule is written at the next call.
             site.changed = domain in learned and domain not in written
 
     def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
