@@ -29,6 +29,8 @@ _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+x
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
 """Media types that feeds share with other data. A link with such a type is a feed only if its URL looks like
 the URL of a feed as well."""
+# Three forms: /rss, /feed/sport/, /atom1.0.xml; /news-rss.xml, /feed_sport.php; and any path with .rss, .rdf
+# or .atom at its end.
 _FEED_PATH = re.compile(
     r"/(?:rss|feed|feeds|atom)(?:[0-9.]{1,4}|[-_][\w-]{1,40})?(?:/[\w-]{1,40}){0,3}(?:/|\.(?:xml|rss|rdf|atom))?$"
     r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
@@ -43,6 +45,7 @@ _FEED_QUERY = re.compile(
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
 """URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
 and the API of WordPress."""
+# Blanks as "[ \t]": \s would match line ends too, and take the address from the next line.
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )
@@ -160,6 +163,7 @@ def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]
     """Yield ordinary links whose URL looks like a feed's."""
     for element in elements(_ANCHORS, tree, _MAX_ANCHORS):
         href = (element.get("href") or "").strip()
+        # The form is checked before the URL is resolved: most of a page's links end here.
         if len(href) > MAX_URL or not (is_feed_address(href) or _VAGUE_PATH.search(href)):
             continue
         if (address := absolute(base, href)) is not None:

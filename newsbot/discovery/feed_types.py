@@ -28,9 +28,11 @@ MAX_RAW_LEAD = 4_000
 """Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
 below its title."""
 
+# also control characters, the no-break space, the zero-width space and the byte order mark
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
 """Tags and comments. A "<" in a title that is not part of one is kept."""
+# jane@example.org (Jane Doe)
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 """Tags that separate words. Other tags, such as ``<b>``, may be inside a word."""

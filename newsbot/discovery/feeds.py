@@ -146,6 +146,8 @@ class FeedHandler(TextCapture):
         if self._elements > _MAX_ELEMENTS:
             self.found.problem("too_long")
             raise Enough
+        # Before the check for skipped elements: an item ends everything that is open, also a skipped element
+        # without its closing tag.
         if name in _ITEM_NAMES:
             self._open_item(attributes)
         elif self._skipped:
@@ -174,6 +176,8 @@ class FeedHandler(TextCapture):
     def close(self) -> None:
         """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
+        # RSS module "syndication": the feed is updated ``frequency`` times in a period. 0 stands for no
+        # period.
         self.found.feed.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
@@ -279,6 +283,7 @@ class FeedHandler(TextCapture):
 
     def _feed_text(self, name: str, text: str) -> None:
         found = self.found
+        # longer numbers are not meant seriously
         number = int(text) if text.isdecimal() and len(text) < 7 else 0
         if name == "title":
             found.set_title(text)
@@ -310,6 +315,7 @@ _WHOLE = 4 << 20
 """Maximum length of a feed that is parsed as a whole, in characters. Longer feeds are parsed item by item, to
 save memory."""
 _JSON_ITEMS = re.compile(r'"items"\s{0,20}:\s{0,20}\[')
+# blanks and commas between two items
 _BETWEEN = re.compile(r"[\s,]*+")
 _DECODER = json.JSONDecoder()
 
@@ -417,12 +423,16 @@ MAX_BODY = 16 << 20
 
 _JUNK = 1 << 16
 """Maximum number of characters before the feed. Some servers print warnings there."""
+# <rss version=…>, <rdf:RDF …>, <atom:feed …>, <channel>: with or without a prefix
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
+# Quantifiers with "+" behind them (*+) never give back what they matched, so the time is linear.
+# (?:[^-]|-(?!->)) is any character that does not begin "-->".
 _PROLOGUE = re.compile(
     r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
 )
 """Text that may precede the root element: declarations, comments, a DOCTYPE."""
+# <!ENTITY site "Example News">, but not a redefinition of the five entities of XML.
 _ENTITY = re.compile(
     r"""<!ENTITY\s{1,9}(?!(?:amp|lt|gt|quot|apos)\s)([A-Za-z][\w.\-]{0,30})\s{1,9}"""
     r"""["']((?:[^&%<"']|&amp;){1,200})["']\s{0,9}>"""

@@ -125,6 +125,8 @@ class ListWalks:
         if walk is not None:
             walk.dates.append(published)
             if len(walk.dates) > OLD_ENOUGH + 1:
+                # The first value is the latest of all dates that were dropped; is_older() compares it with
+                # ``since``.
                 walk.dates[:2] = [max(walk.dates[:2])]
 
     def is_older(self, page: str, since: float) -> bool:
@@ -134,6 +136,8 @@ class ListWalks:
         """
         dates = self._walks[page].dates if page in self._walks else []
         recent = dates[-OLD_ENOUGH:]
+        # A list whose articles were all older from the beginning is not sorted by date, or is an old list: it
+        # does not end here.
         return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
 
 

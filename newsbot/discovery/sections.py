@@ -24,6 +24,8 @@ _TRANSPARENT = frozenset(
 _NAVIGATION_ROLES = frozenset(
     ("navigation", "menu", "menubar", "banner", "contentinfo", "search", "toolbar", "complementary")
 )
+# Words of class and id, such as "main-nav", "footer", "breadcrumbs", "siteHeader" or "topNav". A word ends at
+# a blank, "-" or "_". The last line matches words in camel case.
 _NAVIGATION_NAME = re.compile(
     r"(?:^|[\s_-])(?:(?:main|site|top|sub|mega|side|foot|mobile|primary|secondary|sec|meta|service)?-?_?"
     r"(?:nav|navbar|navi|navigation|menu|footer|sidebar)|breadcrumbs?|pagination|pager|topbar|toolbar|masthead|"
@@ -135,6 +137,7 @@ def _is_menu(box: etree._Element, anchors: list[etree._Element]) -> bool:
     # one headline is enough to make the box a list of articles
     if len(anchors) >= _MAX_OF_MENU or any(text.count(" ") >= _WORDS_OF_ITEM for text in texts):
         return False
+    # itertext("*") leaves out comments. Blanks are not counted, because markup is indented.
     around = sum(len("".join(str(part).split())) for part in islice(box.itertext("*"), _MAX_OF_MENU * 10))
     return around <= 2 * sum(map(len, texts))
 
@@ -237,6 +240,7 @@ class _Found:
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
         """Add one link. Its text replaces the present text if it is better (see :func:`find_links`)."""
+        # One link in the content is enough: menus repeat links of the content.
         self.navigation = self.navigation and navigation
         rank = (own, not navigation, len(text))
         if rank > self.rank:

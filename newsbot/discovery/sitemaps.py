@@ -95,6 +95,8 @@ class SitemapCollector(SourceCollector):
         if url is None:
             self.problem("bad_link")
             return
+        # Children are compared by their canonical URL: an index that names itself with another spelling would
+        # be read in a circle.
         name = canonical_or_same(url)
         if name == self._own_name:
             self.problem("self_reference")
@@ -316,6 +318,7 @@ def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> SitemapCollec
     held = ""
     with suppress(Enough):
         for chunk in chunks:
+            # The last line may be cut off by the end of the chunk, so it waits for the next chunk.
             *lines, held = (held + chunk).splitlines() or [""]
             for line in lines:
                 _add_line(line, found)

@@ -162,8 +162,9 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
     document must be read again, with a new handler.
     """
     parser = expat.ParserCreate("utf-8", _SEPARATOR)
+    # names are then "uri local prefix", see _expanded()
     parser.namespace_prefixes = True
-    parser.buffer_text = True
+    parser.buffer_text = True  # fewer calls: neighbouring texts come together
 
     def start(name: str, attributes: dict[str, str]) -> None:
         handler.start(_expanded(name), {_expanded(key): value for key, value in attributes.items()})
@@ -207,13 +208,17 @@ def _expanded(name: str) -> str:
     return short_name(uri, local, prefix[0] if prefix else "")
 
 
+# &#8217; and &#x2019; and &rsquo;
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));")
+# characters that XML 1.0 does not allow
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# The beginning of a tag, CDATA, a comment, an instruction or a declaration. "<" before anything else is text.
 _TOKEN = re.compile(r"<(?:(?P<close>/)?(?P<name>[A-Za-z_][\w:.\-]{0,99})|!\[CDATA\[|!--|\?|![A-Za-z])")
 _TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
 """The rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search linear."""
 _BROKEN_REST = re.compile(r"([^<>]*+)>?")
 """The rest of a tag with a quote that is not closed: up to the next bracket."""
+# name="value", name='value' or name=value; the look-behind keeps it from beginning inside a name
 _ATTRIBUTE = re.compile(r"""(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]++))""")
 _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 
@@ -242,6 +247,7 @@ def read_loosely(chunks: Iterable[str], handler: Handler) -> None:
     try:
         for chunk in chunks:
             text = held + _CONTROL.sub("", chunk)
+            # A tag without an end would otherwise be kept, and searched again with each chunk.
             held = text[reader.read(text, final=len(text) > _MAX_HELD) :]
         reader.read(held, final=True)
     except Enough:
@@ -281,6 +287,7 @@ class _LooseReader:
         begin = match.end()
         if mark is None:  # a DOCTYPE, perhaps with inner declarations in [ ]
             close = text.find(">", begin)
+            # close + 1 is 0 if there is no ">"; then the whole rest is searched
             mark = "]>" if "[" in text[begin : close + 1 or None] else ">"
         end = text.find(mark, begin)
         if end < 0 and not final:
@@ -293,6 +300,7 @@ class _LooseReader:
         rest = _TAG_REST.match(text, match.end()) or _BROKEN_REST.match(text, match.end())
         if rest is None:  # impossible: the second pattern also matches the empty text
             return match.end()
+        # the end of the tag is in the next chunk
         if rest.end() == len(text) and not rest[0].endswith(">") and not final:
             return None
         inner = rest[1]
