@@ -52,6 +52,7 @@ def word_of(claims: Iterable[bool]) -> Word:
     """Return how far a site can be trusted whose last claims were right (True) or wrong (False)."""
     told = list(claims)
     wrong = told.count(False)
+    # A wrong claim hides an article, a right one only saves a download: hence the ten to one.
     if wrong:
         return Word.BAD if len(told) - wrong < OUTWEIGHED * wrong else Word.GOOD
     return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN

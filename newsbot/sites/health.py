@@ -65,6 +65,7 @@ class Pages:
         """Return what happened and the likely cause in one line, or None if there is no alarm."""
         if len(self.lately) < ENOUGH or self.pages < ENOUGH:
             return None
+        # "before" has only pages that have left the window, so a sudden change does not lower it.
         before = self.articles / self.pages
         now = self.lately.count("") / len(self.lately)
         if before < USUAL or now >= before * CLIFF:

@@ -220,6 +220,7 @@ def percent(value: float | None) -> str:
     """Return a share as text, ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
     if value is None:
         return "-"
+    # int() cuts off; + 0.5 makes it round, except near 100 %.
     return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
 
 
@@ -241,7 +242,7 @@ def number(value: Any) -> int:
     """Return the value of a stat as a whole number, or 0 if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return 0
-    return int(min(max(value, -(2.0**62)), 2.0**62))
+    return int(min(max(value, -(2.0**62)), 2.0**62))  # fits into the integers of SQLite and BSON
 
 
 MAX_SITES = 5000
