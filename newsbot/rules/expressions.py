@@ -38,6 +38,7 @@ When this memory is full, RE2 drops cached states. A search fails only if a sing
 """
 _INSTRUCTION_MEMORY: Final = 256
 """Number of bytes that RE2 may use for each instruction of the compiled patterns."""
+# {,5}, {10000} and {1,10000}, unless a backslash makes the bracket text
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
 """Repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
 _REMEDIES: Final = {
@@ -120,6 +121,7 @@ class PatternSet:
             self._set = self._compiled()
         # URLs are ASCII. A stray half of a surrogate pair must not stop a crawl.
         found = self._set.Match(text.encode("utf-8", "surrogatepass"))
+        # Set.Match returns the indexes of all expressions that match.
         return min(found) if found else None
 
     def _compiled(self) -> re2.Set:
@@ -162,6 +164,9 @@ _WHOLE_PAGE = re.compile(r"(?:preceding|following)\s*::")
 _FROM_THE_TOP = re.compile(r"(?:[\[(,|=<>+-]|[\w)\].*']\s*\*|[\w)\].*']\s+(?:and|or|div|mod))\s*/")
 """An absolute path after an operator, a comma, or the beginning of a bracket."""
 _UP = r"(?:\.\.|parent\s*::\s*[\w*()]+)"
+# The parts of an XPath that change the cost: brackets, sibling axes, operators that begin another path, all
+# attributes, and steps down or up. Neighbouring steps up ("../..") count as one, because each node has one
+# parent.
 _PART = re.compile(
     r"(?P<open>\[)|(?P<close>\])|(?P<sibling>-sibling\s*::)"
     r"|(?P<next>[,|+]|(?<=[\s)\]'])(?:and|or)(?=[\s(./@']))"

@@ -19,6 +19,8 @@ _SMALL = 4
 """Maximum size of a character class for which there is a sample with each of its characters."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
+# One part of a pattern: a flag or anchor, "(", ")", "|", a repeat, or a character, which may be a class in
+# brackets.
 _TOKEN = re.compile(
     r"(?P<nothing>\(\?[a-zA-Z-]+\)|[\^$]|\\[AbBz])"
     r"|(?P<open>\((?:\?(?:P?<\w+>|[a-zA-Z-]*:))?)|(?P<close>\))|(?P<bar>\|)"
@@ -170,6 +172,7 @@ def _never(text: str, file: RuleFile) -> str | None:
     never = f"{text!r} never matches: "
     if "\\\\" in text:
         return f"{never}\\\\ means a backslash, and addresses have none; write one \\ in single quotes"
+    # In brackets the sign may be one of several, and the flag x makes blanks and "#" parts of the syntax.
     plain = re.sub(r"\[[^\]]*\]|\(\?x.*", "", text)
     for sign, why in _NOT_IN_ADDRESSES.items():
         if "|" not in text and re.search(rf"{sign}(?![?*{{])", plain):
@@ -179,6 +182,7 @@ def _never(text: str, file: RuleFile) -> str | None:
         return f"{never}patterns see path and query only, without the host; begin with ^/"
     if re.match(r"\^[A-Za-z0-9]", text) and "|" not in text:
         return f"{never}a path begins with a slash; write ^/{text[1:]}"
+    # the key in a pattern such as [?&]id=, with or without brackets around its sign
     for key in re.findall(r"(?:\[\?&\]|\\\?|&)([A-Za-z_][\w-]*)=", text):
         if "?" not in canonicalize(
             f"https://example.org/a?{key}=1", tuple(file.values.get("drop_query", ()))

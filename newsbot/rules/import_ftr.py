@@ -33,6 +33,7 @@ _FIELDS = {
 _STRIPS = ("strip", "strip_id_or_class", "strip_image_src")
 _NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains", "test_url", "wrap_in")
 """Options and tests of Full-Text RSS itself. Rules do not need them, so they are ignored without a report."""
+# "body: //div" or, with an argument that is ignored, "replace_string(<br>): <p>"
 _LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
 _FUNCTION = re.compile(r"[a-z-]{1,40}\(")
 _FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
@@ -151,6 +152,7 @@ def _selector(xpath: str) -> str:
     # normalize-space() and string() around a path only clean its text, which newsbot does anyway. Other
     # functions compute a text.
     if _FUNCTION.match(xpath):
+        # normalize-space(//h1) and string(//h1)
         inner = re.fullmatch(r"(?:normalize-space|string)\(\s*(//[^()]*)\)", xpath)
         if inner is None:
             raise ValueError(f"{xpath[:80]!r} works on text; a selector must select a part of the page")

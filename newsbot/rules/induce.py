@@ -32,6 +32,7 @@ _MAX_FORMS = 60
 _SHOWN = 3
 """Maximum number of articles that are stored as examples of a pattern."""
 _SLUGS = ("slug", "mixed", "code", "word")
+# the end of the path, with or without a query
 _END = r"(?:\?|$)"
 
 
@@ -148,6 +149,7 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
             continue
         if best is None or share >= best_share - _TOLERATED:
             doubted = len(_matched(text, known.doubtful))
+            # Compared with the best share so far, so that many small losses do not add up to a large one.
             best_share = max(share, best_share)
             best = LearnedPattern(text, len(hits), wrong + doubted, tuple(hits[:_SHOWN]))
     return best
@@ -215,7 +217,7 @@ def _segment(values: Sequence[str], *, names: bool) -> str:
 
 
 def _literal(text: str) -> str:
-    return re.escape(text).replace(r"\-", "-")
+    return re.escape(text).replace(r"\-", "-")  # "-" needs no escape outside of brackets, and reads better
 
 
 def _number(values: Sequence[str]) -> str | None:

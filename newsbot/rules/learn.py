@@ -108,6 +108,8 @@ def boost(
     half.
     """
     weights = [
+        # A logistic function of how far the first guess contradicts the label; min() keeps exp() from
+        # overflowing.
         1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))
         for odds, label in zip(first, labels, strict=True)
     ]
@@ -142,7 +144,7 @@ def _grow(
     slope, bend = sum(slopes[one] for one in members), sum(bends[one] for one in members)
     trait = _best(members, names, slopes, bends, (slope, bend)) if depth else None
     if trait is None:
-        return Node(odds=-slope / (bend + SHRINKAGE))
+        return Node(odds=-slope / (bend + SHRINKAGE))  # equation 5 of the paper
     yes = [one for one in members if trait in names[one]]
     no = [one for one in members if trait not in names[one]]
     return Node(
@@ -172,6 +174,7 @@ def _best(
             found[1] += bends[one]
             found[2] += 1
     slope, bend = whole
+    # equation 7: what the split gains is the sum of both sides minus this value of the whole
     before = slope * slope / (bend + SHRINKAGE)
     best, gain = None, MIN_GAIN
     for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
@@ -181,6 +184,7 @@ def _best(
         # the difference to the whole.
         rest = slope - part
         gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
+        # A tiny difference is rounding. Then the first trait in the alphabet stays, on each machine.
         if gained > gain + 1e-9:
             best, gain = trait, gained
     return best
@@ -364,6 +368,7 @@ class Examples:
         Links of feeds are labelled as articles, and links of menus as other pages. If the page was fetched
         before, its label is not changed.
         """
+        # others.get() is True for a page that was fetched: a result is worth more than the place of a link
         if len(url) > MAX_URL or url in self.articles or self.others.get(url):
             return
         if not article:
@@ -387,6 +392,7 @@ class Examples:
         """Return whether there are enough new examples to learn the patterns, for the first time or again."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
+        # At least MIN_EXAMPLES new ones, because a quarter of a few examples is reached with each page.
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
 
     def learn(self) -> LearnedRule:

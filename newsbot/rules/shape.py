@@ -147,6 +147,7 @@ _MAX_KEYS = 20
 """Maximum number of query keys that are read."""
 
 
+# /2024/05/17 and /2024/may/17; /17/05/2024; 2024-05-17 and 2024_05_17 anywhere; 20240517.
 _DATE = re.compile(
     r"/(?:19|20)\d\d/(?:0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/"
     r"(?:0?[1-9]|[12]\d|3[01])(?=/|$)"
@@ -154,16 +155,20 @@ _DATE = re.compile(
     r"|(?<!\d)(?:19|20)\d\d[-_](?:0[1-9]|1[0-2])[-_](?:0[1-9]|[12]\d|3[01])(?!\d)"
     r"|(?<!\d)20[0-3]\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
 )
+# /2024/05 and /2024-05
 _MONTH = re.compile(r"/(?:19|20)\d\d/(?:0?[1-9]|1[0-2])(?=/|$)|/(?:19|20)\d\d[-_](?:0[1-9]|1[0-2])(?=/|$)")
+# Five or more digits that are not a part of a word or of an escape (%D0).
 _NUMBER = re.compile(r"(?<![A-Za-z0-9%])\d{5,}(?![A-Za-z0-9])")
 _DIGIT = re.compile(r"\d")
 _UUID_LENGTH = 36
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# The places between a letter and a digit: three in a1b2.
 _TURNS = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])")
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2}){2,}")
 _SUFFIX = re.compile(r"\.(?:s?html?|php\d?|aspx?|jsp|phtml|xhtml|cms|ece)$", re.IGNORECASE)
 _BREAKS = re.compile(r"[-_,+.~–]+")
 
+# article12345, story-12345, id_12345
 _NUMBERED = re.compile(r"(?:article|artikel|art|story|news|a|id_?)-?_?\d{5,}", re.IGNORECASE)
 
 lately = OddsTable()
@@ -242,6 +247,8 @@ def is_list_id(path: str) -> bool:
 
 def is_front_page(url: str) -> bool:
     """Return whether a URL is the front page of a host. A query is ignored if it does not identify a page."""
+    # "https://" has 8 characters. "http://" has 7, and then the first letter of the host is cut off, which is
+    # harmless.
     path, _, query = url[8:].partition("/")[2].partition("?")
     return not path and (not query or _of_query(query) != ["query names item"])
 
@@ -253,6 +260,7 @@ def probability(odds: float) -> float:
 
 def features(url: str) -> list[str]:
     """Return the features of an http(s) URL, which are keys of :data:`WEIGHTS`."""
+    # the first slash behind "https://" or "http://x"
     at = url.find("/", 8)
     host = url[url.find("//") + 2 : at if at > 0 else None]
     path, _, query = url[at : at + _MAX_LOOKED_AT].partition("?") if at > 0 else ("/", "", "")
@@ -287,6 +295,7 @@ def _of_date(path: str, segments: list[str]) -> list[str]:
     day = _DATE.search(path) is not None
     if not day and _MONTH.search(path) is None:
         return []
+    # Only numbers at the end, the last one a year, month or day: /2024/05 lists the articles of a month.
     if len(segments[-1]) < 5 and all(map(str.isdecimal, segments[-2:])):
         return ["archive"]
     return ["date" if day else "month"]
@@ -370,6 +379,7 @@ _EXTENSION = re.compile(r"\.([a-z]{2,5}\d?)$", re.IGNORECASE)
 _TRAIT_BREAKS = re.compile(r"[-_,+.~–!;:=]+")
 _ANY_ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _DIGITS = re.compile(r"\d+")
+# up to six letters before a number: "art" in art12345
 _PREFIX = re.compile(r"[^\d\-_/]{1,6}(?=\d)")
 
 
