@@ -42,7 +42,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def test_search_prints_a_row_a_hit_with_whole_urls(place: Place) -> None:
-    answer = place.program("articles", "search", "harbour")
+    answer = place.program("articles", "search", "--best-first", "harbour")
     assert answer.code == 0
     (row,) = answer.rows  # one article of a story
     assert row[-1] in ("https://example.org/news/2?utm_source=feed", "https://other.net/a?ref=1")
@@ -87,7 +87,7 @@ def test_search_in_json_finds_word_forms(place: Place) -> None:
         (["--until", "2024-05-03"], ["Harbour closed until autumn"]),
         (["--since", "2024-05-03"], ["=HYPERLINK(1)"]),
         (["--language", "ru"], []),
-        (["--by-time", "--limit", "1"], ["=HYPERLINK(1)"]),
+        (["--limit", "1"], ["=HYPERLINK(1)"]),
     ],
 )
 def test_search_filters(place: Place, options: list[str], titles: list[str]) -> None:

@@ -196,7 +196,7 @@ def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> N
         ("/api/articles?page=0", 400, "page is a whole number from 1 to 10"),
         ("/api/articles?page=99999999999999999999", 400, "page is a whole number"),
         ("/api/articles?since=soon", 400, "is not a date"),
-        ("/api/articles?sort=best", 400, "sort is one of: rank, time"),
+        ("/api/articles?sort=best", 400, "sort is one of: time, rank"),
         ("/api/articles?q=" + "x" * 2001, 400, "q is longer than 2000"),
         ("/api/article", 400, "url is missing"),
         ("/api/article?url=nonsense", 400, "is not an absolute"),

@@ -310,7 +310,7 @@ def _matches(
         closing(ArticleSearch(Path(folder) / "search.db", _Changed(articles), tagged)) as index,
     ):
         index.follow()
-        found = {one.name: index.find(one.query, limit=len(articles), by_time=True) for one in searches}
+        found = {one.name: index.find(one.query, limit=len(articles)) for one in searches}
         return {name: [hit.article for hit in hits] for name, hits in found.items()}
 
 

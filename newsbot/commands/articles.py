@@ -30,7 +30,7 @@ class Command(NewsbotCommand):
     actions = (
         Action(
             "search",
-            "Find articles by words, in all their forms; best first",
+            "Find articles by words, in all their forms; newest first",
             "newsbot.operations.articles:search",
             Argument(
                 "query",
@@ -39,7 +39,7 @@ class Command(NewsbotCommand):
             ),
             *_WHICH,
             Argument("--limit", type=positive, default=20, help="maximum number (20)"),
-            Argument("--by-time", action="store_true", help="newest first"),
+            Argument("--best-first", action="store_true", help="best first; without it, newest first"),
         ),
         Action(
             "counts",

@@ -172,7 +172,7 @@ def search(call: Call) -> int:
     options = call.options
     with searching(call.settings) as articles:
         articles.follow(FOLLOWED)
-        hits = articles.find(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
+        hits = articles.find(options.query, chosen(call), limit=options.limit, by_time=not options.best_first)
         notes = articles.explain(options.query, found=bool(hits))
         waiting = articles.waiting()
     if waiting:

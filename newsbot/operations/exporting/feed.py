@@ -51,7 +51,7 @@ def feed_of(
     the feed, if it has one; ``page`` is the URL of a page with the same articles. Raises
     :class:`ArgumentError` for an unknown ``kind``, and subclasses of :class:`newsbot.errors.DataError`.
     """
-    hits = search.find(query, where, limit=limit, by_time=True)
+    hits = search.find(query, where, limit=limit)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
     title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
     # Feed readers recognise a feed by its id, so the same search always has the same id.

@@ -66,7 +66,7 @@ FILTERS = (
     words("story", "Only members of this story."),
     date("since", "Published (if unknown: fetched) at or after: a date, or an age such as 7d."),
     date("until", "Published (if unknown: fetched) before: a date, or an age such as 7d."),
-    one_of("sort", "The order: best first (rank), or newest first (time).", ("rank", "time"), "rank"),
+    one_of("sort", "The order: newest first (time), or best first (rank).", ("time", "rank"), "time"),
     number("page", f"The page; each has {library.PER_PAGE} articles.", 1, library.MAX_PAGE),
 )
 """The parameters of searches."""

@@ -53,7 +53,7 @@ async def _opml(board: Dashboard, _request: web.Request) -> web.Response:
 async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
     asked = given(request, PARAMETERS, {})
     where, address = filter_of(asked), str(request.url)
-    page = str(request.url.with_path("/articles", keep_query=True).update_query(sort="time"))
+    page = str(request.url.with_path("/articles", keep_query=True))
     limit, query = asked["limit"], asked["q"] or ""
     body = await board.readers.call(
         lambda data: feed_of(data.search, query, where, kind=kind, limit=limit, address=address, page=page)
