@@ -320,9 +320,9 @@ class ArticleSearch:
         """Return the articles that match a query (see :mod:`newsbot.search.query`) and a filter.
 
         The newest articles come first. Without ``by_time``, the newest 5,000 matches are sorted by BM25
-        score. A blank query matches every article, the newest first. A query that has other characters but no word
-        matches nothing. Only one article of each story is returned, unless the query or the filter names a
-        story. ``skip`` is the number of results to leave out at the beginning, and ``limit`` is the maximum
+        score. A blank query matches every article, the newest first. A query that has other characters but no
+        word matches nothing. Only one article of each story is returned, unless the query or the filter names
+        a story. ``skip`` is the number of results to leave out at the beginning, and ``limit`` is the maximum
         number of results.
 
         The index is first updated for at most ``patience`` seconds. If that is not enough, the newest
