@@ -63,9 +63,11 @@ _HEAD = 60
 """Number of letters at the start of a piece in which digits and capitals are counted."""
 _LOOKED_AT = 1000
 """Number of letters of a piece in which signs and words are searched."""
+# Signs at the end of a sentence, also of Chinese and Japanese ones, and closing quotes or brackets.
 _END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
 _SENTENCE = re.compile(r"[.!?…。][\s\"»”]")
 _COMMA = re.compile("[,，、]")
+# 14:05, 14.05 or a year from 1900 to 2099
 _DATE = re.compile(r"\b\d{1,2}[:.]\d\d\b|\b(?:19|20)\d\d\b")
 _ADDRESS = re.compile(r"@|http|www\.")
 _BAR = re.compile(r"[|»>]|/ ")
@@ -100,6 +102,8 @@ class View:
         self.length = np.array([size(text) for text in texts], np.int64)
         letters = np.array([len(text) for text in texts], np.int64)
         linked = np.array(pieces.linked, np.int64)
+        # ``length`` counts a Chinese character as three, ``letters`` as one; so the share in links is carried
+        # over.
         self.linked: Numbers = self.length * linked // letters
         self.link_share = linked / letters
         self.strong_share = np.array(pieces.strong, np.int64) / letters
@@ -113,6 +117,7 @@ class View:
         self.all_prose = max(1, int(self.prose.sum()))
         self.prose_before: Numbers = np.cumsum(self.prose)
         above = [self.box]
+        # The root is its own parent, so no step leaves the tree.
         for _ in range(3):
             above.append(self.parent[above[-1]])
         kinds: dict[str, int] = {}
@@ -136,11 +141,13 @@ class View:
         """
         around: set[int] = set()
         box = self.pieces.boxes[self.headline] if self.headline is not None else 0
+        # The root is its own parent, so the loop ends there.
         while box not in around:
             around.add(box)
             box = self.pieces.tree.parents[box]
         found: list[int] = []
         for number, parent in enumerate(self.pieces.tree.parents):
+            # A parent comes before its boxes, so found[parent] is there already.
             found.append(number if number in around else found[parent])
         return np.array(found, np.int64)
 
@@ -192,6 +199,7 @@ class View:
         Short links, labels far from any prose, and comments of readers are not judged.
         """
         held = np.bincount(self.groups[3], self.prose).astype(np.int64)
+        # Integers: less than a fiftieth of the prose of the richest group.
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
         labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
@@ -214,6 +222,8 @@ class View:
         """Amount of prose in each box or up to two steps below it."""
         worth = self.length - 2 * self.linked
         worth = np.where(worth >= _WORTH, worth, 0)
+        # 3, 5 and 3 weigh prose in the box itself, in its children (the usual <div><p>) and in its
+        # grandchildren.
         total = np.bincount(self.groups[1], 3 * np.where(worth > _LONG, worth, 0), len(self.parent))
         total += np.bincount(self.groups[2], 5 * worth, len(self.parent))
         total += np.bincount(self.groups[3], 3 * worth, len(self.parent))
@@ -415,6 +425,7 @@ def _spread(view: View, rows: list[int], values: Sequence[float]) -> NDArray[np.
 def _neighbours(view: View) -> dict[str, NDArray[Any]]:
     """Return lengths, links, ends and kinds of the pieces before and after each piece."""
     columns: dict[str, NDArray[Any]] = {}
+    # The forest knows the columns by these names, such as "at-1_length".
     for step in (-3, -2, -1, 1, 2, 3):
         columns[f"at{step}_length"] = _shifted(view.length, step)
         columns[f"at{step}_linked"] = _shifted(view.link_share, step)
@@ -477,7 +488,9 @@ def _signs(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
             for text in texts
         ],
         "stated": [
-            (2 if text in lines else 1 if text[:50] in stated else 0) if stated else -1 for text in texts
+            # -1 stands for "nothing stated"; the trees can tell it from 0, "stated but not found".
+            (2 if text in lines else 1 if text[:50] in stated else 0) if stated else -1
+            for text in texts
         ],
         "stated_letters": [len(stated) if stated else -1] * len(texts),
     }
@@ -525,6 +538,7 @@ def _shifted(values: NDArray[np.generic], step: int) -> NDArray[np.generic]:
 
 def _window(values: Numbers, reach: int) -> Numbers:
     """Return for each place the sum of the values up to ``reach`` places before and after it."""
+    # A sum over a window is the difference of two sums from the start.
     sums = np.concatenate(([0], np.cumsum(values)))
     places = np.arange(len(values))
     return sums[np.minimum(places + reach + 1, len(values))] - sums[np.maximum(places - reach, 0)]

@@ -21,6 +21,7 @@ NEVER = -9 * SCALE
 """The score of pieces that are not judged (:attr:`View.is_open`)."""
 LEAVES = 8
 """Maximum number of leaves of a tree, so that a set of leaves is one byte."""
+# byte & -byte keeps only the lowest bit
 _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.int16)
 """The lowest bit of each byte."""
 _MOST_ROWS = 500
@@ -57,7 +58,10 @@ class Forest:
         return np.concatenate(parts)
 
     def _scores(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
+        # one row per node of all trees, one column per piece
         greater = values.take(self.feature, axis=0) > self.threshold[:, np.newaxis]
+        # 0xFF excludes no leaf. The AND over the nodes of a tree leaves the leaves that none of them
+        # excludes.
         left = np.where(greater, self.mask[:, np.newaxis], np.uint8(0xFF))
         leaves = np.bitwise_and.reduce(left.reshape(-1, LEAVES - 1, values.shape[1]), axis=1)
         firsts = np.arange(0, len(self.value), LEAVES)[:, np.newaxis]

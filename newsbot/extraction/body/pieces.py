@@ -91,6 +91,7 @@ Custom elements (with a hyphen in the name) inside them do not begin a new line.
 _PLAIN = _INLINE - _STRONG - {"a"}
 """Elements that change only the look of words. They do not matter for the pieces."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
+# the words of "article-body", "articleBody" and "ARTICLE_body"
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
 _PATTERNS = tuple(re.compile("|".join(parts)) for parts in SUBJECTS.values())
@@ -182,6 +183,8 @@ class _Cutter:
             name = element.tag
             if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
                 if event == "start":
+                    # A skipped element has no text, but the text behind it (its tail) belongs to the page.
+                    # iterwalk still gives its end event, where the tail is added below.
                     self._pictures += name in _MOVING
                     walker.skip_subtree()
                     continue
@@ -214,6 +217,7 @@ class _Cutter:
             self._pictures += 1
             if len(alt := element.get("alt") or "") >= _LEAST_ALT:
                 self._found.alts.append(alt)
+        # Every other element begins a box, also a custom one (<my-box>), unless it is inside of a sentence.
         elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
             self._break()
             self._names.append(name)
@@ -228,6 +232,7 @@ class _Cutter:
             self._break()
             self._names.pop()
             self._open.pop()
+            # the boxes of closed elements are not current any more
             del self._box_of[len(self._open) :]
 
     def _add(self, text: str) -> None:
@@ -237,6 +242,7 @@ class _Cutter:
             self._strong += len(text) if self._in_strong else 0
 
     def _break(self) -> None:
+        # Also without text: links and <br> before the border of a box do not count for the piece behind it.
         if self._parts or self._links or self._broken:
             self._flush()
 
@@ -280,7 +286,10 @@ def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> i
     boxes.parents.append(parent)
     boxes.depths.append(depth)
     boxes.regions.append(regions)
+    # Each subject has its own byte, so one addition of the whole numbers counts all subjects. A byte cannot
+    # overflow below the depth _DEEP.
     boxes.around.append(spoken if is_root else boxes.around[parent] + (spoken if depth < _DEEP else 0))
+    # The last 80 characters keep the path short on deeply nested pages.
     boxes.kinds.append("body" if is_root else f"{boxes.kinds[parent][-80:]}/{name}.{'.'.join(names[:4])}")
     return len(boxes.tags) - 1
 

@@ -48,6 +48,7 @@ _LEAST_LINK = 20
 _HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
 # Boxes that are of the same kind as the box around them: <blockquote><p> is a quote.
 _INNER = frozenset({"p", "div", "span"})
+# The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -135,6 +136,7 @@ def judged_blocks(view: View) -> list[Block]:
     first: dict[str, int] = {}
     for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
         text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
+        # The same text below the same box is a refrain or a real repetition, so it stays.
         if len(text) >= _REPEATED and first.setdefault(text, around) != around:
             continue
         found.append(Block(_kind(pieces, place), text))

@@ -70,8 +70,11 @@ _MODIFIED = word_list(
 _NAMED_CHANGED = re.compile("updat|modif")
 _NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
 """Parts of the class, ``itemprop`` or id of a ``<time>``."""
+# /2024/05/17/, /2024-5-17, 2024_05_17
 _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
+# 20240517 or 2024/0517, but not within a longer number
 _URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
+# 17-05-2024, 17/05/2024
 _URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
 _URL_NUMBER = re.compile(r"(?<!\d)(20[0-3]\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\d{4,11}(?!\d)")
 """Article numbers that begin with a date, as on many sites in Korea and Japan."""
@@ -167,6 +170,7 @@ def _tells_change(tag: Times) -> bool:
     # In WordPress, a post that was never edited has one <time> that is both "published" and "updated".
     if _NAMED_PUBLISHED.search(tag.names):
         return False
+    # lxml: text before an element is the tail of the element before it, or else the text of its parent.
     before = tag.element.getprevious()
     parent = tag.element.getparent()
     said = (before.tail if before is not None else parent.text if parent is not None else "") or ""

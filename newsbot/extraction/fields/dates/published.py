@@ -127,6 +127,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     A clock time on the page shows the zone. Otherwise the days on the page and the country are compared. If
     neither gives a zone, the moment is returned unchanged.
     """
+    # utcoffset() is not zero: the moment is known in a local time already
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)

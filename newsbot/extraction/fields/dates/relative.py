@@ -15,12 +15,15 @@ MAX_TEXT = 120
 """Maximum length of a text that is parsed. In a longer text, "yesterday" is the day of an event."""
 
 _CLOCK = r"(?P<hour>[01]?\d|2[0-3])[:.h](?P<minute>[0-5]\d)(?!\d)\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s))?"
+# "Today at 14:05", "yesterday, 2:05 pm": a day, up to eight separators or words such as "at", and perhaps a
+# time.
 _DAY = (
     r"(?<!\w)(?:(?P<today>%(today)s)|(?P<yesterday>%(yesterday)s))(?!\w)"
     rf"(?:[\s,;.|·•–—-]|%(at)s(?=[\s.])){{0,8}}(?:{_CLOCK})?"
 )
 _NUMBER = r"(?P<number>\d{1,3}|%(one)s)"
 _UNIT = r"(?:(?P<minutes>%(minutes)s)|(?P<hours>%(hours)s)|(?P<days>%(days)s))\.?"
+# "5 minutes ago", and "vor 5 Minuten" or "hace 5 minutos" where the word comes first.
 _SPANS = (
     rf"(?<!\w){_NUMBER}\s?{_UNIT}\s?%(ago)s(?!\w)",
     rf"(?<!\w)%(ago_before)s\s{_NUMBER}\s?{_UNIT}(?!\w)",
@@ -59,6 +62,7 @@ def _of_day(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | No
         return Written(day, "day")
     hour = int(match["hour"])
     if hour <= 12 and (match["am"] or match["pm"]):
+        # 12 am is 0, and 12 pm is 12
         hour = hour % 12 + (12 if match["pm"] else 0)
     moment = day + timedelta(hours=hour, minutes=int(match["minute"]))
     # "Today, 20:00" in the future is the time of an event.
