@@ -77,6 +77,7 @@ class Alerts(Extension):
             run = Crawl.of(self.crawler).context.calls.run
             deliveries = await run(self._watch.look)
             if deliveries:
+                # Sending may take long, so it is not done within a section. The results are noted afterwards.
                 for fault in await asyncio.to_thread(tell, deliveries):
                     logger.error("alert not sent fault=%s", fault)
                 await run(self._watch.note, deliveries)

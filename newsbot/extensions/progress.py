@@ -64,6 +64,7 @@ class Progress(Extension):
     def spider_opened(self, spider: Spider) -> None:
         """Start showing the progress."""
         self._began = time.monotonic()
+        # the first entry of the window: rates count from the start of the crawl
         self._rates.per_minute(self._began, Figures())
         if self._display is not None:
             self._display.start()
@@ -135,6 +136,7 @@ def log_lines_above(console: Console) -> Iterator[None]:
         for handler in logging.root.handlers
         if isinstance(handler, logging.StreamHandler) and handler.stream is console.file
     ]
+    # rich's proxy prints each line above the live display
     proxy = FileProxy(console, console.file)
     for handler in handlers:
         handler.setStream(proxy)

@@ -88,6 +88,7 @@ class StoryFinder:
         with self._context.timed("dedup_near"):
             mine = await _aside(len(article.text), signature, article.text)
         found = await self._context.outage.patiently(self._ask, article, mine)
+        # The else branch runs if no break came: after the last pause the texts are read once more.
         for pause in WAITS:
             if await self._all_stored(found):
                 break
@@ -124,6 +125,7 @@ class StoryFinder:
         article.relation = decision.relation.value
         article.similarity = round(decision.similarity, 3) or None
         self._peers.pop(article.canonical_url, None)
+        # An earlier decision for this URL may be left over from a visit that failed.
         if decision.peers:
             self._peers[article.canonical_url] = decision
         if decision.relation is Relation.DERIVED:

@@ -44,6 +44,7 @@ class StorePipeline:
         if not isinstance(item, Article):
             return item
         stored = await self._store(item)
+        # The else branch runs if the URL was taken at each try.
         for _ in range(TRIES):
             if stored.verdict is not Verdict.TAKEN:
                 break
@@ -83,6 +84,8 @@ class StorePipeline:
                 with self._context.timed("store"):
                     return await self._context.together.store(article, over)
             except DataError as error:
+                # A busy record was certainly not written. After any other fault the server may have stored
+                # the article.
                 lost_answers += not isinstance(error, RecordBusy)
                 raise
 

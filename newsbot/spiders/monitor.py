@@ -168,6 +168,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.counted = {domain: {} for domain in rules}
         left = {domain: self._requests(rule) for domain, rule in rules.items()}
         while left:
+            # The sites are served in turn, so that the pages of one large site do not come before all others.
             given, waiting = 0, self.side.waiting()
             for domain in list(left):
                 if waiting[domain] >= AHEAD:
@@ -184,6 +185,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 given += len(some)
                 for request in some:
                     yield request
+            # All sites have enough waiting requests, or a backend is away.
             if left and not given:
                 await asyncio.sleep(max(0.2, self._context.outage.wait))
 
@@ -237,6 +239,8 @@ class MonitorSpider(auxiliary.SideSpider):
         return self._request(url, target, method)
 
     def _request(self, url: str, target: Target, method: str, tries: int = 0) -> Request:
+        # Validators only for a page whose body is not needed, and not behind a redirect: they belong to the
+        # first URL.
         conditional = target.conditions() if method == "GET" and not target.reads and not target.hops else {}
         return Request(
             url,
@@ -245,6 +249,7 @@ class MonitorSpider(auxiliary.SideSpider):
             callback=self.parse,
             errback=self.failed,
             cb_kwargs={"target": target},
+            # Each hop of a redirect is a result of its own, so Scrapy must not follow it.
             meta={ASIDE_KEY: tries, "dont_redirect": True, HEADERS_ONLY: not target.reads},
             dont_filter=True,
         )
@@ -267,6 +272,8 @@ class MonitorSpider(auxiliary.SideSpider):
         assert request is not None
         tries = int(request.meta[ASIDE_KEY])
         if request.method == "HEAD" and needs_get(response.status):
+            # Method Not Allowed, Not Implemented: this holds for all pages of the host. Other refusals may be
+            # of the page.
             if response.status in (405, 501):
                 self._no_head.add(host_key(response.url))
             yield self._request(response.url, target, "GET", tries + 1)

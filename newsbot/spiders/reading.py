@@ -70,8 +70,11 @@ class Reader:
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
             return  # read() will find that the source is unchanged
         if visit.kind not in (Kind.FEED, Kind.SITEMAP):
+            # group_calls waits for the articles of these pages before it calls the storage.
             self._context.together.reading += 1
             try:
+                # Outside of the lock: this part may call the storage, and then other pages can be read
+                # meanwhile.
                 work = await self._context.calls.run(self._work, response, visit)
                 async with self._one_page:
                     await _in_thread(work, visit)
@@ -289,6 +292,7 @@ class Reader:
             article.discovered_at = utc(visit.discovered_at())
             article.fetched_at = self._context.now()
             article.rights = dict(visit.rights.signals)
+            # After extraction: a page must not be compared with its own lines.
             self._lines.of(domain).learn(article.url, article.shown.splitlines())
             visit.next_page = page.next_page
             yield article
@@ -314,6 +318,7 @@ def _zone(visit: Visit) -> tzinfo:
 
 async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
     visit.parsed = asyncio.ensure_future(asyncio.to_thread(work))
+    # wait() does not raise; read() takes the result and raises the error where it is handled
     await asyncio.wait([visit.parsed])
 
 
@@ -489,9 +494,12 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 
+# rel=next, rel="nofollow next": up to 40 characters of other words may come before
 _NEXT = re.compile(rb"""rel\s{0,3}=\s{0,3}["']?[\w ]{0,40}next""", re.IGNORECASE)
 _HEAD = 2048
 _TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
+# Declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> …; "{0,20}+" does not give back what
+# it matched, so a page of comments takes no longer.
 _OTHER_ROOT = re.compile(
     rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
     rb"<(?:\w{1,20}:)?(?:rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
