@@ -92,6 +92,7 @@ class Webhook:
         request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
             self.url, data=body.encode("utf-8", "replace"), headers=headers, method="POST"
         )
+        # the host only, because the path may be secret
         place = urlsplit(self.url).hostname
         try:
             with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:

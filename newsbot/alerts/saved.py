@@ -216,6 +216,8 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
             matches = _matches(changes.found, searches, tagged)
             for search in searches:
                 found = _found(replace(search, cursor=changes.cursor), matches.get(search.name, ()))
+                # The cursor and the notice are one write. If another process was faster, both are repeated
+                # from its note.
                 _write(storage.notes, search, _due(found, now))
             behind |= len(changes.found) == AT_ONCE
         if not behind or time.monotonic() > give_up:
@@ -326,6 +328,7 @@ class _Changed:
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
         """Return all articles at the first call, none at later calls."""
         found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
+        # any text that is not empty serves as the cursor behind all articles
         return Changes(found[:limit], "all", restarted=not cursor)
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:

@@ -101,6 +101,7 @@ class Watch:
         The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
         """
         now = self._clock()
+        # Each round renews the lock, so a process that died is replaced after three rounds.
         seconds = 3 * (self._options.every or EVERY)
         self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
         if self.is_locked_out:

@@ -77,6 +77,7 @@ def is_key_file(body: bytes, key: str) -> bool:
 def _notice(host: str, key: str, location: str | None, urls: list[str]) -> Notice:
     if not _KEY.fullmatch(key):
         raise BadNotice("the key must have 8 to 128 characters: letters, digits, dashes")
+    # the place that the protocol expects if no keyLocation is given
     place = location or f"{_scheme(urls[0])}://{host}/{key}.txt"
     if _host_of(place) != host:
         raise BadNotice(f"keyLocation is not on {host}")

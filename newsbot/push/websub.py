@@ -22,6 +22,8 @@ from newsbot.push.signatures import STRENGTHS, hub_method
 
 MAX_LINKS = 50
 """Maximum number of links that are read from a header or a page."""
+# <https://hub.example/>; rel="hub": the target in angle brackets, then parameters. Each part has a limit, so
+# the time is bounded.
 _LINK = re.compile(
     r"<([^<>]{1,2000})>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:\"[^\"]{0,500}\"|[^\s\",;]{1,500}))*)"
 )
@@ -152,6 +154,7 @@ def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscr
     """
     tries = subscription.tries + 1
     pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
+    # A subscription that is being ended stays "leaving": "pending" would let the hub confirm it again.
     state: State = "pending" if subscription.state != "leaving" and not fault else subscription.state
     return replace(
         subscription, state=state, asked=now, tries=tries, renew_at=now + pause, reason=fault[:300]

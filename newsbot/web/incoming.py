@@ -52,6 +52,7 @@ def most_connections() -> int:
 
     The other half is for data files and outgoing requests. The result is at most MAX_CONNECTIONS.
     """
+    # a negative number means that there is no limit
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
 
@@ -111,6 +112,7 @@ def _make_room(server: web.Server, most: int) -> None:
     }
     if len(peers) >= most:
         crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
+        # A dict keeps the order of insertion, so the first one is the oldest.
         next(one for one, peer in peers.items() if peer[0] == crowd).force_close()
 
 

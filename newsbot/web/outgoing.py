@@ -101,7 +101,9 @@ class Outgoing:
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
             timeout=ClientTimeout(total=PATIENCE),
             headers={"User-Agent": user_agent},
+            # a site must not be able to recognize later requests
             cookie_jar=DummyCookieJar(),
+            # with a proxy from the environment, the proxy would resolve the names, past the guard
             trust_env=False,
         )
 

@@ -119,7 +119,10 @@ class Receiver:
         body = await request.read()
         signature = request.headers.get("X-Hub-Signature")
         seen, genuine = websub.is_genuine(subscription, signature, body, self.clock())
+        # With the token, because two feeds may have the same body.
         digest = hashlib.blake2b(subscription.token.encode() + body, digest_size=16).digest()
+        # genuine is checked first: is_new() records the digest, and a forger must not make a body count as
+        # used
         if genuine and self.bodies.is_new(digest):
             if seen.method != subscription.method:
                 self.subscriptions.put(seen)

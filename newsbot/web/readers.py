@@ -146,6 +146,7 @@ class _Reader:
         job = self._job
         if job is not None:
             job.give_up()
+        # In the thread itself: SQLite allows a connection to be closed only by the thread that opened it.
         self._pool.submit(self._release)
         self._pool.shutdown(wait=True)
 
@@ -163,6 +164,7 @@ class _Job:
 
     def give_up(self) -> None:
         """Cancel the read. SQLite is interrupted. Reads of Redis and MongoDB end at their own time limits."""
+        # before the interrupt: if the job is still in the queue, _run() skips it
         self.given_up = True
         if self.data is not None:
             self.data.storage.interrupt()
@@ -223,6 +225,7 @@ class Memo(Generic[_Value]):
         age = self._age()
         if age is None or age > self._seconds:
             task = self.refresh()
+            # A figure that is only a little old is shown at once, and the next request gets the new one.
             if age is None or age > OLD * self._seconds:
                 await asyncio.wait([task], timeout=self._patience)
             if self._known is None:

@@ -64,6 +64,7 @@ class Subscriptions:
         Raises :class:`newsbot.errors.DataError`.
         """
         offered = self._notes.all(HUB)
+        # Pages are taken out of this dict below; the subscriptions that remain belong to feeds without a hub.
         by_page = {one.page: one for one in self if one.state != "leaving"}
         for page, offer in offered.items():
             known = by_page.pop(page, None)

@@ -219,4 +219,5 @@ def _digest(text: str) -> bytes:
 
 def _equal(one: str, other: str) -> bool:
     """Return True if two texts are equal. The time of the comparison reveals nothing about the token."""
+    # compare_digest() needs ASCII or bytes, and reveals the length; the digests have the same length
     return hmac.compare_digest(_digest(one), _digest(other))

@@ -67,6 +67,7 @@ class Jobs:
         return [
             Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
             for state in STATES
+            # scrapyd lists the oldest first; the slice reads the last ones backwards
             for one in (told[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else told[state])
         ]
 

@@ -186,6 +186,7 @@ class Dashboard:
         """
 
         async def guarded(request: web.Request) -> web.StreamResponse:
+            # A JSON body has no such field: programs prove themselves with the token.
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
