@@ -193,6 +193,7 @@ class Importer:
         """Import the whole file. After a damaged record, reading continues at the next gzip member."""
         try:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
+                # + 1: the damaged member itself begins at the offset
                 beyond = next_member(stream, progress.offset + 1)
                 if beyond is None:
                     raise fault
@@ -213,6 +214,7 @@ class Importer:
         Returns the fault of that record, or None at the end of the file.
         """
         noted = time.monotonic()
+        # A copy: the stored counts must match the stored offset, and grow only together with it.
         counts = progress.counts.copy()
         try:
             for record in read_records(stream, start=progress.offset, max_body=self._max_body):
@@ -389,6 +391,7 @@ def _of_month(call: Call) -> list[str]:
     if call.options.sample is None:
         return files
     chosen = sorted(files, key=_draw)[: math.ceil(len(files) * call.options.sample)]
+    # in the order of the month, so that the progress is easy to follow
     return [file for file in files if file in chosen]
 
 
@@ -439,6 +442,7 @@ def _begin_process(settings: Settings) -> None:
 
 def _end_with(parent: BaseProcess) -> None:
     """End this process if the command is killed; otherwise it would wait forever for its next file."""
+    # returns when the parent has ended, also if it was killed
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -120,6 +120,8 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = storage.removal
     for some in _batches(found.articles):
+        # before the articles: after an error, a repeated call finds the articles again, and with them their
+        # texts
         forget_texts(index, some, at)
         taker.articles(some)
     # URLs without a page record are included: search results and checks can exist without one.
@@ -246,6 +248,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
             return
         # Pages that a crawl was fetching when the note was written may still be stored.
         call.note(f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores until then")
+        # two seconds for the pages that are in the pipelines when a crawl reads the notes
         wait_for_crawls(REFRESH + 2)
         for one in found:
             remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)

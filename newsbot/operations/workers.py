@@ -181,6 +181,7 @@ async def _line(stream: asyncio.StreamReader) -> bytes:
     except asyncio.IncompleteReadError as error:
         return error.partial
     except asyncio.LimitOverrunError as error:
+        # the part of the line that is in the buffer; the rest of the line follows as a line of its own
         return await stream.read(error.consumed)
 
 

@@ -31,6 +31,7 @@ TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
 """The formats and their content types."""
 SUMMARY = 400
 """Maximum number of characters of a summary. An article without a summary gets the start of its text."""
+# everything outside of the ranges that XML 1.0 allows (section 2.2)
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EARLY = datetime(1970, 1, 1, tzinfo=UTC)
 

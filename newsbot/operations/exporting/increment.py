@@ -130,6 +130,8 @@ class _Export:
         with self._part.open("wb") as stream:
             written = write(stream, file, cursor)
             stream.flush()
+            # The content must be on disk before step 2 is recorded: after a power failure the renamed file
+            # may be empty otherwise.
             os.fsync(stream.fileno())
         return written
 

@@ -129,6 +129,7 @@ class Journal:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             new.write_text(json.dumps(self._kept), encoding="utf8")
+            # rename() is atomic: after a crash the file is the old one or the new one, never a part
             new.replace(self.path)
         except OSError as error:
             raise DataUnavailable(f"{self.path}: cannot be written ({error.strerror})") from error

@@ -158,6 +158,8 @@ class Choice:
         right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
+            # An article's page is under its canonical URL, or, if the page names another one, under its own
+            # URL.
             self._pages.add(copy.fingerprint)
             with suppress(ValueError):  # not a valid URL: it has no page
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
