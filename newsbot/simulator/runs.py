@@ -74,6 +74,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
         for place in range(len(route)):
             page = int(route[place])
             if modified:
+                # The draw depends on the number of the visit only, so two variants with equal visits have
+                # equal durations.
                 now += between(head_key, visit, MIN_NOTICE, MAX_NOTICE)
                 if now > end:
                     return cycles
@@ -159,6 +161,7 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
             marks = np.append(marks, np.empty(len(marks), np.int64))
     used = marks[1 : marks[0] + 1]
     used.sort()
+    # only marks up to the end of the run
     return int(_most_at_once(used[: np.searchsorted(used, 4 * (measures.end + 1))]))
 
 
@@ -172,6 +175,8 @@ def _run_pages(
     """
     while page < len(starts) - 1:
         first, last = starts[page], starts[page + 1]
+        # At most two marks for each query of the page: the arrival of its notice, and the end of its
+        # download.
         if crawls.marks[0] + 2 * (last - first) >= len(crawls.marks):
             return page
         _run_page(history, times[:last], measures, crawls, keys, history.starts[page] + 1, first)
@@ -236,6 +241,7 @@ def _arrive(
     Returns the number of notices that have not arrived, and the time of the next arrival.
     """
     end, steps = measures.end, measures.steps
+    # Notices that are not due move to the front of the arrays; ``left`` is their number.
     left, due, count = 0, NEVER, crawls.marks[0]
     for place in range(pending):
         arrival, query = crawls.arrivals[place], crawls.queries[place]
@@ -255,6 +261,7 @@ def _arrive(
         done = now + between(load_key, query, MIN_LOAD, MAX_LOAD)
         crawls.marks[count + 1], crawls.marks[count + 2] = now * 4 + _ARRIVAL, done * 4 + _END
         count += 2
+        # A series holds differences; _make_run() adds them up.
         measures.processing[row_after(now, end, steps.fresh)] += 1
         if done <= end:
             measures.processing[row_after(done, end, steps.fresh)] -= 1

@@ -221,6 +221,7 @@ class Generated:
     def __init__(self, settings: SiteSettings) -> None:
         self._settings = settings
         sources = settings.feeds + settings.sections
+        # the mean of a lognormal distribution
         mean = min(settings.most, settings.median * np.exp(settings.sigma**2 / 2))
         items = 1.5 * sources * mean + settings.pages * settings.changes * np.exp(PAGE_SIGMA**2 / 2)
         needed = BYTES_AN_EVENT * (items * settings.days + settings.pages * settings.edits)
@@ -297,6 +298,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     lives = (moments >= born[owners]) & (moments <= gone[owners]) & (moments < end)
     moments, first, keys = sort_events(owners[lives], moments[lives], count, end)
     draw = next(draws)
+    # each host gets about the same number of sources, of all kinds
     host = draw.permutation(count) % settings.hosts
     ignoring = draw.uniform(size=settings.hosts) < settings.ignoring
     slowness = np.exp(draw.normal(0, RESPONSE_SIGMA, count))
@@ -341,10 +343,12 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
     a_day = np.where(page, settings.changes * np.exp(PAGE_SIGMA * normal), items)
     busiest = draw.choice(ZONES, count, p=ZONE_SHARES) + draw.normal(13.0, 2.5, count)
     sharpness = settings.diurnal * draw.uniform(0.6, 2.2, count)[:, None]
+    # the middle of each hour, as an angle on the clock
     angle = 2 * np.pi * (np.arange(24) + 0.5 - busiest[:, None]) / 24
     # The curve is a bell around the busiest hour (the form of the von Mises distribution), with a few items
     # at night.
     by_hour = np.exp(sharpness * np.cos(angle)) + 0.05
+    # the mean of the factors is 1, so the rate per day stays the same
     by_hour *= 24 / by_hour.sum(axis=1, keepdims=True)
     weekend = draw.uniform(0.25, 1.0, (count, 1)) * draw.uniform(0.85, 1.15, (count, 2))
     by_day = np.ones((count, 7))
@@ -366,6 +370,7 @@ def _publish(
     mean_size = np.where(batched, settings.batch, 1.0)
     # A batch is one release of several items. With fewer releases the mean number of items stays the same.
     releases = draw.poisson(rates / mean_size[:, None]).ravel()
+    # a cell is one hour of one source
     cell = np.repeat(np.arange(count * hours), releases)
     moments = (cell % hours + draw.uniform(size=len(cell))) * HOUR
     owners = cell // hours
@@ -451,8 +456,10 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
                 SECTION if kinds.get(url) is Kind.SECTION else FEED,
                 [float(poll.at) for poll in one],
                 [poll.new for poll in one],
+                # A feed shows at least as many items as one poll found new.
                 max(1, *(poll.shown for poll in one), *(poll.new for poll in one)),
                 median(whole) if whole else 0.0,
+                # An unchanged response with a body: the server has ignored the validators.
                 sum(poll.size > 0 for poll in unchanged) > len(unchanged) / 2,
             )
         )

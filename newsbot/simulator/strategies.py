@@ -189,6 +189,7 @@ class Shared:
     """
 
     def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
+        # a source without a share gets an infinite interval
         with np.errstate(divide="ignore"):
             self._interval = DAY / capped(share, task.world.a_day(), task.a_day * task.sources)
         self._draw = task.draw if random else None
@@ -227,6 +228,7 @@ class Push:
         rows, at, wait = rows[order], at[order], wait[order]
         until = world.published(rows, at)
         before = np.concatenate([[0], until[:-1]])[: len(until)].astype(np.intp)
+        # the first visit of each source; before it nothing was known
         before[np.concatenate([[True], rows[1:] != rows[:-1]])[: len(rows)]] = 0
         return Visits(rows, at, before, until, wait)
 
@@ -282,6 +284,8 @@ def _serve(
     free = np.full(hosts.max() + 1, -np.inf)
     for place in range(len(rows)):
         row = rows[place]
+        # The last visit of the source has not begun when this one is wanted, so it will see the event too; or
+        # the source has ended.
         if begins[row] >= min(wanted[place], gone[row]):
             continue
         host = hosts[row]

@@ -122,6 +122,7 @@ def run_one(
 
     Returns its figures over all sources, and its figures by kind of source if there are several kinds.
     """
+    # The second number separates the random streams of different purposes (see site_world.py).
     task = Task(world=world, a_day=a_day, draw=np.random.default_rng([seed, 9]), push=push)
     first = np.random.default_rng([seed, 10]).uniform(0, task.interval, world.sources)
     visits = run_policy(world, choice.strategy.make(task), first)
@@ -137,6 +138,7 @@ def estimate(values: Iterable[float]) -> Estimate:
     if len(known) < 2:
         return Estimate(mean, math.nan, math.nan)
     freedom = len(known) - 1
+    # From 31 degrees of freedom on, the normal distribution is close enough.
     quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else NormalDist().inv_cdf(0.975)
     half = quantile * stdev(known) / math.sqrt(len(known))
     return Estimate(mean, mean - half, mean + half)

@@ -93,6 +93,7 @@ class _Run:
         """Make the visits that are due before the time ``until``, and return their number."""
         world, due = self._world, self._due
         rows = np.flatnonzero(due < until)
+        # stable: sources that are due at the same time keep their order, so a run can be repeated exactly
         rows = rows[np.argsort(due[rows], kind="stable")]
         wanted = due[rows]
         at = take_turns(wanted, world.host[rows], world.response[rows], self._free, world.host_delay)
@@ -167,6 +168,7 @@ def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
     size = np.where(whole, HEADERS + world.size[visits.rows], HEADERS)
     requests = np.ones(len(whole))
     if way == "head":
+        # a HEAD request, and a GET if the source has changed
         requests += whole & ~dead
         size += HEADERS * whole
     return requests, np.where(dead, NOT_FOUND, size)
@@ -297,11 +299,14 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
     found_at = world.last[owners]
     size = visits.until - visits.before
     visit = np.repeat(np.arange(len(size)), size)
+    # np.cumsum(size) - size is the index of the first event of each visit, so the difference counts 0, 1, 2 …
+    # within a visit.
     place = np.arange(len(visit)) - np.repeat(np.cumsum(size) - size, size) + visits.before[visit]
     event = world.first[visits.rows[visit]] + place
     found_at[event] = (visits.at + world.response[visits.rows])[visit]
     window = world.window[visits.rows[visit]]
     gone = np.zeros(len(owners), bool)
+    # A feed shows the last ``window`` events; older ones were not in the response any more.
     gone[event] = (window > 0) & (place < visits.until[visit] - window)
     counted = (world.moments >= world.learned) & chosen[owners]
     windowed = counted & (world.kinds[owners] != PAGE)
@@ -323,6 +328,8 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
     high = np.minimum(until, alive)
     kept = high > low
     begins, low, high = begins[kept], low[kept], high[kept]
+    # The age grows linearly from ``begins`` on; its integral from low to high is the difference of two halved
+    # squares.
     age = float((((high - begins) ** 2 - (low - begins) ** 2) / 2).sum())
     return float((high - low).sum()), age, _by_hour(low, high)
 
