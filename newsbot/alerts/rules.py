@@ -167,6 +167,7 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
     if not level:
         return 0.0
     hours = int((until[0] - since[0]) / HOUR) + 2
+    # The rhythm gives the form of the week; its level is replaced by that before the silence.
     rates = rhythm.rates(rows, since, hours) / HOUR * level / float(rhythm.level(rows)[0])
     items = float((rates * overlaps(since, until, hours)).sum())
     return items / max(1.0, float(rhythm.spread[row]))
@@ -181,6 +182,8 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
     # The divisor has a lower bound. After some weeks of silence it is nearly 0, and the result of the
     # division would be meaningless.
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
+    # The integral of 0.5 ** (t / HALF_LIFE) over the silence: the weight of the hours that the silence has
+    # added.
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
     hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
     items = float(rhythm.items[row]) / left
@@ -346,6 +349,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     for site, records in measured.sources.items():
         polled = [one for one in records if one.last_poll is not None or one.failures]
         since = [one.failing_since for one in polled if one.failing_since is not None]
+        # A single source that works is enough: then the site is not failing.
         if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
             continue
         # The whole site fails only from the time at which the last of its sources began to fail.

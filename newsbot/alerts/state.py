@@ -143,6 +143,7 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
         # is ignored: otherwise no process would send alerts until that time.
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
+    # A swap: if two processes find the lock free, only one of them gets it.
     return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
 
 

@@ -34,6 +34,7 @@ MAX_TAG = 40
 """Maximum number of characters of a tag."""
 _NO_TAG = re.compile(r"\W+")
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
+# a comma before a closing bracket, which HJSON allows and JSON does not
 _COMMA = re.compile(r",(\s*[}\]])")
 _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
 """Matches the start of an old form of feed URLs.
@@ -106,6 +107,7 @@ def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
         name = (element.get("text") or element.get("title") or "").lower()
         tag = _NO_TAG.sub("-", name).strip("-_")[:MAX_TAG].strip("-_")
         inner = (*tags, tag) if tag and len(tags) < MAX_TAGS else tags
+        # reversed: pop() takes the last one, so the elements come in the order of the file
         waiting += [(child, inner) for child in reversed(element)]
 
 

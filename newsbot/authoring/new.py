@@ -112,6 +112,7 @@ def _covers(element: HtmlElement, item: dict[str, Any]) -> bool:
     starts = [_squeeze(part)[:_FIRST] for part in item["text"].splitlines() if part.strip()]
     held = sum(start in text for start in starts)
     return (
+        # The length is limited, because <body> contains all paragraphs too.
         bool(starts) and held >= _ENOUGH * len(starts) and len(text) < 2 * len(_squeeze(item["text"])) + 200
     )
 

@@ -89,6 +89,7 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
     if not to or not canonical:
         return Step(target, fault="redirects")
     ahead = replace(target, hops=(*target.hops, (status, to)))
+    # The start of the chain counts too: a redirect back to it is a circle.
     seen = {one for _, one in target.hops} | {url}
     if to in seen or len(ahead.hops) >= MAX_HOPS:
         return Step(ahead, fault="redirects")
@@ -124,6 +125,7 @@ def _size(answer: Answer) -> int | None:
     # Content-Length is preferred to the size of the body, because a response to HEAD has no body. In a 304
     # this header may be the size of the page or 0.
     told = answer.headers.get("Content-Length", "").strip()
+    # 18 digits fit into the integers of SQLite
     if told.isascii() and told.isdigit() and len(told) < 19 and answer.status != 304:
         return int(told)
     return answer.body or None

@@ -111,7 +111,7 @@ def make_measures(end: int, steps: Steps, robots: int) -> Measures:
     """Return counters that are all zero."""
     fresh, traffic = (len(row_times(end, step)) for step in steps)
     tally = np.zeros(6, np.int64)
-    tally[MIN_WAIT] = np.iinfo(np.int64).max
+    tally[MIN_WAIT] = np.iinfo(np.int64).max  # the first minimum replaces it
     stale, processing = np.zeros((2, fresh), np.int64)
     return Measures(end, steps, stale, processing, np.zeros((robots, traffic), np.int64), tally)
 
@@ -183,6 +183,8 @@ def row_after(at: int, end: int, step: int) -> int:
     # The loop of a robot spends half of its time in this division, which is three times as fast with 32 bits
     # as with 64 bits.
     row = np.uint32(min(at, end - 1)) // np.uint32(step)
+    # + 1: a row shows the state before its own time. The last row alone shows the events at the end of the
+    # run.
     return int(row) + 1 + (at >= end)
 
 

@@ -118,6 +118,7 @@ def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
     kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
+    # 4 bytes for the time of a query, and 20 for the marks, notices and packed row of a change
     largest = max(
         4 * estimate_rows(one.pages, one.query) + 20 * estimate_rows(one.pages, one.change) for one in plan
     )
