@@ -29,7 +29,9 @@ MAX_NESTED = 200_000
 
 On deeply nested pages such selectors take quadratic time, and libxml2 cannot stop a running XPath.
 """
+# "..": from the parent, the next step usually goes down to the siblings.
 _SIBLINGS = re.compile(r"-sibling\s*::|\.\.|parent\s*::")
+# Two steps to descendants or ancestors: //div//p.
 _NESTED = re.compile(r"(?://|descendant|ancestor|\|).*(?://|descendant|ancestor)", re.DOTALL)
 
 Hit: TypeAlias = HtmlElement | str

@@ -55,10 +55,13 @@ _LIST_PATH = re.compile(
 _SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
 _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
 _SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
+# e.g. "0; url=/new"
 _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
+# XPath 1.0 cannot ignore case, so translate() lowers the letters of "Refresh".
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 
 
+# One to three plain words: /news, /news/politics, /local-news/.
 _NAME_PATH = re.compile(r"/[a-z]{2,20}(?:[-_/][a-z]{2,20})?(?:[-_/][a-z]{2,20})?/?$", re.IGNORECASE)
 _LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or parent::a[@href]]")
 _LEAST_LINKED = 4
@@ -106,6 +109,8 @@ def lacks_evidence(page: Page, body: Body, *, dated: bool) -> bool:
     return _odds(page) < OTHER_ADDRESS
 
 
+# A byte order mark, an XML declaration and a comment may precede the root element. JSON is an object with a
+# name ({"), or a list of objects or strings.
 _NO_PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<\?xml[^>]{0,200}>\s{0,200})?(?:<!--[^>]{0,500}-->\s{0,200})?"
     rb"(?:<(?:rss|feed|urlset|sitemapindex|rdf:RDF)\b|\{\s{0,200}\"|\[\s{0,200}[{\"])"
@@ -146,6 +151,8 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
         return None
     if not is_strong(hint) and notices.asks_consent(text):
         return "consent"
+    # Many sites have a login form in the frame of each article. So a password field alone does not refuse a
+    # page that a feed lists.
     wanted = notices.is_login(f"{page.title_tag} {heading}") or not is_strong(hint)
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 

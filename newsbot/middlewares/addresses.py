@@ -76,4 +76,5 @@ def _is_named(rule: Rule, netloc: str, port: int | None) -> bool:
     """Return True if the rule of the host's site names the port."""
     host = netloc.partition(":")[0]
     named = {urlsplit(url).port for url in (*rule.seeds, *rule.feeds, *rule.sitemaps, *rule.sections)}
+    # The dots prevent a match of notexample.org with the domain example.org.
     return port in named and f".{host}".endswith(f".{rule.domain}")

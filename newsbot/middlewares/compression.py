@@ -25,6 +25,8 @@ class CompressionMiddleware(HttpCompressionMiddleware):
     ) -> Request | Response:
         """Return the response with its body decompressed, or raise :class:`Ignored`."""
         encodings = response.headers.getlist("Content-Encoding")
+        # The response to HEAD has no body, and that of a stopped download is only a part, which cannot be
+        # decompressed.
         if request.method == "HEAD" or not encodings or "download_stopped" in response.flags:
             return response
         limit = request.meta.get("download_maxsize", self._max_size)

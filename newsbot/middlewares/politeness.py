@@ -155,6 +155,8 @@ class PolitenessMiddleware(Middleware):
             pause = FIRST_PAUSE
         else:
             faults = self._faults[host] = self._faults.get(host, 0) + 1
+            # The exponent is limited, because 2.0 ** 1024 raises OverflowError, and a host may have more
+            # faults than that.
             longer = min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
             pause = longer if asked is None else asked
         await self._context.calls.run(self._politeness.rest, host, pause)

@@ -78,6 +78,7 @@ class RenderingMiddleware(Middleware):
         visit: Visit | None = request.meta.get(META_KEY)
         rule: Rule | None = request.meta.get(RULE_KEY) if visit is None else visit.rule
         if (
+            # A rule with ``render`` decides alone. Without it, only the mode "auto" renders.
             rule is None
             or self._mode == "off"
             or (rule.render is None and self._mode != "auto")
@@ -120,6 +121,8 @@ class RenderingMiddleware(Middleware):
 
         left = MAX_PARTS
 
+        # The scripts of a page download several parts at the same time, so the sum may exceed the limit by
+        # the parts that are under way.
         async def ask(part: Part) -> Answer | None:
             nonlocal left
             answer = await self._ask(part, response.url) if left > 0 else None
@@ -145,6 +148,7 @@ class RenderingMiddleware(Middleware):
         rendered = HtmlResponse(
             response.url,
             headers=headers,
+            # Strings of scripts may have half of a surrogate pair, which UTF-8 cannot encode.
             body=markup.encode("utf-8", "replace"),
             encoding="utf-8",
             request=response.request,

@@ -141,9 +141,8 @@ class RobotsMiddleware(Middleware):
         await run(self._set_pace, robots, request)
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and robots.parser is not None:
-            own = self._context.rule_for(
-                request.url
-            )  # another site may have led to the first page of the host
+            # If another site led to the first page of the host, the visit has the rule of that site.
+            own = self._context.rule_for(request.url)
             self._use(robots, visit.rule if self._context.rules.get(own.domain) is None else own, visit)
         self._known[host] = robots
         self._known.shrink(MAX_TEXT, lambda one: len(one.text))

@@ -44,8 +44,11 @@ _ASIDE = frozenset(
         "review",
     }
 )
+# e.g. the comma in [1, 2,]
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+# e.g. the backslash in "the mayor\'s": JSON has no such escape.
 _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
+# Comments hid the content of scripts from very old browsers: <!-- … -->, //<![CDATA[ … //]]>.
 _OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
 _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
@@ -53,6 +56,7 @@ _CLOSING_LENGTH = 200
 
 A search in the whole script would be slow, because it would try a match at each space.
 """
+# e.g. "headline": before a string, a list or an object
 _SINGLE = re.compile(
     r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
 )
@@ -204,6 +208,8 @@ def load(script: str) -> list[Any]:
         documents = _decode(repaired)
         if documents:
             return documents
+    # Other nodes have URLs and times, too. So the single values are used only if they are those of an
+    # article.
     values = _single_values(text[:100_000]) if '"@type"' in text else {}
     return [{"@type": "Article", **values}] if "headline" in values or _SAYS_ARTICLE.search(text) else []
 
@@ -229,6 +235,7 @@ def _single_values(text: str) -> dict[str, Any]:
 
 
 def _decode(text: str) -> list[Any]:
+    # strict=False accepts raw line breaks in strings.
     decoder = json.JSONDecoder(strict=False)
     documents: list[Any] = []
     at = 0

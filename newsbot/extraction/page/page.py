@@ -273,6 +273,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
         length += len(part)
         if length > limit:
             break
+    # Inline elements may stand inside a word (<b>T</b>he), so no space is put between their texts.
     return squash(" ".join(parts) if len(parts) > 1 and _has_blocks(element) else "".join(parts))
 
 
@@ -282,6 +283,7 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
         if element.text and element.tag not in _CODE:
             yield element.text
         return
+    # lxml stores the text behind an element as its tail. The end event reaches it in document order.
     for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
         if event == "end":
             if inner.tail and inner is not element:

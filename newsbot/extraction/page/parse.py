@@ -44,6 +44,8 @@ _BINARY = (
     b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
     b"\x28\xb5\x2f\xfd", b"fLaC",
 )  # fmt: skip
+# Control characters that text does not contain. 27 (ESC) is missing, because ISO-2022-JP switches its
+# character sets with it.
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
@@ -164,6 +166,7 @@ def is_binary(html: bytes) -> bool:
     The first bytes decide. The content type is not used, because it is often wrong.
     """
     start = html[:2048]
+    # Video files of the type MP4 begin with the length of their first box, then "ftyp".
     if start.startswith(_BINARY) or start[4:8] == b"ftyp":
         return True
     # Text in UTF-16 has single zero bytes. Two in a row are rare in it.

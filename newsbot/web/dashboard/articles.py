@@ -314,6 +314,8 @@ def top_events(data: Data) -> list[TopEvent]:
     told: dict[str, list[Told]] = defaultdict(list)
     for one in data.search.told(now - WINDOW, now):
         told[one.event].append(one)
+    # The name of the event decides between equal weights, so that the order does not change with each
+    # request.
     best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
     # An event has no articles if they were removed, or if they moved to another event with their story.

@@ -427,6 +427,7 @@ def add(data: Data, given: Given) -> Done:
 @operation("/actions/refetch", _FORM_URL)
 async def refetch(board: Dashboard, given: Given) -> Done:
     """Fetch a page again now."""
+    # ``given`` has no kind here, so the rule decides the kind.
     return await add(board, given)
 
 

@@ -199,6 +199,7 @@ def _quantile(values: Sequence[float], part: float) -> float:
 
     ``values`` must be sorted.
     """
+    # -int(-x // 1) rounds x up. The result is a number from 1, hence the "- 1".
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
 
 
@@ -257,6 +258,8 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
+        # Without dead workers, the crawl ended at the end of the last hour with a fetched page, at the latest
+        # now.
         since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
         told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:

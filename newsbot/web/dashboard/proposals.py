@@ -85,6 +85,7 @@ def site_named(address: str) -> str:
         host = host_key(address if "://" in address else f"https://{address}")
     except ValueError:
         host = ""
+    # The colons of an IPv6 address in brackets do not begin a port.
     site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
     if not site or site.startswith("-"):  # "scrapy rules new" would read it as an option
         raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
@@ -176,6 +177,7 @@ class Proposals:
         command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
         pipe = asyncio.subprocess.PIPE
         with TemporaryDirectory(prefix="newsbot-look-") as place:
+            # The temporary files of a killed process are deleted with this folder.
             given = os.environ | {"NEWSBOT_RULES": str(self._folder), "TMPDIR": place}
             process = await asyncio.create_subprocess_exec(
                 *command, env=given, stdout=pipe, stderr=pipe, start_new_session=True
