@@ -38,9 +38,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.searchtexts import SITES, Texts, site_name
 from benchmarks.servers import process_seconds
-from newsbot.backends import searching
+from newsbot.backends import open_frontier, open_storage, searching
 from newsbot.frontier.base import Entry
-from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
@@ -52,6 +51,7 @@ WAITING = 100_000
 ASKED, PAINTED = 20, 5
 BATCH = 2000
 Row = dict[str, Any]
+Settings = dict[str, str]
 
 
 def fill(folder: Path, count: int, texts: Texts) -> None:
@@ -63,18 +63,18 @@ def fill(folder: Path, count: int, texts: Texts) -> None:
     storage.close()
 
 
-def finish_index(folder: Path) -> None:
+def finish_index(settings: Settings) -> None:
     """Index the articles that wait for it."""
     began = time.perf_counter()
-    with searching({"NEWSBOT_DATA": str(folder)}) as search:
+    with searching(settings) as search:
         search.follow()
     sys.stderr.write(f"indexed in {time.perf_counter() - began:.0f} s\n")
 
 
-def fill_books(folder: Path, count: int) -> None:
+def fill_books(settings: Settings, count: int) -> None:
     """Write the activity and the sources of sites, and the waiting URLs, if they are missing."""
     now = datetime.now(UTC)
-    storage = SqliteStorage(folder / "newsbot.db")
+    storage = open_storage(settings)
     if storage.sources.all():
         storage.close()
         return
@@ -102,7 +102,7 @@ def fill_books(folder: Path, count: int) -> None:
         for number in range(4 * SITES)
     )
     storage.close()
-    frontier = SqliteFrontier(folder / "newsbot.db")
+    frontier = open_frontier(settings)
     for start in range(0, WAITING, BATCH):
         urls = [
             f"https://{site_name(number % SITES)}/wait/{number}" for number in range(start, start + BATCH)
@@ -116,12 +116,12 @@ def _entry(url: str) -> Entry:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, int]]:
+def serving(settings: Settings) -> Iterator[tuple[str, int]]:
     """Run ``scrapy serve`` within the block; yield its address and process."""
-    rules = folder / "rules"
+    rules = Path(settings["NEWSBOT_DATA"]) / "rules"
     rules.mkdir(exist_ok=True)
     (rules / f"{site_name(0)}.yaml").write_text(f"domain: {site_name(0)}\n")
-    environment = os.environ | {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(rules)}
+    environment = os.environ | settings | {"NEWSBOT_RULES": str(rules)}
     command = [sys.executable, "-m", "scrapy", "serve", "--port", "0"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -179,10 +179,10 @@ def ask(url: str) -> tuple[float, int]:
     return time.perf_counter() - began, size
 
 
-def measure(count: int, folder: Path, texts: Texts) -> list[Row]:
+def measure(count: int, settings: Settings, texts: Texts) -> list[Row]:
     """Return a row for each page."""
     rows = []
-    with serving(folder) as (base, server), sync_playwright() as playwright:
+    with serving(settings) as (base, server), sync_playwright() as playwright:
         _await_first_count(base)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, path in pages(count, texts).items():
@@ -247,9 +247,10 @@ def main() -> None:
             began = time.perf_counter()
             fill(folder, options.articles, texts)
             sys.stderr.write(f"filled in {time.perf_counter() - began:.0f} s\n")
-        fill_books(folder, options.articles)
-        finish_index(folder)
-        rows = measure(options.articles, folder, texts)
+        settings = {"NEWSBOT_DATA": str(folder)}
+        fill_books(settings, options.articles)
+        finish_index(settings)
+        rows = measure(options.articles, settings, texts)
     if options.json:
         print(json.dumps(rows))
         return

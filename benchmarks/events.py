@@ -289,17 +289,19 @@ def cost(articles: Sequence[Article], number: int) -> None:
         take = timed("index", index.take)
         Events.place = timed("events", Events.place)  # type: ignore[method-assign]
         Beginning.of = timed("events", Beginning.of)  # type: ignore[method-assign]
+        count = 0
         for size, many in ((BATCH, number), (BATCH, MEASURED), (1, MEASURED)):
             spent.clear()
+            count += many
             for some in batched((next(rows) for _ in range(many)), size):
                 found = [(fingerprint(one.canonical_url), one) for one in some]
                 take(index.generations()[0], found, found[-1][0].hex())
             print(
-                f"{index.count()} articles, in batches of {size}: "
+                f"{count} articles, in batches of {size}: "
                 + ", ".join(f"{kind} {1000 * spent[kind] / many:.2f} ms" for kind in ("events", "index")),
                 flush=True,
             )
-        print(f"search.db: {index.path.stat().st_size / index.count():.0f} bytes an article")
+        print(f"search.db: {index.path.stat().st_size / count:.0f} bytes an article")
 
 
 if __name__ == "__main__":

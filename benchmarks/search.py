@@ -1,7 +1,7 @@
 """Search over stored articles: indexing cost per article and query times, for growing storages.
 
 Each storage is filled to the sizes of ``--sizes``, then the index is brought up to date. ``written``:
-processor time to make and store an article. ``indexed``: time to
+processor time to store an article. ``indexed``: time to
 read an article from the storage and write it to the index, and processor time of this process and of mongod.
 ``found after``: how long the first search in another process takes to find articles that were stored just
 before. Each query is sent 20 times with different words, in one process that has answered other queries
@@ -22,6 +22,7 @@ import argparse
 import json
 import random
 import resource
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,13 +32,14 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+from pymongo import MongoClient
+
 from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from benchmarks.servers import own_mongo, process_seconds
+from newsbot.backends import open_storage
 from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import SearchIndex
 from newsbot.storage.base import Storage
-from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
 
@@ -53,12 +55,15 @@ class Place:
     def __init__(self, kind: str, stack: ExitStack, folder: Path | None = None) -> None:
         self.name = kind
         own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
-        folder = folder or own
-        self.server = None if kind == "sqlite" else stack.enter_context(own_mongo())
+        self.folder = folder = folder or own
+        self.server = None if kind == "sqlite" else stack.enter_context(own_mongo(folder / "mongo"))
         self.data = folder / "newsbot.db"
-        self.storage: Storage = (
-            SqliteStorage(self.data) if self.server is None else MongoStorage(f"{self.server.uri}newsbot")
-        )
+        self.settings = {
+            "NEWSBOT_DATA": str(folder),
+            "MONGO_URI": "" if self.server is None else f"{self.server.uri}newsbot",
+            "REDIS_URL": "",
+        }
+        self.storage: Storage = open_storage(self.settings)
         stack.callback(self.storage.close)
         self.path = folder / "search.db"
         self.search = stack.enter_context(closing(self.open()))
@@ -66,6 +71,16 @@ class Place:
     def open(self) -> ArticleSearch:
         """Open another search over the same data."""
         return ArticleSearch(self.path, self.storage.articles)
+
+    def data_bytes(self) -> int:
+        """Return the size of the stored articles with their indexes, after a checkpoint."""
+        if self.server is None:
+            with closing(sqlite3.connect(self.data)) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return self.data.stat().st_size
+        with MongoClient[Any](self.server.uri) as client:
+            client.admin.command("fsync")
+            return int(client["newsbot"].command("dbStats")["totalSize"])
 
     def server_seconds(self) -> float:
         """Return the processor time of mongod."""
@@ -75,11 +90,17 @@ class Place:
         return process_seconds(self.server.process.pid)
 
 
-def fill(place: Place, texts: Texts, start: int, stop: int) -> None:
-    """Write articles in bulk."""
+def fill(place: Place, texts: Texts, start: int, stop: int) -> tuple[float, float]:
+    """Write articles in bulk. Return the duration and the processor time, without making the articles."""
     articles = texts.articles(start, stop)
+    wall = cpu = 0.0
+    server = place.server_seconds()
     while some := list(islice(articles, BATCH)):
+        began, ours = time.perf_counter(), time.process_time()
         place.storage.load.articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
+        wall += time.perf_counter() - began
+        cpu += time.process_time() - ours
+    return wall, cpu + place.server_seconds() - server
 
 
 def index_cost(place: Place, number: int) -> Row:
@@ -125,13 +146,12 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
         texts.by_frequency[300:1000],
         texts.by_frequency[5000:10000],
     )
-    sentences = [one.stems.split() for one in texts.sentences]
 
     def pair(chance: random.Random) -> str:
         """Return two adjacent words, both frequent."""
         known = set(often)
         while True:
-            words = chance.choice(sentences)
+            words = chance.choice(texts.stemmed)
             for one, other in pairwise(words):
                 if one in known and other in known:
                     return f'"{one} {other}"'
@@ -150,10 +170,14 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
         ),
         "a word without a frequent one": lambda c: f"{c.choice(middle)} -{c.choice(often)}",
         "all without a frequent word": lambda c: f"-{c.choice(often)}",
+        "a frequent word or another": lambda c: " OR ".join(c.sample(often, 2)),
         "title:": lambda c: f"title:{c.choice(often)}",
         "author: and a frequent word": lambda c: f"author:{c.randrange(5000)} {c.choice(often)}",
-        "a frequent word of a week": lambda c: f"{c.choice(often)} since:14d until:7d",
+        "a frequent word of half a day": lambda c: f"{c.choice(often)} since:24h until:12h",
         "a frequent word in one language": lambda c: f"{c.choice(often)} lang:ru",
+        "a frequent word of a site in one language": lambda c: (
+            f"{c.choice(often)} site:{site_name(c.randrange(900, 999))} lang:ru"
+        ),
     }
 
     def asked(
@@ -201,9 +225,8 @@ def rows(
             done = 0
             for size in sizes:
                 row: Row = {"storage": place.name, "articles": size}
-                cpu = time.process_time()
-                fill(place, texts, done, size - STORED)
-                row["written, ms CPU"] = 1000 * (time.process_time() - cpu) / (size - STORED - done)
+                _, cpu = fill(place, texts, done, size - STORED)
+                row["written, ms CPU"] = 1000 * cpu / (size - STORED - done)
                 row |= index_cost(place, size - STORED - done) | found_after(place, texts, size - STORED)
                 done = size
                 row["bytes of an article in the index"] = place.path.stat().st_size / done

@@ -13,8 +13,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -31,14 +31,6 @@ _BETWEEN = timedelta(days=1) / 100_000
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence and its stems."""
-
-    text: str
-    stems: str
-
-
 class Texts:
     """Makes articles. They differ only by their number. The last one has the number ``last``."""
 
@@ -46,9 +38,18 @@ class Texts:
         self._begin = datetime.now(UTC) - last * _BETWEEN
         self._an_article = sentences
         texts = _made_up() if corpus is None else _real(corpus)
-        self.sentences = [Sentence(text, " ".join(stems(text))) for text in islice(texts, SENTENCES)]
-        counted = Counter(stem for one in self.sentences for stem in set(one.stems.split()))
-        self.by_frequency = [stem for stem, _ in counted.most_common() if len(stem) > 1]
+        self.sentences = list(islice(texts, SENTENCES))
+
+    @cached_property
+    def stemmed(self) -> list[list[str]]:
+        """The stems of each sentence."""
+        return [list(stems(one)) for one in self.sentences]
+
+    @cached_property
+    def by_frequency(self) -> list[str]:
+        """The stems of two or more letters, the one of most sentences first."""
+        counted = Counter(stem for one in self.stemmed for stem in set(one))
+        return [stem for stem, _ in counted.most_common() if len(stem) > 1]
 
     def article(self, number: int) -> Article:
         """Return an article."""
@@ -56,7 +57,7 @@ class Texts:
         own = f"name{number % 300_007}x case{number} {chance.choice(('alpha', 'beta', 'gamma'))}"
         some = chance.choices(self.sentences, k=self._an_article)
         title = chance.choice(self.sentences)
-        text = " ".join([own, *(one.text for one in some)])
+        text = " ".join([own, *some])
         site = int(SITES * chance.random() ** 3)  # few sites have many articles
         url = f"https://{site_name(site)}/2026/{number}-what-happened"
         # in order of time as in a crawl, but every tenth is from an archive
@@ -66,7 +67,7 @@ class Texts:
             url=url,
             canonical_url=url,
             source=site_name(site),
-            title=title.text[:120],
+            title=title[:120],
             text=text,
             language=("ru", "en")[number % 2],
             authors=[f"Author {number % 5000}"],

@@ -42,6 +42,10 @@ class MemoryLibrary:
         changes = [Change(key, self.articles.get(key)) for key, _ in found]
         return Changes(changes, f"{self.name}-{found[-1][1] if found else after}", restarted)
 
+    def changes_after(self, cursor: str) -> int:
+        name, _, number = cursor.partition("-")
+        return self.number - (int(number) if name == self.name else 0)
+
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
         return {key: self.articles[key] for key in keys if key in self.articles}
 

@@ -65,7 +65,7 @@ class MongoServer:
         self.auth = auth
         self.replica_set = replica_set
         self.process: subprocess.Popen[bytes] | None = None
-        (folder / "db").mkdir(parents=True)
+        (folder / "db").mkdir(parents=True, exist_ok=True)
         (folder / "key").write_text("newsbotTestsOnly0")
         (folder / "key").chmod(0o400)
 

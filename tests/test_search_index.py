@@ -285,6 +285,17 @@ def test_a_search_beside_the_first_follower_answers(library: MemoryLibrary, tmp_
             assert search.waiting() == 1
 
 
+def test_the_number_of_waiting_articles_is_found_without_counting_all(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryLibrary, "count", None)
+    for name in ("a", "b", "c", "d"):
+        library.store(make_article(name, "Слово."))
+        if name == "a":
+            search.follow()
+    assert search.waiting() == 3
+
+
 def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path, library: MemoryLibrary) -> None:
     (tmp_path / "search.db").write_bytes(b"no database at all" * 1000)
     with pytest.raises(DataError, match=r"search\.db.*delete it"):

@@ -351,6 +351,10 @@ class _Changed:
         """Return the number of articles of a story."""
         return sum(1 for _ in self.iter(where))
 
+    def changes_after(self, cursor: str) -> int:
+        """Return the number of articles if there was no call of :meth:`changes_since` yet."""
+        return 0 if cursor else len(self._articles)
+
 
 def _read(notes: Notes) -> dict[str, SavedSearch]:
     read = {name: _search_from(note) for name, note in notes.all(KIND).items()}

@@ -453,10 +453,7 @@ class ArticleSearch:
 
     def waiting(self) -> int:
         """Return the approximate number of articles that are not in the index yet."""
-        if self._follower.is_current():
-            return 0
-        # Both numbers include changed articles. So the difference can be 0 although changes wait.
-        return max(1, self._library.count() - self._index.count())
+        return self._follower.waiting()
 
     def interrupt(self) -> None:
         """Make a search in another thread fail with :class:`newsbot.errors.DataError`."""

@@ -41,6 +41,9 @@ class Library(Protocol):
     def count(self, where: ArticleFilter | None = None) -> int:
         """Return the number of matching articles."""
 
+    def changes_after(self, cursor: str) -> int:
+        """Return approximately how many changes come after a cursor."""
+
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
         """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
 
@@ -100,6 +103,13 @@ class Follower:
         # A restarted numbering means that the storage was replaced. With an empty cursor the index is new,
         # not outdated.
         return not changes.found and not (changes.restarted and known[0].cursor)
+
+    def waiting(self) -> int:
+        """Return approximately how many changes the active index does not have yet."""
+        if self.is_current():
+            return 0
+        # The index of another storage has to be built again, even if that storage has no articles.
+        return max(1, self._source.changes_after(self._index.generations()[0].cursor))
 
     def _is_remade(self) -> bool:
         return len(self._index.generations()) > 1

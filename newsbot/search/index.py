@@ -453,11 +453,6 @@ class SearchIndex:
             ).fetchall()
         return [Told(key.hex(), site, _moment(row)) for key, site, row in rows]
 
-    def count(self) -> int:
-        """Return the number of articles in the active generation."""
-        with self._active() as (database, number):
-            return int(database.execute(f"SELECT count(*) FROM article_{number}").fetchone()[0])
-
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
 

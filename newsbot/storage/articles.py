@@ -74,6 +74,10 @@ class Numbering:
         known = id_ == self.id and number.isdecimal() and int(number) <= self.last
         return (int(number), False) if known else (0, True)
 
+    def after(self, cursor: str) -> int:
+        """Return how many numbers were given after a cursor."""
+        return self.last - self.read(cursor)[0]
+
 
 class Articles(Protocol):
     """Stores articles by canonical URL."""
@@ -182,6 +186,12 @@ class Articles(Protocol):
 
     def end_of_changes(self) -> str:
         """Return the cursor after the last change."""
+
+    def changes_after(self, cursor: str) -> int:
+        """Return approximately how many changes come after ``cursor``, in constant time.
+
+        An article that changed several times can be counted several times.
+        """
 
 
 class Texts(Protocol):

@@ -155,7 +155,9 @@ def test_behind_the_end_come_only_later_changes(storage: Storage) -> None:
     storage.articles.store(make_article("early"))
     end = storage.articles.end_of_changes()
     assert storage.articles.changes_since(end).found == []
+    assert (storage.articles.changes_after(end), storage.articles.changes_after("")) == (0, 1)
     storage.articles.store(make_article("late", "Another text."))
+    assert storage.articles.changes_after(end) == 1
     changes = storage.articles.changes_since(end)
     assert not changes.restarted
     assert [one.article and one.article.title for one in changes.found] == ["Title of late"]

@@ -194,7 +194,12 @@ class MongoArticles(Articles):
 
     def end_of_changes(self) -> str:
         with self._server.readable():
-            return changes.end(self._server)
+            numbering = changes.all_numbered(self._server)
+        return numbering.cursor(numbering.last)
+
+    def changes_after(self, cursor: str) -> int:
+        with self._server.readable():
+            return changes.all_numbered(self._server).after(cursor)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
         """Yield the matching articles in batches.

@@ -51,7 +51,7 @@ def since(server: Server, cursor: str, limit: int) -> Changes:
     See :meth:`newsbot.storage.articles.Articles.changes_since`.
     """
     database = server.at.database
-    present = _all_numbered(server)
+    present = all_numbered(server)
     after, restarted = present.read(cursor)
     # Another reader can number changes between the two queries. Without the upper bound, an article with a
     # higher number could be found, although a removal with a lower number was not.
@@ -68,13 +68,7 @@ def since(server: Server, cursor: str, limit: int) -> Changes:
     return Changes([change for _, change in numbered], present.cursor(last), restarted)
 
 
-def end(server: Server) -> str:
-    """Return the cursor after the last change (:meth:`newsbot.storage.articles.Articles.end_of_changes`)."""
-    present = _all_numbered(server)
-    return present.cursor(present.last)
-
-
-def _all_numbered(server: Server) -> Numbering:
+def all_numbered(server: Server) -> Numbering:
     """Give numbers to all committed changes, and return the numbering.
 
     All changes up to the last number are committed.

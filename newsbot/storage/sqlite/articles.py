@@ -232,9 +232,15 @@ class SqliteArticles(Articles):
         return Changes(found, numbering.cursor(rows[-1]["number"] if rows else after), restarted)
 
     def end_of_changes(self) -> str:
-        with self._file.reading() as database:
-            numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
+        numbering = self._numbering()
         return numbering.cursor(numbering.last)
+
+    def changes_after(self, cursor: str) -> int:
+        return self._numbering().after(cursor)
+
+    def _numbering(self) -> Numbering:
+        with self._file.reading() as database:
+            return Numbering(*database.execute(_SEQUENCE).fetchone())
 
     def _batches(self, query: str, values: list[Any]) -> Iterator[list[Article]]:
         """Yield the articles whose row numbers the query selects, in batches.

@@ -1,0 +1,215 @@
+"""What storages of 10^5 to 10^6 articles cost, and by a straight line through these sizes, of 10^7.
+
+Each storage and size has a folder in ``--data`` with the data and the figures so far (``figures.json``).
+A later run uses them. The articles are those of benchmarks/searchtexts.py. The steps:
+
+``fill``       write the articles in bulk, as ``scrapy move`` does
+``index``      build the search index of them
+``search``     first pages of each kind of query of benchmarks/search.py
+``dashboard``  pages in Chromium (benchmarks/dashboard.py). This adds waiting URLs and activity to the data
+``backup``     back up and restore as docs/operations.md says (MongoDB: copy the files of the locked server),
+               and migrate the data file from the first format (benchmarks/storage.py)
+``move``       ``scrapy move`` from the data file to servers and back (benchmarks/moving.py)
+
+Durations are in seconds, or in milliseconds for one page or query. ``CPU`` is the processor time of this
+process and of mongod. Measure ``search`` and ``dashboard`` alone on a busy machine, with ``chrt -r 1``.
+
+    python -m benchmarks.scale --data DIR [--sizes 100000,300000,1000000] [--storages sqlite,mongo]
+        [--steps fill,index,search,dashboard,backup,move] [--corpus FILE] [--sentences 14]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from statistics import linear_regression
+from typing import Any
+
+from pymongo import MongoClient
+
+from benchmarks import dashboard, moving
+from benchmarks.search import Place, fill, index_cost, query_times
+from benchmarks.searchtexts import AN_ARTICLE, Texts
+from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
+from benchmarks.storage import upkeep
+from newsbot.operations.move.side import Side
+
+LARGEST = 10_000_000
+Figures = dict[str, float]
+
+
+def filled(place: Place, number: int, texts: Texts) -> Figures:
+    """Write the articles. Making their texts is not counted."""
+    wall, cpu = fill(place, texts, 0, number)
+    return {"fill, s": wall, "fill, s CPU": cpu, "data, MB": place.data_bytes() / 1e6}
+
+
+def indexed(place: Place, number: int, _texts: Texts) -> Figures:
+    """Build the search index."""
+    cost = index_cost(place, number)
+    return {
+        "index, s": cost["indexed, ms"] * number / 1000,
+        "index, s CPU": (cost["indexed, ms CPU"] + cost["indexed, ms CPU of mongod"]) * number / 1000,
+        "index, MB": place.path.stat().st_size / 1e6,
+        "longest step of merging, ms CPU": cost["longest step of merging, ms CPU"],
+    }
+
+
+def searched(place: Place, _number: int, texts: Texts) -> Figures:
+    """Return median and 95th percentile of each kind of query."""
+    found: Figures = {}
+    for name, (half, most, _, most_cpu) in query_times(place, texts).items():
+        found |= {f"{name}, median": half, f"{name}, p95": most, f"{name}, p95 CPU": most_cpu}
+    return found
+
+
+def painted(place: Place, number: int, texts: Texts) -> Figures:
+    """Return the processor time of the server and the first paint of each page."""
+    settings = place.settings
+    dashboard.fill_books(settings, number)
+    found: Figures = {}
+    for row in dashboard.measure(number, settings, texts):
+        found[f"{row['page']}, CPU"] = row["cpu_ms"]
+        found[f"{row['page']}, median"] = row["median_ms"]
+        if row["paint_ms"] is not None:
+            found[f"{row['page']}, paint"] = row["paint_ms"]
+    return found
+
+
+def backed_up(place: Place, _number: int, _texts: Texts) -> Figures:
+    """Back up, restore, and migrate a data file; copy the files of a MongoDB server, and start it on them."""
+    if place.server is None:
+        rows = {row["step"]: row for row in upkeep(place.folder)}
+        return {f"{step}, {unit}": row[unit] for step, row in rows.items() for unit in ("s", "s CPU")} | {
+            "backup, MB": rows["backup"]["bytes"] / 1e6
+        }
+    wall, cpu = time.perf_counter(), time.process_time()
+    with MongoClient[Any](place.server.uri) as client, tempfile.TemporaryDirectory(dir=place.folder) as own:
+        client.admin.command("fsync", lock=True)
+        shutil.copytree(place.server.folder, f"{own}/copy", ignore=shutil.ignore_patterns("mongod.lock"))
+        client.admin.command("fsyncUnlock")
+        taken = time.perf_counter() - wall
+        used = sum(one.stat().st_size for one in Path(own).rglob("*") if one.is_file())
+        wall = time.perf_counter()
+        place.server.stop()
+        with own_mongo(Path(own) / "copy") as server:
+            restored = time.perf_counter() - wall
+            with MongoClient[Any](server.uri) as other:
+                assert other["newsbot"]["articles"].find_one({}) is not None
+        place.server.start()
+    return {
+        "backup, s": taken,
+        "restore, s": restored,
+        "backup, MB": used / 1e6,
+        "both, s CPU": time.process_time() - cpu,
+    }
+
+
+def moved(place: Place, _number: int, _texts: Texts) -> Figures:
+    """Move to servers and back, both with the comparison at the end."""
+    if place.server is not None:
+        return {}
+    with (
+        own_redis() as redis_url,
+        own_mongo() as server,
+        tempfile.TemporaryDirectory(dir=place.folder) as own,
+    ):
+        assert server.process is not None
+        mongod = server.process.pid
+        servers = {"REDIS_URL": redis_url, "MONGO_URI": f"{server.uri}newsbot"}
+        with (
+            closing(Side.open(place.settings)) as here,
+            closing(Side.open(servers)) as there,
+            closing(Side.open(place.settings | {"NEWSBOT_DATA": own})) as home,
+        ):
+
+            def used() -> float:
+                return process_seconds(mongod) + redis_seconds(redis_url)
+
+            found: Figures = {}
+            for way, source, target in (("move to servers", here, there), ("move home", there, home)):
+                row = moving.move(way, source, target, Path(own) / way, used)
+                assert row["same"], way
+                found |= {f"{way}, s": row["seconds"], f"{way}, s CPU": row["seconds CPU"]}
+                found |= {f"{way}, {kind}/s": row[f"{kind}/s"] for kind in ("articles", "texts to the index")}
+    return found
+
+
+STEPS: Mapping[str, Callable[[Place, int, Texts], Figures]] = {
+    "fill": filled,
+    "index": indexed,
+    "search": searched,
+    "dashboard": painted,
+    "backup": backed_up,
+    "move": moved,
+}
+
+
+def measure(kind: str, number: int, steps: list[str], texts: Texts, folder: Path) -> Figures:
+    """Take the steps with one storage; return its figures, including those of earlier runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "figures.json"
+    found: dict[str, Figures] = json.loads(kept.read_text()) if kept.exists() else {}
+    with ExitStack() as stack:
+        place = Place(kind, stack, folder)
+        for step in steps:
+            measured = STEPS[step](place, number, texts)
+            found = json.loads(kept.read_text()) if kept.exists() else {}
+            found[step] = measured
+            kept.write_text(json.dumps(found, indent=1))
+    return {name: value for step in STEPS for name, value in found.get(step, {}).items()}
+
+
+def extrapolated(values: Mapping[int, float]) -> float | None:
+    """Return the value at :data:`LARGEST` by a straight line through the values by size."""
+    if len(values) < 2:
+        return None
+    slope, start = linear_regression(list(values), list(values.values()))
+    return start + slope * LARGEST
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sizes", default="100000,300000,1000000")
+    parser.add_argument("--storages", default="sqlite,mongo")
+    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--sentences", type=int, default=AN_ARTICLE)
+    options = parser.parse_args()
+    sizes = [int(size) for size in options.sizes.split(",")]
+    steps = [one for one in STEPS if one in options.steps.split(",")]
+    for kind in options.storages.split(","):
+        found = {
+            size: measure(
+                kind,
+                size,
+                steps,
+                Texts(options.corpus, size, options.sentences),
+                options.data / f"{kind}-{size}",
+            )
+            for size in sizes
+        }
+        print(f"{kind:<60}" + "".join(f"{size:>12,}" for size in sizes) + f"{LARGEST:>14,} (line)")
+        for name in dict.fromkeys(name for one in found.values() for name in one):
+            values = {size: one[name] for size, one in found.items() if name in one}
+            guess = extrapolated(values)
+            print(
+                f"  {name:<58}"
+                + "".join(f"{values[size]:>12,.1f}" if size in values else f"{'-':>12}" for size in sizes)
+                + ("" if guess is None else f"{guess:>14,.1f}"),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
