@@ -139,7 +139,6 @@ def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
         assert frontier.ack(first, next_due=None)
         assert frontier.nack(second, delay=0)
         assert frontier.resume("me", [third], 60).kept == 1
-        frontier.reap()
         assert frontier.owners() == ["me"]
         assert frontier.release("me") == 1
         assert set(frontier.known([one.fingerprint for one in some])) == {one.fingerprint for one in some}

@@ -189,18 +189,6 @@ def test_hosts_that_are_refused_by_thousands_are_passed_over(redis_place: dict[s
     frontier.close()
 
 
-def test_lost_leases_can_be_taken_back_without_a_handing_out(redis_place: dict[str, Any]) -> None:
-    clock = FakeClock()
-    frontier = RedisFrontier(**redis_place, clock=clock)
-    frontier.add([make_entry("a"), make_entry("b", host="b")])
-    frontier.lease("o", 5, horizon=0, ttl=60)
-    assert frontier.reap() == 0
-    clock.advance(60)
-    assert frontier.reap() == 2
-    assert frontier.counts()["pending"] == 2
-    frontier.close()
-
-
 def test_the_sum_of_all_workers_keeps_the_delay(redis_place: dict[str, Any]) -> None:
     clock = FakeClock()
     workers = [RedisFrontier(**redis_place, clock=clock) for _ in range(4)]

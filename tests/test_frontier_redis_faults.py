@@ -29,11 +29,11 @@ def test_a_lease_whose_answer_was_lost_is_handed_back(
     scripts = frontier._scripts
 
     def answer_lost(*arguments: Any, **more: Any) -> None:
-        type(scripts).lease(scripts, *arguments, **more)
+        type(scripts).run(scripts, *arguments, **more)
         raise DataUnavailable("no answer in time")
 
     with monkeypatch.context() as patch:
-        patch.setattr(scripts, "lease", answer_lost)
+        patch.setattr(scripts, "run", answer_lost)
         with pytest.raises(DataUnavailable):
             frontier.lease("o", 5, horizon=0, ttl=60)
     assert frontier.counts()["leased"] == 2

@@ -3,7 +3,7 @@
 Files in reading order:
 
 * ``frontier``: the frontier itself
-* ``scripts``: the Lua scripts of ``newsbot/frontier/lua``, one method each
+* ``scripts``: runs the Lua scripts of ``newsbot/frontier/lua``
 * ``keys``: the names of the keys
 * ``codec``: the encoding of entries
 """

@@ -16,6 +16,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike
@@ -34,7 +35,16 @@ from newsbot.frontier.base import (
     Watch,
     Worker,
 )
-from newsbot.frontier.redis.codec import STATES, arguments, entry_copy, host_copy, optional, record_of, values
+from newsbot.frontier.redis.codec import (
+    STATES,
+    Record,
+    arguments,
+    entry_copy,
+    host_copy,
+    optional,
+    record_of,
+    values,
+)
 from newsbot.frontier.redis.keys import LISTPACK, Keys
 from newsbot.frontier.redis.scripts import Scripts
 from newsbot.items import Kind
@@ -42,6 +52,8 @@ from newsbot.items import Kind
 VERSION = 1
 """Version of the key layout."""
 
+BATCH = 300
+"""Maximum number of entries of one state that one call moves. It limits for how long a call blocks others."""
 _CHUNK = 500  # entries per round trip
 _PAGE = 200  # minimum number of hosts read per round trip
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
@@ -75,8 +87,7 @@ class RedisFrontier:
         self._place = server_name(settings)
         self.keep_within = keep_within
         self._client = connect(settings)
-        keys = Keys(namespace, shard)
-        self._meta = keys.meta
+        self._keys = keys = Keys(namespace, shard)
         self._scripts = Scripts(self._client, keys, self._place, clock)
         try:
             self._check_server(keys)
@@ -95,7 +106,8 @@ class RedisFrontier:
         self._scripts.resume("", 0.0, [])  # reads the identity of the data, and the process that has them
         with readable_errors(self._place):
             refuse_eviction(self._client, self._place, "queued URLs")
-        if not self._scripts.is_compact(LISTPACK):
+        # probe.lua stores a hash with this number of fields
+        if not self._scripts.run("probe", LISTPACK, keys=[keys.probe]):
             logger.warning(
                 "known URLs need several times the usual memory place=%s fault=hash-max-listpack-entries is"
                 " below %d: raise it in redis.conf",
@@ -109,20 +121,15 @@ class RedisFrontier:
 
         Only a call with up to 500 entries is atomic.
         """
-        verdicts = ""
-        rows = [arguments(entry) for entry in entries]
-        for start in range(0, len(entries), _CHUNK):
-            chunk = rows[start : start + _CHUNK]
-            fingerprints = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
-            verdicts += self._scripts.add(fingerprints, _flat(chunk), force=force, respell=respell)
-        return [_VERDICTS[letter] for letter in verdicts]
+        answers = [
+            self._scripts.run_on("add", keys, force, respell, *given) for keys, given in _sent(entries)
+        ]
+        return [_VERDICTS[letter] for letter in b"".join(answers).decode()]
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
         """Record entries as done that were not fetched themselves; see the protocol."""
-        rows = [arguments(entry) for entry in entries]
-        for start in range(0, len(entries), _CHUNK):
-            fingerprints = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
-            self._scripts.mark_done(fingerprints, _flat(rows[start : start + _CHUNK]), next_due)
+        for keys, given in _sent(entries):
+            self._scripts.grow(self._scripts.run_on("mark_done", keys, next_due, *given))
 
     # --- handing out
     def lease(
@@ -150,7 +157,7 @@ class RedisFrontier:
         # accept is a Python function, so Redis cannot call it: a page of hosts is read, and the accepted ones
         # are passed to the script.
         while len(leases) < limit:
-            names = self._scripts.turns(horizon, offset, page)
+            names = _decoded(self._scripts.run("turns", horizon, BATCH, offset, page))
             accepted = [name for name in names if accept(name)]
             got = self._lease(owner, limit - len(leases), horizon, ttl, accepted) if accepted else []
             leases += got
@@ -175,29 +182,28 @@ class RedisFrontier:
         alone: bool = False,
     ) -> list[Lease]:
         # One token for all leases of this call is enough, since a lease is found by fingerprint and token.
-        call = secrets.token_hex(8).encode()
-        now, found = self._scripts.lease(
-            owner, call, limit, horizon=horizon, ttl=ttl, hosts=hosts, alone=alone
-        )
-        records = [record_of(fingerprint, raw) for fingerprint, raw in found]
+        token = secrets.token_hex(8)
+        now, *found = self._scripts.run("lease", horizon, limit, ttl, owner, token, BATCH, alone, *hosts)
         return [
             Lease(
                 entry=record.entry,
                 owner=owner,
-                token=call.decode(),
-                deadline=now + ttl,
+                token=token,
+                deadline=float(now) + ttl,
                 attempts=record.attempts,
                 lost=record.lost,
                 last_fetched=record.fetched,
             )
-            for record in records
+            for record in _records(found)
         ]
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
-        within = self._within(lease.entry.kind)
-        fingerprint, token = lease.entry.fingerprint, lease.token.encode()
-        return self._scripts.ack(fingerprint, token, next_due, within, fetched=fetched)
+        key, within = lease.entry.fingerprint, self._within(lease.entry.kind)
+        answer = self._scripts.run_on("ack", [key], key, lease.token, next_due, within, fetched)
+        # 0: the lease is not ours; 1: nothing new is known; else 1 + the number of known URLs
+        self._scripts.grow(answer - 1)
+        return bool(answer)
 
     def _within(self, kind: Kind) -> float:
         """Return ``keep_within`` for entries of this kind, in seconds. Sources are always kept."""
@@ -205,23 +211,17 @@ class RedisFrontier:
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed; see the protocol."""
-        fingerprint, token = lease.entry.fingerprint, lease.token.encode()
-        return self._scripts.nack(
-            # setting an entry aside counts as a failed attempt in any case
-            fingerprint,
-            token,
-            delay=max(0.0, delay),
-            aside=aside,
-            counted=counted or aside,
-        )
+        key = lease.entry.fingerprint
+        # setting an entry aside counts as a failed attempt in any case
+        return bool(self._scripts.run("nack", key, lease.token, max(0.0, delay), aside, counted or aside))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
         """Return all leases of ``owner`` to the queue; see the protocol. Return their number."""
-        return self._scripts.release(owner, lost=lost)
+        return int(self._scripts.run("release", owner, lost))
 
     def owners(self) -> list[str]:
         """Return the owners that hold leases now."""
-        return self._scripts.owners()
+        return _decoded(self._scripts.run("owners"))
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Extend the leases of ``owner``; see the protocol."""
@@ -230,28 +230,26 @@ class RedisFrontier:
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         return Resumed(*self._scripts.resume(owner, ttl, held))
 
-    def reap(self) -> int:
-        """Reclaim expired leases, as every :meth:`lease` does. Return their number."""
-        return self._scripts.reap()
-
     def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
         """Acquire, renew or release the lock for refilling from the storage; see the protocol."""
-        return Refill(*self._scripts.refill(owner, ttl, until, reading=reading))
+        now, so_far, yours = self._scripts.run("refill", owner, ttl, until, reading)
+        return Refill(float(now), optional(so_far), bool(yours))
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
         """Record URLs as done and never due again; see the protocol."""
         left = iter(fetched.items())
         while chunk := dict(islice(left, _CHUNK)):
-            self._scripts.remember(chunk)
+            times = [value for pair in chunk.items() for value in pair]
+            self._scripts.grow(self._scripts.run_on("remember", list(chunk), *times))
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
         """Return the identity of the storage that this frontier is refilled from; see the protocol."""
         with readable_errors(self._place):
             if instead:
-                self._client.hset(self._meta, "storage", storage)
+                self._client.hset(self._keys.meta, "storage", storage)
             else:
-                self._client.hsetnx(self._meta, "storage", storage)
-            told = self._client.hget(self._meta, "storage")
+                self._client.hsetnx(self._keys.meta, "storage", storage)
+            told = self._client.hget(self._keys.meta, "storage")
         return told.decode() if isinstance(told, bytes) else storage
 
     # --- politeness
@@ -262,19 +260,19 @@ class RedisFrontier:
         """
         if not delay >= 0 or concurrency < 1:
             raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
-        self._scripts.politeness(host, delay, concurrency, at_least=at_least)
+        self._scripts.run("politeness", host, float(delay), concurrency, at_least)
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest for ``seconds`` from now. A rest is never shortened."""
-        self._scripts.back_off(host, seconds)
+        self._scripts.run("back_off", host, seconds)
 
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Reserve the host's next turn for a request that is not queued; see the protocol."""
-        return self._scripts.take_turn(host, missed)
+        return float(self._scripts.run("take_turn", host, missed))
 
     def return_turn(self, host: str) -> None:
         """Return the host's last turn; see the protocol."""
-        self._scripts.return_turn(host)
+        self._scripts.run("return_turn", host)
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
@@ -283,7 +281,7 @@ class RedisFrontier:
         found = {}
         for start in range(0, len(fingerprints), _CHUNK):
             chunk = fingerprints[start : start + _CHUNK]
-            answer = self._scripts.known(chunk)
+            answer = self._scripts.run_on("known", chunk, *chunk)
             for fingerprint, state, fetched, due in zip(
                 chunk, answer[::3], answer[1::3], answer[2::3], strict=True
             ):
@@ -295,14 +293,12 @@ class RedisFrontier:
 
     def entry(self, fingerprint: bytes) -> Entry | None:
         """Return the current entry; None if it is unknown, or done and never due again."""
-        raw = self._scripts.entry(fingerprint)
+        raw = self._scripts.run("entry", fingerprint)
         return None if raw is None else record_of(fingerprint, raw).entry
 
     def aside(self, limit: int) -> list[Entry]:
         """Return the entries that were set aside last, newest first; ``data[ASIDE]`` holds the reason."""
-        if limit <= 0:
-            return []
-        return [record_of(fingerprint, raw).entry for fingerprint, raw in self._scripts.aside(limit)]
+        return [one.entry for one in _records(self._scripts.run("aside", limit))] if limit > 0 else []
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
@@ -310,9 +306,9 @@ class RedisFrontier:
         # not contain due entries that are not settled yet. With ``accept`` the call is therefore repeated
         # until all are settled.
         for _ in range(_SETTLE_ROUNDS):
-            now, overdue, leased, pending, moment, *hosts = self._scripts.outlook(
-                horizon, by_host=accept is not None
-            )
+            answer = self._scripts.run("outlook", horizon, BATCH, accept is not None)
+            identity, now, overdue, leased, pending, moment, *hosts = answer
+            self._scripts.compare_identity(identity)  # without its data, a crawl would look finished
             if accept is None or not overdue:
                 break
         next_at, host = optional(moment), None
@@ -331,21 +327,24 @@ class RedisFrontier:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
         # the script returns a sixth number, the known URLs
-        return dict(zip(names, self._scripts.stats(), strict=False))
+        return dict(zip(names, self._scripts.run("stats"), strict=False))
 
     def watch(self) -> Watch:
         """Return the current workers and lag."""
-        now, late, workers = self._scripts.watch()
-        return Watch(now, late, [Worker(*one) for one in sorted(workers)])
+        now, late, *rest = self._scripts.run("watch")
+        rows = sorted(zip(_decoded(rest[::3]), rest[1::3], rest[2::3], strict=True))
+        workers = [Worker(name, int(leases), float(deadline)) for name, leases, deadline in rows]
+        return Watch(float(now), optional(late), workers)
 
     # --- copies
     def at_work(self) -> list[str]:
         """Return the owners of leases that have not expired."""
-        return self._scripts.at_work()
+        return _decoded(self._scripts.run("at_work"))
 
     def host(self, name: str) -> HostCopy | None:
         """Return the politeness settings of a host; None for an unknown host."""
-        raw = self._scripts.host(name)
+        with readable_errors(self._place):
+            raw: Any = self._client.hget(self._keys.named("hosts"), name)
         return None if raw is None else host_copy(name.encode(), raw)
 
     def copy_hosts(self) -> Iterator[HostCopy]:
@@ -363,12 +362,26 @@ class RedisFrontier:
         for start in range(0, len(copies), _CHUNK):
             chunk = copies[start : start + _CHUNK]
             given = [value for copy in chunk for value in values(copy, self._within(copy.entry.kind))]
-            self._scripts.take([copy.entry.fingerprint for copy in chunk], given)
+            keys = [copy.entry.fingerprint for copy in chunk]
+            self._scripts.grow(self._scripts.run_on("take", keys, *given))
 
     def close(self) -> None:
         """Close the connection. Leases are not returned: call :meth:`release` first."""
         close(self._client)
 
 
-def _flat(rows: Sequence[list[bytes | str]]) -> list[bytes | str]:
-    return [value for row in rows for value in row]
+def _sent(entries: Sequence[Entry]) -> Iterator[tuple[list[bytes], list[bytes | str]]]:
+    """Yield the fingerprints and the arguments of the entries of each call."""
+    rows = [arguments(entry) for entry in entries]  # raises before the first call
+    for start in range(0, len(entries), _CHUNK):
+        keys = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
+        yield keys, [value for row in rows[start : start + _CHUNK] for value in row]
+
+
+def _records(found: Sequence[bytes]) -> Iterator[Record]:
+    """Decode a flat list of fingerprints and records."""
+    return map(record_of, found[::2], found[1::2])
+
+
+def _decoded(names: Sequence[bytes]) -> list[str]:
+    return [name.decode() for name in names]
