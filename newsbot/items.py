@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Generic, Literal, Self, TypedDict, TypeVar
 
 from newsbot.clock import iso
@@ -17,6 +18,7 @@ Precision = Literal["second", "minute", "day"]
 Form = Literal["article", "live", "gallery"]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+_Item = TypeVar("_Item")
 
 
 class Bounded(OrderedDict[_Key, _Value], Generic[_Key, _Value]):
@@ -48,6 +50,13 @@ class Bounded(OrderedDict[_Key, _Value], Generic[_Key, _Value]):
         left = sum(map(weigh, self.values()))
         while left > most and len(self) > 1:
             left -= weigh(self.popitem(last=False)[1])
+
+
+def batched(items: Iterable[_Item], most: int) -> Iterator[list[_Item]]:
+    """Split ``items`` into lists of ``most`` items. The last list may be shorter."""
+    left = iter(items)
+    while some := list(islice(left, most)):
+        yield some
 
 
 class Kind(StrEnum):

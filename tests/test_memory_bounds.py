@@ -114,7 +114,7 @@ def kept(part: Any) -> Counter[str]:
     return sizes
 
 
-BY_STORAGE = ("SourceRegistry.with_sources", "SourceRegistry.with_sitemaps", "SiteHealth._kept")
+BY_STORAGE = ("SourceRegistry.with_sources", "SourceRegistry.with_sitemaps")
 """Tables that grow with the number of sites whose sources are stored."""
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+from newsbot.items import batched
 
 BUSY_SECONDS = 30.0
 """Timeout in seconds for opening the file while other processes open or migrate it."""
@@ -22,6 +23,8 @@ LOCK_SECONDS = 5.0
 
 The timeout is short, because the crawl is blocked while it waits.
 """
+MAX_KEYS = 500
+"""Number of keys in one query: fewer parameters than any build of SQLite allows."""
 OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 
@@ -114,6 +117,12 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def select_in(connection: sqlite3.Connection, query: str, keys: Iterable[bytes]) -> Iterator[sqlite3.Row]:
+    """Yield the rows of a query that ends in ``WHERE column IN``, for any number of keys."""
+    for some in batched(dict.fromkeys(keys), MAX_KEYS):
+        yield from connection.execute(f"{query} ({', '.join('?' * len(some))})", some)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.source_state import make_due
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry, Frontier
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Where, batched
 from newsbot.operations.sources import chosen_site
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
@@ -70,8 +70,7 @@ def queue_by_hand(
         if not _host_is_known(storage, rule.domain, entry.host):  # keep a delay that a crawl increased
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
-    for start in range(0, len(entries), BATCH):
-        batch = entries[start : start + BATCH]
+    for batch in batched(entries, BATCH):
         storage.pages.discover([page_for(entry, now) for entry in batch])
         verdicts += frontier.add(batch, force=True)
     return verdicts

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
@@ -16,7 +13,7 @@ from newsbot.clock import iso, system_clock, utc
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
-from newsbot.items import ArticleFilter
+from newsbot.items import ArticleFilter, batched
 from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
@@ -29,8 +26,6 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.storage.upkeep import REMOVED_AT_ONCE
 from newsbot.urls import canonicalize, fingerprint, host_key
-
-_Thing = TypeVar("_Thing")
 
 
 @dataclass(slots=True)
@@ -119,15 +114,15 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     at = system_clock()
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = storage.removal
-    for some in _batches(found.articles):
+    for some in batched(found.articles, REMOVED_AT_ONCE):
         # before the articles: after an error, a repeated call finds the articles again, and with them their
         # texts
         forget_texts(index, some, at)
         taker.articles(some)
     # URLs without a page record are included: search results and checks can exist without one.
-    for keys in _batches(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)])):
+    for keys in batched(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)]), REMOVED_AT_ONCE):
         taker.pages(keys)
-    for urls in _batches(found.sources):
+    for urls in batched(found.sources, REMOVED_AT_ONCE):
         taker.sources(urls)
     for site in found.sites:
         taker.site(site)
@@ -153,7 +148,7 @@ def _forget_results(domain: str, storage: Storage) -> None:
     for search in searched.all():
         urls = (one.url for one in searched.results(search.search))
         keys = (fingerprint(url) for url in urls if within(host_key(url), only))
-        for some in _batches(keys):
+        for some in batched(keys, REMOVED_AT_ONCE):
             storage.removal.pages(some)
 
 
@@ -181,12 +176,6 @@ def _forget_checks(found: Found, storage: Storage) -> None:
 def wait_for_crawls(seconds: float) -> None:
     """Sleep for ``seconds``, so that all running crawls read the notes of removals again."""
     time.sleep(seconds)
-
-
-def _batches(things: Iterable[_Thing]) -> Iterator[list[_Thing]]:
-    given = iter(things)
-    while some := list(islice(given, REMOVED_AT_ONCE)):
-        yield some
 
 
 def _canonical(url: str) -> str:

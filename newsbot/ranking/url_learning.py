@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.discovery.list_probing import shape_of as list_shape
-from newsbot.items import Bounded, Link, Reason, Where
+from newsbot.items import Bounded, Link, Reason, Where, batched
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
@@ -442,8 +442,8 @@ class UrlLearning:
             return
         _SHAPES.write(self.storage, {"all": self.of_all_sites})
         changed = [domain for domain, site in self._sites.items() if site.changed and not is_out(domain)]
-        for start in range(0, len(changed), AT_ONCE):
-            self._write(self.storage, {name: self._sites[name] for name in changed[start : start + AT_ONCE]})
+        for some in batched(changed, AT_ONCE):
+            self._write(self.storage, {name: self._sites[name] for name in some})
 
     def _write(self, storage: Notes, sites: Mapping[str, _Site]) -> None:
         """Merge the results of sites with those of other workers and store them.

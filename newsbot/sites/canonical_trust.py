@@ -11,12 +11,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from itertools import islice
 from typing import Any
 
 from newsbot.items import Bounded
 from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.shared_notes import SharedSites
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -58,85 +57,56 @@ def word_of(claims: Iterable[bool]) -> Word:
     return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN
 
 
-class CanonicalTrust:
+def _add(claims: _Claims, claim: tuple[str, bool]) -> None:
+    """Append the claim of a page, and remove the oldest claim if there are more than :data:`WINDOW`."""
+    page, right = claim
+    claims.pop(page, None)  # an assignment alone would leave it at its old position
+    claims[page] = right
+    if len(claims) > WINDOW:
+        del claims[next(iter(claims))]
+
+
+def _claims(note: dict[str, Any]) -> _Claims:
+    """Return the claims in a note; an empty dict if the note is invalid."""
+    try:
+        told = [(str(page)[:_KEY], bool(right)) for page, right in note.get("claims") or ()]
+    except (TypeError, ValueError):
+        return {}
+    return dict(told[-WINDOW:])
+
+
+def _plain(claims: _Claims) -> dict[str, Any]:
+    return {"claims": [[page, int(right)] for page, right in claims.items()]}
+
+
+class CanonicalTrust(SharedSites[_Claims, tuple[str, bool]]):
     """The trust in all sites of one crawl. :meth:`write` also reads the results of other workers."""
 
     def __init__(self) -> None:
-        self._sites: dict[str, _Claims] = {}
-        self._new: dict[str, _Claims] = {}
-        """The claims that were checked since the last write, by domain."""
-        self._read = False
+        super().__init__(NOTE_KIND, _claims, _add, _plain, most=MAX_SITES)
         self.settled = Bounded[bytes, None](MAX_SETTLED)
         """Fingerprints of known URLs that need no check when a list links to them."""
 
     def word(self, storage: Notes, domain: str) -> Word:
         """Return how far the claims of a site can be trusted. Raises :class:`newsbot.errors.DataError`."""
-        self._load(storage)
-        return word_of(self._sites.get(domain, {}).values())
+        return word_of(self.of(storage, domain).values())
 
     def saw(self, storage: Notes, domain: str, page: str, *, right: bool) -> None:
         """Record whether the claim of ``page`` (its URL) was right.
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        self._load(storage)
-        if domain in self._sites or len(self._sites) < MAX_SITES:
-            before = self.word(storage, domain)
-            key = fingerprint(canonicalize(page)).hex()[:_KEY]
-            _add(self._sites.setdefault(domain, {}), {key: right})
-            _add(self._new.setdefault(domain, {}), {key: right})
-            if self.word(storage, domain) is Word.BAD is not before:  # warn once, at the change to BAD
-                logger.warning(
-                    "canonical URLs not trusted domain=%s page=%s; the page that it names contains another"
-                    " article, so each page of the site is stored under its own URL",
-                    domain,
-                    page,
-                )
+        before = self.word(storage, domain)
+        self.add(storage, domain, (fingerprint(canonicalize(page)).hex()[:_KEY], right))
+        if self.word(storage, domain) is Word.BAD is not before:  # warn once, at the change to BAD
+            logger.warning(
+                "canonical URLs not trusted domain=%s page=%s; the page that it names contains another"
+                " article, so each page of the site is stored under its own URL",
+                domain,
+                page,
+            )
 
-    def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Merge the new claims into the notes, except for removed sites (``is_out``).
-
-        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
-        """
-        for domain in [one for one in self._new if is_out(one)]:
-            del self._new[domain]
-        if not self._read:  # this worker has not used the claims of any site yet
-            return
-        for domain in _SHARED.write(storage, self._new):
-            del self._new[domain]
-        for domain, note in storage.all(NOTE_KIND).items():
-            if domain not in self._new:  # otherwise the note lacks claims of this worker
-                self._sites[domain] = _claims(note)
-
-    def _load(self, storage: Notes) -> None:
-        if not self._read:
-            for domain, note in storage.all(NOTE_KIND).items():
-                self._sites[domain] = _claims(note)
-            self._read = True
-
-
-def _add(claims: _Claims, new: _Claims) -> _Claims:
-    """Append claims, and remove the oldest ones if there are more than :data:`WINDOW`. Return ``claims``."""
-    for page, right in new.items():
-        claims.pop(page, None)  # an assignment alone would leave it at its old position
-        claims[page] = right
-    for page in list(islice(claims, max(0, len(claims) - WINDOW))):
-        del claims[page]
-    return claims
-
-
-def _claims(note: dict[str, Any] | None) -> _Claims:
-    """Return the claims in a note; an empty dict if the note is invalid."""
-    told = None if note is None else note.get("claims")
-    try:
-        return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})
-    except (TypeError, ValueError):
-        return {}
-
-
-def _with_claims(note: dict[str, Any] | None, new: _Claims) -> dict[str, Any]:
-    claims = _add(_claims(note), new)
-    return {"claims": [[page, int(right)] for page, right in claims.items()]}
-
-
-_SHARED = SharedNotes(NOTE_KIND, _with_claims)
+    def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Merge the new claims into the notes, and read those of other workers."""
+        super().write(notes, is_out)
+        self.read_again(notes)

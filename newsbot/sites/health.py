@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from newsbot.cli.terminal import when
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.shared_notes import SharedSites
 from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"
@@ -112,48 +112,15 @@ def alarms(storage: Notes) -> dict[str, str]:
     return {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
 
-class SiteHealth:
+class SiteHealth(SharedSites[Pages, str]):
     """The health of all sites of one crawl."""
 
     def __init__(self) -> None:
-        self._sites: dict[str, Pages] = {}
-        self._new: dict[str, list[str]] = {}
-        """Domain -> results of the pages since the last write."""
-        self._kept: dict[str, dict[str, Any]] | None = None
+        super().__init__(NOTE_KIND, pages_from, Pages.saw, Pages.plain, most=MAX_SITES)
 
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
-        """Add the result of a page of a site.
-
-        Raises :class:`newsbot.errors.DataError` if the notes cannot be read.
-        """
-        if self._kept is None:
-            self._kept = storage.all(NOTE_KIND)
-        if domain not in self._sites and len(self._sites) < MAX_SITES:
-            self._sites[domain] = pages_from(self._kept.pop(domain, {}))
-        if domain in self._sites:
-            self._sites[domain].saw(reason)
-            self._new.setdefault(domain, []).append(reason)
-
-    def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Merge the new pages into the notes, except for removed sites (``is_out``).
-
-        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
-        """
-        for domain in [one for one in self._new if is_out(one)]:
-            del self._new[domain]
-        for domain, note in _SHARED.write(storage, self._new).items():
-            self._sites[domain] = pages_from(note)
-            del self._new[domain]
-
-
-def _with_pages(note: dict[str, Any] | None, reasons: list[str]) -> dict[str, Any]:
-    pages = pages_from(note or {})
-    for reason in reasons:
-        pages.saw(reason)
-    return pages.plain()
-
-
-_SHARED = SharedNotes(NOTE_KIND, _with_pages)
+        """Add the result of a page of a site. Raises :class:`newsbot.errors.DataError`."""
+        self.add(storage, domain, reason)
 
 
 QUIET_SECONDS = 7 * 86400.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from newsbot.items import Bounded
+from newsbot.items import Bounded, batched
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord
 
@@ -288,8 +288,7 @@ class SiteCounters:
             self._record_of(domain, counters)
             for domain, counters in site_counters(seen, self._written).items()
         ]
-        for start in range(0, len(records), AT_ONCE):
-            some = records[start : start + AT_ONCE]
+        for some in batched(records, AT_ONCE):
             storage.sites.add([record for record in some if not is_out(record.source)])
             for record in some:
                 domain, error = record.source, (record.last_error, record.last_error_at)

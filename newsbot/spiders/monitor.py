@@ -29,7 +29,7 @@ from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
-from newsbot.items import Link, PageRecord, Reason
+from newsbot.items import Link, PageRecord, Reason, batched
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
@@ -195,7 +195,7 @@ class MonitorSpider(auxiliary.SideSpider):
             for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                 yield self.request_for(url, rule)
         pages = self.storage.pages.iter(source=rule.domain)
-        while some := list(islice(pages, AHEAD)):
+        for some in batched(pages, AHEAD):
             for page in self._old_enough(some):
                 yield self.request_for(page.url, rule, page)
 

@@ -26,7 +26,7 @@ from itertools import chain, zip_longest
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.sitemaps import MAX_URLS, Child
-from newsbot.items import EventKind, Kind, Link, PageRecord, Where
+from newsbot.items import EventKind, Kind, Link, PageRecord, Where, batched
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.recrawl.policy import DAY
@@ -156,8 +156,7 @@ class SitemapIndexes:
 
     def _looks(self, children: Sequence[Child], visit: Visit) -> Iterator[tuple[Child, PageRecord | None]]:
         """Yield the files that do not wait in the queue, each with its page record (None: unknown file)."""
-        for start in range(0, len(children), _CHUNK):
-            part = children[start : start + _CHUNK]
+        for part in batched(children, _CHUNK):
             keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
             pages = self._context.storage.pages.get(keys)
             for child, key in zip(part, keys, strict=True):

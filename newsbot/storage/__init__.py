@@ -10,7 +10,7 @@
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
 * ``notes``: small JSON documents of other parts of newsbot
-* ``shared_notes``: notes to which several workers add
+* ``shared_notes``: notes to which several workers add; what all workers have learned of each site
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file

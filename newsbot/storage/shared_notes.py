@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
+from newsbot.items import batched
 from newsbot.storage.notes import NoteName, Notes
 
 TRIES = 5
@@ -17,6 +18,7 @@ AT_ONCE = 50
 """Maximum number of notes that are read and written together. A note can have some 10 kB."""
 
 _New = TypeVar("_New")
+_Known = TypeVar("_Known")
 _Note = dict[str, Any]
 
 
@@ -50,10 +52,9 @@ class SharedNotes(Generic[_New]):
         :class:`newsbot.errors.DataError`.
         """
         written: dict[str, _Note] = {}
-        keys = sorted(additions)
-        for start in range(0, len(keys), AT_ONCE):
-            # sorted, so that two workers with the same keys write them in the same order
-            left = keys[start : start + AT_ONCE]
+        # sorted, so that two workers with the same keys write them in the same order
+        for some in batched(sorted(additions), AT_ONCE):
+            left = some
             for _ in range(TRIES):
                 kept = self.read(notes, left)
                 merged = {key: self._merge(kept.get(key), additions[key]) for key in left}
@@ -70,3 +71,69 @@ class SharedNotes(Generic[_New]):
 
     def _name(self, key: str) -> NoteName:
         return (self._kind, key) if self._key is None else (self._kind + key, self._key)
+
+
+class SharedSites(Generic[_Known, _New]):
+    """What all workers have learned of each site, with one note for each site.
+
+    ``read`` makes the knowledge of a site from its note (from an empty one if there is none), ``add`` adds
+    the result of one page to it, and ``plain`` makes the note. A result counts in this worker at once, and in
+    others after :meth:`write`. Sites beyond the first ``most`` get no results. All methods raise
+    :class:`newsbot.errors.DataError`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        read: Callable[[_Note], _Known],
+        add: Callable[[_Known, _New], object],
+        plain: Callable[[_Known], _Note],
+        *,
+        most: int,
+    ) -> None:
+        def merged(note: _Note | None, results: list[_New]) -> _Note:
+            known = read(note or {})
+            for one in results:
+                add(known, one)
+            return plain(known)
+
+        self._kind, self._read, self._add, self._most = kind, read, add, most
+        self._shared = SharedNotes(kind, merged)
+        self._sites: dict[str, _Known] | None = None
+        self._new: dict[str, list[_New]] = {}
+        """Domain -> results since the last write."""
+
+    def of(self, notes: Notes, domain: str) -> _Known:
+        """Return what is known of a site."""
+        sites = self._known(notes)
+        return sites[domain] if domain in sites else self._read({})
+
+    def add(self, notes: Notes, domain: str, result: _New) -> None:
+        """Add the result of a page of a site."""
+        sites = self._known(notes)
+        if domain in sites or len(sites) < self._most:
+            self._add(sites.setdefault(domain, self._read({})), result)
+            self._new.setdefault(domain, []).append(result)
+
+    def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Merge the new results into the notes, except for removed sites (``is_out``).
+
+        If it raises, the next call writes the rest.
+        """
+        for domain in list(filter(is_out, self._new)):
+            del self._new[domain]
+        for domain, note in self._shared.write(notes, self._new).items():
+            self._known(notes)[domain] = self._read(note)
+            del self._new[domain]
+
+    def read_again(self, notes: Notes) -> None:
+        """Read what other workers have written since the notes were read, if they were."""
+        if self._sites is not None:
+            for domain, note in notes.all(self._kind).items():
+                if domain not in self._new:  # otherwise the note lacks results of this worker
+                    self._sites[domain] = self._read(note)
+
+    def _known(self, notes: Notes) -> dict[str, _Known]:
+        if self._sites is None:
+            self._sites = {domain: self._read(note) for domain, note in notes.all(self._kind).items()}
+        return self._sites

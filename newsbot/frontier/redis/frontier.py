@@ -15,7 +15,7 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain
 from typing import Any
 
 from newsbot.clock import Clock
@@ -47,7 +47,7 @@ from newsbot.frontier.redis.codec import (
 )
 from newsbot.frontier.redis.keys import LISTPACK, Keys
 from newsbot.frontier.redis.scripts import Scripts
-from newsbot.items import Kind
+from newsbot.items import Kind, batched
 
 VERSION = 1
 """Version of the key layout."""
@@ -237,10 +237,9 @@ class RedisFrontier:
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
         """Record URLs as done and never due again; see the protocol."""
-        left = iter(fetched.items())
-        while chunk := dict(islice(left, _CHUNK)):
-            times = [value for pair in chunk.items() for value in pair]
-            self._scripts.grow(self._scripts.run_on("remember", list(chunk), *times))
+        for chunk in batched(fetched.items(), _CHUNK):
+            keys, pairs = [key for key, _ in chunk], chain.from_iterable(chunk)
+            self._scripts.grow(self._scripts.run_on("remember", keys, *pairs))
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
         """Return the identity of the storage that this frontier is refilled from; see the protocol."""
@@ -279,8 +278,7 @@ class RedisFrontier:
         """Return what is known about these URLs. Unknown URLs are left out."""
         # Redis runs one script at a time, so a long call would block all other workers.
         found = {}
-        for start in range(0, len(fingerprints), _CHUNK):
-            chunk = fingerprints[start : start + _CHUNK]
+        for chunk in batched(fingerprints, _CHUNK):
             answer = self._scripts.run_on("known", chunk, *chunk)
             for fingerprint, state, fetched, due in zip(
                 chunk, answer[::3], answer[1::3], answer[2::3], strict=True
@@ -359,8 +357,7 @@ class RedisFrontier:
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
         """Store the copies of entries that are not known yet."""
-        for start in range(0, len(copies), _CHUNK):
-            chunk = copies[start : start + _CHUNK]
+        for chunk in batched(copies, _CHUNK):
             given = [value for copy in chunk for value in values(copy, self._within(copy.entry.kind))]
             keys = [copy.entry.fingerprint for copy in chunk]
             self._scripts.grow(self._scripts.run_on("take", keys, *given))
@@ -372,10 +369,9 @@ class RedisFrontier:
 
 def _sent(entries: Sequence[Entry]) -> Iterator[tuple[list[bytes], list[bytes | str]]]:
     """Yield the fingerprints and the arguments of the entries of each call."""
-    rows = [arguments(entry) for entry in entries]  # raises before the first call
-    for start in range(0, len(entries), _CHUNK):
-        keys = [entry.fingerprint for entry in entries[start : start + _CHUNK]]
-        yield keys, [value for row in rows[start : start + _CHUNK] for value in row]
+    rows = [(entry.fingerprint, arguments(entry)) for entry in entries]  # raises before the first call
+    for chunk in batched(rows, _CHUNK):
+        yield [key for key, _ in chunk], [value for _, given in chunk for value in given]
 
 
 def _records(found: Sequence[bytes]) -> Iterator[Record]:

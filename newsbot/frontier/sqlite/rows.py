@@ -25,6 +25,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from newsbot.connections.sqlite import select_in
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 
@@ -38,7 +39,12 @@ PUBLIC_STATES = {
 }
 """Stored state -> state name of :mod:`newsbot.frontier.base`."""
 
-_CHUNK = 500  # fewer parameters than any build of SQLite allows
+# Only what the decision needs: most links of a page are known, and their URLs and data are not read.
+_FIND = """
+SELECT fingerprint, id, state, at, priority, due, last_fetched,
+    json_extract(data, '$.published_at') IS NOT NULL AS told
+FROM frontier_urls WHERE fingerprint IN
+"""
 
 
 def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, sqlite3.Row]:
@@ -46,20 +52,7 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
 
     ``told`` is true if the entry's data have ``published_at``.
     """
-    found = {}
-    for start in range(0, len(fingerprints), _CHUNK):
-        chunk = fingerprints[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        for row in db.execute(
-            # Only what the decision needs: most links of a page are known, and their URLs and data are not
-            # read.
-            "SELECT fingerprint, id, state, at, priority, due, last_fetched,"  # noqa: S608  (question marks only)
-            " json_extract(data, '$.published_at') IS NOT NULL AS told"
-            f" FROM frontier_urls WHERE fingerprint IN ({marks})",
-            chunk,
-        ):
-            found[row["fingerprint"]] = row
-    return found
+    return {row["fingerprint"]: row for row in select_in(db, _FIND, fingerprints)}
 
 
 def host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:

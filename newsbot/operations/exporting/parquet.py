@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import MISSING, asdict, fields
 from datetime import datetime
-from itertools import islice
 from typing import Any, BinaryIO, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from newsbot.items import Article
+from newsbot.items import Article, batched
 
 BATCH = 1000
 """Number of articles in one row group (about 5 MB of text). A row group is kept in memory until it is
@@ -50,9 +49,8 @@ SCHEMA = pa.schema(
 
 def write_parquet(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
     """Write one row group every :data:`BATCH` articles, compressed with zstd."""
-    left = iter(articles)
     with pq.ParquetWriter(stream, SCHEMA, compression="zstd") as file:
-        while some := list(islice(left, BATCH)):
+        for some in batched(articles, BATCH):
             file.write_batch(pa.RecordBatch.from_pylist(list(map(_row, some)), schema=SCHEMA))
 
 

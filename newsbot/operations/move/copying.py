@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -28,7 +27,7 @@ from newsbot.crawl.refill import PENDING
 from newsbot.dedup.story_merge import rebuild
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, batched
 from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
@@ -192,8 +191,6 @@ _RIGHT_SECONDS = 60.0
 Report = Callable[[str, int], None]
 """A function that is called with a kind and the number of its items that were moved so far."""
 
-_Thing = TypeVar("_Thing")
-
 
 def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
     """Copy the chosen data, except for what the journal has recorded.
@@ -222,7 +219,7 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
     take = getattr(target.load, kind)
     # The target stores a batch before the journal records it. After a crash in between the batch is copied
     # again, which changes nothing.
-    for some in batches(copies):
+    for some in batched(copies, BATCH):
         take(some)
         journal.note(kind, some[-1].key, len(some))
         report(kind, journal.moved(kind))
@@ -242,7 +239,7 @@ def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report
     }
     for kind, things in choice.small(source):
         number = 0
-        for some in batches(things):
+        for some in batched(things, BATCH):
             takers[kind](some)
             number += len(some)
             report(kind, number)
@@ -257,12 +254,12 @@ def _copy_frontier(
     # First the entries of the source's queue, then pages of which the source keeps no entry.
     moved = 0
     hosts: set[str] = set()
-    for some in batches(_entries(source.frontier, choice)):
+    for some in batched(_entries(source.frontier, choice), BATCH):
         hosts |= {copy.entry.host for copy in some}
         target.take_entries(some)
         moved += len(some)
         report("queue", moved)
-    for pages in batches(choice.copies(source.storage, "pages")):
+    for pages in batched(choice.copies(source.storage, "pages"), BATCH):
         missing = _missing(source.frontier, target, [copy.page for copy in pages], choice)
         target.take_entries(missing)
         hosts |= {copy.entry.host for copy in missing}
@@ -336,13 +333,6 @@ def _copy_hosts(
             target.back_off(copy.host, copy.next_turn - now)
         number += 1
         report("hosts", number)
-
-
-def batches(things: Iterable[_Thing]) -> Iterator[list[Any]]:
-    """Yield the things in lists of up to :data:`BATCH`."""
-    left = iter(things)
-    while some := list(islice(left, BATCH)):
-        yield some
 
 
 _MODULUS = 1 << 128
@@ -433,7 +423,7 @@ def _compare_frontiers(
 ) -> Compared:
     """Compare the state and the last fetch of each page in both frontiers."""
     ours, theirs = Sum(), Sum()
-    for copies in batches(choice.copies(storage, "pages")):
+    for copies in batched(choice.copies(storage, "pages"), BATCH):
         keys = [copy.page.fingerprint for copy in copies]
         at_source, at_target = source.known(keys), target.known(keys)
         for copy in copies:

@@ -15,7 +15,7 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
-from newsbot.items import Article
+from newsbot.items import Article, batched
 from newsbot.sites.pauses_and_removals import REMOVED
 from newsbot.storage.base import Storage
 from newsbot.storage.upkeep import (
@@ -180,8 +180,7 @@ class Choice:
         They are read by key, because a scan of all pages takes too long. Only the first referrers of each
         page are copied, and the number of the other referrers.
         """
-        left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
-        while keys := list(islice(left, AT_ONCE)):
+        for keys in batched(sorted(key for key in self._pages if key > bytes.fromhex(after)), AT_ONCE):
             found = storage.pages.get(keys)
             for page in (found[key] for key in keys if key in found):
                 if self.has_site(page.source):

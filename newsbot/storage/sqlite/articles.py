@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from newsbot.connections.sqlite import select_in
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.items import Article, ArticleFilter
+from newsbot.items import Article, ArticleFilter, batched
 from newsbot.storage.article_decision import (
     KEPT,
     Decision,
@@ -31,7 +32,7 @@ from newsbot.storage.articles import (
     Texts,
 )
 from newsbot.storage.notes import to_json
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all
 from newsbot.storage.stories import readdressed_story, story_id
 from newsbot.text.words import clean
@@ -85,22 +86,19 @@ _CHANGES = (
     f"SELECT c.number, c.fingerprint AS changed, {READ} FROM article_change c"
     " LEFT JOIN article a ON a.fingerprint = c.fingerprint WHERE c.number > ? ORDER BY c.number LIMIT ?"
 )
-_WITH_KEYS = f"SELECT fingerprint AS key, {READ} FROM article a WHERE fingerprint IN "
+_WITH_KEYS = f"SELECT fingerprint AS key, {READ} FROM article a WHERE fingerprint IN"
 _ALIASED = (
     f"SELECT s.fingerprint AS key, {READ} FROM article_alias s JOIN article a ON a.id = s.article"
-    " WHERE s.fingerprint IN "
+    " WHERE s.fingerprint IN"
 )
 _KNOWN = tuple(
-    f"SELECT fingerprint FROM {table} WHERE fingerprint IN " for table in ("article", "article_alias")
+    f"SELECT fingerprint FROM {table} WHERE fingerprint IN" for table in ("article", "article_alias")
 )
 _AT_ONCE = 100
 
 
-class SqliteArticles(Articles):
+class SqliteArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def store(self, article: Article, over: str | None = None) -> Stored:
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
@@ -162,18 +160,18 @@ class SqliteArticles(Articles):
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(url) for url in canonical_urls}
         with self._file.reading() as database:
-            rows = {row["key"]: row for row in _select(database, _ALIASED, keys.values())}
+            rows = {row["key"]: row for row in select_in(database, _ALIASED, keys.values())}
             # second, so that an article's own URL wins against an alias
-            rows |= {row["key"]: row for row in _select(database, _WITH_KEYS, keys.values())}
+            rows |= {row["key"]: row for row in select_in(database, _WITH_KEYS, keys.values())}
         return {url: from_row(rows[key]) for url, key in keys.items() if key in rows}
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
         with self._file.reading() as database:
-            return {row[0] for query in _KNOWN for row in _select(database, query, keys)}
+            return {row[0] for query in _KNOWN for row in select_in(database, query, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
         with self._file.reading() as database:
-            return {row["key"]: from_row(row) for row in _select(database, _WITH_KEYS, keys)}
+            return {row["key"]: from_row(row) for row in select_in(database, _WITH_KEYS, keys)}
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         with self._file.writing() as database:
@@ -251,14 +249,8 @@ class SqliteArticles(Articles):
         database = self._file.database
         chosen = array("q")
         chosen.extend(row[0] for row in database.execute(query, values))
-        for start in range(0, len(chosen), _AT_ONCE):
-            yield _by_number(database, chosen[start : start + _AT_ONCE].tolist())
-
-
-def _select(database: sqlite3.Connection, query: str, keys: Iterable[bytes]) -> Iterator[sqlite3.Row]:
-    """Yield the rows with these keys. The query ends before the list of the keys."""
-    given = list(keys)
-    yield from database.execute(f"{query} ({', '.join('?' * len(given))})", given)
+        for numbers in batched(chosen, _AT_ONCE):
+            yield _by_number(database, numbers)
 
 
 def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article]:
@@ -270,11 +262,8 @@ def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article
     return [found[number] for number in numbers if number in found]
 
 
-class SqliteTexts(Texts):
+class SqliteTexts(Repository, Texts):
     """:class:`newsbot.storage.articles.Texts` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         with self._file.reading() as database:

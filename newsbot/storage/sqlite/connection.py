@@ -68,3 +68,10 @@ class DataFile:
         while rows := self.database.execute(query, [after, *values]).fetchall():
             yield rows
             after = rows[-1]["id"]
+
+
+class Repository:
+    """A part of the storage, with its tables in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file

@@ -12,7 +12,7 @@ from newsbot.items import Article
 from newsbot.storage.pages import Referrers
 from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.storage.sqlite import articles, pages, sources
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import READ, from_row, to_row
 from newsbot.storage.upkeep import (
     AT_ONCE,
@@ -85,11 +85,8 @@ _TAKE_ALIAS = (
 )
 
 
-class SqliteDump(Dump):
+class SqliteDump(Repository, Dump):
     """:class:`newsbot.storage.upkeep.Dump` of the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def count(self) -> dict[str, int]:
         with readable_errors(self._file.path):
@@ -152,11 +149,8 @@ class SqliteDump(Dump):
         return tuple(from_row(json.loads(row[0])) for row in rows)
 
 
-class SqliteLoad(Load):
+class SqliteLoad(Repository, Load):
     """:class:`newsbot.storage.upkeep.Load` for the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         rows = []

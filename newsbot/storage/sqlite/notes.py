@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from newsbot.storage.notes import NoteName, Notes, key_of, packed_note, unpacked_note
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 
 _SAVE = (
     "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
@@ -18,11 +18,8 @@ _MAKE = "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, 
 _REPLACE = "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?"
 
 
-class SqliteNotes(Notes):
+class SqliteNotes(Repository, Notes):
     """:class:`newsbot.storage.notes.Notes` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
         with self._file.writing() as database:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
+from newsbot.connections.sqlite import select_in
 from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.notes import to_json
 from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS, Pages, Referrers, merged, referrers_of
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _READ = ", ".join(_COLUMNS)
+_WITH_KEYS = "SELECT {} FROM page WHERE fingerprint IN"
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
 _LARGEST = (1 << 63) - 1  # the largest integer of SQLite; a header may state any Content-Length
-_AT_ONCE = 500  # maximum number of parameters of a statement, and of rows in a batch of a stream
+_AT_ONCE = 500  # maximum number of rows in a batch of a stream
 
 _OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
 _WRITTEN = (*_OWN, "depth", "referrers", "referrer_count", "referrer_bitmap", "history")
@@ -35,11 +36,8 @@ _ADD_LINKS = (
 )
 
 
-class SqlitePages(Pages):
+class SqlitePages(Repository, Pages):
     """:class:`newsbot.storage.pages.Pages` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
         if not pages:
@@ -72,13 +70,17 @@ class SqlitePages(Pages):
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
         with self._file.reading() as database:
-            return {row["fingerprint"]: record_of(row) for row in _select(database, _READ, fingerprints)}
+            return {
+                row["fingerprint"]: record_of(row)
+                for row in select_in(database, _WITH_KEYS.format(_READ), fingerprints)
+            }
 
     def save(self, pages: Sequence[PageRecord]) -> None:
         if not pages:
             return
         with self._file.writing() as database:
-            found = _select(database, "fingerprint, history", [page.fingerprint for page in pages])
+            keys = [page.fingerprint for page in pages]
+            found = select_in(database, _WITH_KEYS.format("fingerprint, history"), keys)
             histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
             rows = []
             for page in pages:
@@ -142,7 +144,8 @@ def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
     """Return the referrers and the depth of the known pages among these, by fingerprint."""
-    rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
+    columns = "fingerprint, depth, referrers, referrer_count, referrer_bitmap"
+    rows = select_in(database, _WITH_KEYS.format(columns), fingerprints)
     return {
         row["fingerprint"]: (
             Referrers(json.loads(row["referrers"]), row["referrer_count"], row["referrer_bitmap"]),
@@ -150,16 +153,6 @@ def _links_to(
         )
         for row in rows
     }
-
-
-def _select(
-    database: sqlite3.Connection, columns: str, fingerprints: Iterable[bytes]
-) -> Iterator[sqlite3.Row]:
-    """Yield one row for each of the given pages that is known."""
-    asked = iter(dict.fromkeys(fingerprints))
-    while some := list(islice(asked, _AT_ONCE)):
-        marks = ", ".join("?" * len(some))
-        yield from database.execute(f"SELECT {columns} FROM page WHERE fingerprint IN ({marks})", some)
 
 
 def _plain(value: str | int) -> str | int:

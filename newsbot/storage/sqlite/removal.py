@@ -9,7 +9,7 @@ from datetime import datetime
 
 from newsbot.clock import stamp
 from newsbot.storage.sqlite.articles import DERIVED
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import THESE
 from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
@@ -22,11 +22,8 @@ _OLD_PAGES = (
 )
 
 
-class SqliteRemoval(Removal):
+class SqliteRemoval(Repository, Removal):
     """:class:`newsbot.storage.upkeep.Removal` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
         with self._file.reading() as database:

@@ -28,7 +28,7 @@ from newsbot.storage.sources import (
     packed_poll,
     unpacked_polls,
 )
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
@@ -78,11 +78,8 @@ _ARRIVALS = """
 """
 
 
-class SqliteSources(Sources):
+class SqliteSources(Repository, Sources):
     """:class:`newsbot.storage.sources.Sources` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def save(self, records: Iterable[SourceRecord]) -> None:
         rows = [asdict(record) for record in records]
@@ -118,11 +115,8 @@ class SqliteSources(Sources):
         return ((row["url"], poll) for row in rows for poll in unpacked_polls(row["day"], row["polls"]))
 
 
-class SqliteSites(Sites):
+class SqliteSites(Repository, Sites):
     """:class:`newsbot.storage.sources.Sites` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def add(self, records: Sequence[SiteRecord]) -> None:
         rows = [site_rows(record) for record in records]
@@ -140,11 +134,8 @@ class SqliteSites(Sites):
         return found
 
 
-class SqliteActivity(Activity):
+class SqliteActivity(Repository, Activity):
     """:class:`newsbot.storage.sources.Activity` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         none = dict.fromkeys(COUNTED, 0)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from newsbot.connections.sqlite import select_in
 from newsbot.items import Position
 from newsbot.storage.notes import to_json
 from newsbot.storage.pages import merged
@@ -27,7 +28,7 @@ from newsbot.storage.spider_results import (
     packed_check,
     unpacked_checks,
 )
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -59,11 +60,8 @@ _SEARCHES = """
 """
 
 
-class SqliteChecks(Checks):
+class SqliteChecks(Repository, Checks):
     """:class:`newsbot.storage.spider_results.Checks` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         asked = "SELECT checks FROM page_check WHERE fingerprint = ?"
@@ -79,15 +77,9 @@ class SqliteChecks(Checks):
                 database.execute(_SAVE_CHECKS, values)
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        asked = list(dict.fromkeys(fingerprints))
-        found: dict[bytes, CheckedPage] = {}
         with self._file.reading() as database:
-            for start in range(0, len(asked), _CHECKS_AT_ONCE):
-                some = asked[start : start + _CHECKS_AT_ONCE]
-                marks = ", ".join("?" * len(some))
-                rows = database.execute(f"SELECT * FROM page_check WHERE fingerprint IN ({marks})", some)
-                found |= {row["fingerprint"]: _page(row) for row in rows}
-        return found
+            rows = select_in(database, "SELECT * FROM page_check WHERE fingerprint IN", fingerprints)
+            return {row["fingerprint"]: _page(row) for row in rows}
 
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         return self._file.streamed(self._batches(source, _UNLISTED if unlisted else ""))
@@ -115,11 +107,8 @@ class SqliteChecks(Checks):
             return database.execute(query, values).rowcount
 
 
-class SqliteSearches(Searches):
+class SqliteSearches(Repository, Searches):
     """:class:`newsbot.storage.spider_results.Searches` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def save(self, found: Sequence[SearchResult]) -> None:
         with self._file.writing() as database:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from newsbot.clock import stamp
-from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import READ, THESE, from_row
 from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
 from newsbot.urls import fingerprint
@@ -30,11 +30,8 @@ _UNITE = (
 )
 
 
-class SqliteStories(Stories):
+class SqliteStories(Repository, Stories):
     """:class:`newsbot.storage.stories.Stories` in the data file."""
-
-    def __init__(self, file: DataFile) -> None:
-        self._file = file
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         if len(canonical_urls) == 1:  # if nothing would change, do not wait for the write lock
