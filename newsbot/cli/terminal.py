@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+# C0 without tab and line feed, DEL, C1, and the characters that change the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 READABLE = 24
 """Minimum width of a wide column in characters. If there is less space, its text is printed below the row."""
@@ -178,6 +179,7 @@ def _heading(column: Column, longest: int) -> list[str]:
     """Return the title in one line, or in two lines if it is longer than the cells of its column."""
     if column.wide or cell_len(column.title) <= longest:
         return [column.title]
+    # The smallest width is searched at which the title has two lines.
     for width in range(max(longest, 1), len(column.title)):
         lines = wrap(column.title, width, break_long_words=False)
         if len(lines) <= 2:

@@ -109,6 +109,7 @@ class Pages:
         if "no-robots" not in self.site.traits:
             yield "/robots.txt", Page("robots", self._made(self._xml.robots, "utf-8"), "text/plain")
         for path, (kind, part, content_type) in self.site.sources.items():
+            # The part of the list is written as a slice: "::2" is every second article.
             articles = self._listed[slice(*(int(end) if end else None for end in part.split(":")))]
             rows = [
                 (one.url + TRACKING * (at < TRACKED and "?" not in one.path), one)
@@ -136,6 +137,8 @@ class Pages:
         return [(article.link(page), article.story) for article in articles]
 
     def _short_links(self) -> list[tuple[str, Article]]:
+        # The slice [:True] is the newest article. The lists show it too, so its redirects lead to a known
+        # page.
         articles = [*self._fresh[len(self._listed) :], *self._fresh[: self.site.hidden > 0]]
         return [(f"/s/x{article.number:x}", article) for article in articles]
 
@@ -146,6 +149,7 @@ class Pages:
                 (path, f"{self.site.base}/r/{article.number}", f"/r/{article.number}/", article.path)
             )
             for (start, target), status in zip(chain, (302, 301, 307), strict=True):
+                # The first redirect leads to a whole URL, the others to a path, because sites do both.
                 yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
 
     def _odd(self) -> Iterator[tuple[str, Page]]:
@@ -174,6 +178,7 @@ class Pages:
                 yield self._list(path, words["label"], teasers, pages)
 
     def _address(self, topic: str, page: int) -> str:
+        # Many sites have one form of URL for the first page of a section and another for the rest.
         return self.site.section[page > 1].format(topic=topic, page=page)
 
     def _archive(self) -> Iterator[tuple[str, Page]]:

@@ -226,6 +226,7 @@ class _Publisher:
         moments = [self._now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
         days = max(1, (count - fresh) // 4)
         for index in range(count - fresh):
+            # Days in steps from 40 to 640 days ago, with about four articles each.
             back = 40 + (index % days) * 600 // days
             moments.append(self._now - timedelta(days=back, minutes=self._rng.randint(1, 300)))
         return sorted(moments, reverse=True)

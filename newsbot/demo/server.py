@@ -192,6 +192,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
     if page.fault == "huge":
         response.body = _ROW * HUGE_ROWS
         response.enable_chunked_encoding()
+    # A broken response has the length of its uncompressed body in the header.
     if page.gzip and page.fault != "broken":
         response.enable_compression()
     return response

@@ -83,12 +83,14 @@ class Writer:
         self._language = language
         self._rng = rng
         self._words: dict[str, Any] = load(language)
+        # e.g. "a old" becomes "an old"
         self._repairs = [(re.compile(pattern), better) for pattern, better in self._words["repairs"]]
         self._titles: set[str] = set()
 
     def story(self) -> Story:
         """Return a new story."""
         words = self._cast(self._rng.choice(list(self._words["topics"])))
+        # With the lead, these are SENTENCES sentences.
         body = self._rng.sample(words["fact"], 3) + self._rng.sample(words["general"], SENTENCES - 4)
         self._rng.shuffle(body)
         return self._story(words, words["title"], [self._rng.choice(words["lead"]), *body])
@@ -106,6 +108,7 @@ class Writer:
         words = {**self._cast(story.topic), "home": story.town, "object": story.subject}
         sentences = list(story.sentences)
         for _ in range(CUT):
+            # The first sentence stays, because it is the summary.
             sentences.pop(self._rng.randrange(1, len(sentences)))
         sentences.insert(PER_PARAGRAPH, self._fill(self._rng.choice(words["edit"]), words))
         title = self._title(words, words["title"])

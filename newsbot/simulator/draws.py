@@ -15,11 +15,13 @@ import numpy as np
 
 from newsbot.simulator.requirements import compiled
 
+# The increment of SplitMix64 is 2^64 divided by the golden ratio. The other two numbers are its multipliers.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _32, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32), np.uint64(11)
 _ONE = np.uint64(1)
+# A float has 53 bits.
 _UNIT = 2.0**-53
 
 

@@ -232,6 +232,8 @@ def _events(published: Published, events: dict[str, Any], scale: int) -> Iterato
     """
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):
+            # Each page has one row beyond the end of the run. Only the other rows, c N on average, have a
+            # random number.
             pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]
             expected, chance = (intensity + 1) * pages, 4 * sqrt(intensity * pages)
             what = f"{name}: {theirs['N']:,} pages, {theirs['T']:,} units, intensity {intensity}"

@@ -150,6 +150,7 @@ def read_routes(path: Path, pages: int) -> Routes:
         raise UserError(
             f"{path}: page {int(counts.argmax()) + 1} occurs twice; it must be in one route only once"
         )
+    # There is one more start than there are robots. The last one is the end of the last route.
     return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
 
 
@@ -231,6 +232,7 @@ def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
     """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
     # Page and time are compared as one number. Its upper bits are the page, its lower 32 bits are the time.
+    # Item 0 of diff() compares rows 1 and 2 of the file. The row that is wrong is row 2.
     unsorted = np.diff((page << 32) + time) < 0
     _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

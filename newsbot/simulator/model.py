@@ -136,6 +136,7 @@ def make_changes(
     """
     rows = estimate_rows(len(sizes), intensity)
     starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
+    # The last type gets the rest. So a sum that is rounded below 1 gives no seventh type.
     bounds = np.cumsum(frequencies)[:-1]
     types, row_sizes = _make_types(starts, sizes, bounds, stream(key, "types"), stream(key, "sizes"))
     return ChangeLog(starts, times, types, row_sizes)

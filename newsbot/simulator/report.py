@@ -177,6 +177,8 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
 def draw(chart: Chart) -> str:
     """Return the chart as an ``<svg>`` element. The same chart always gives the same bytes."""
     matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
+    # Text stays text ("none"), so that it can be searched. The salt gives the same ids to the elements in
+    # each run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
         figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
         axes = figure.add_subplot()
@@ -200,6 +202,7 @@ def draw(chart: Chart) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right upper", frameon=False)
         stream = io.StringIO()
+        # None leaves an entry out. A date would change the bytes.
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", metadata=metadata)
     text = stream.getvalue()
@@ -222,6 +225,7 @@ def estimate_text(one: Estimate) -> str:
         return "-"
     if not math.isfinite(one.high):
         return f"{one.mean:.{_digits(one.mean)}f}"
+    # The width of the interval decides: "± 12" needs no digits after the point.
     half = one.high - one.mean
     digits = _digits(one.mean if half == 0 else min(abs(one.mean), half * 10) or half)
     return f"{one.mean:.{digits}f} ± {half:.{digits}f}"

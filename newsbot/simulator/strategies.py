@@ -222,6 +222,7 @@ class Push:
         rows, wanted = self._wanted(world)
         of_sources = (world.host, world.response, world.gone)
         at = _serve(rows, wanted, of_sources, np.full(self._servers, -np.inf), world.host_delay)
+        # at is NaN for visits that are not made, and no comparison with NaN is true.
         made = at < world.last[rows]
         rows, at, wait = rows[made], at[made], (at - wanted)[made]
         order = np.lexsort((at, rows))
@@ -238,9 +239,11 @@ class Push:
         owners = world.owners[received]
         arrivals = world.moments[received] + self._draw.exponential(self._settings.notice, len(owners))
         since = np.maximum(world.born, world.begin)
+        # The safety polls of each source begin at a random time, so that they do not all come at once.
         phase = self._draw.uniform(0, self._settings.safety, world.sources)
         polls = np.maximum(np.ceil((world.end - since - phase) / self._settings.safety), 0).astype(np.intp)
         polled = np.repeat(np.arange(world.sources), polls)
+        # The number of each safety poll among those of its source, from 0.
         number = np.arange(len(polled)) - np.repeat(np.cumsum(polls) - polls, polls)
         times = (since + phase)[polled] + number * self._settings.safety
         rows, wanted = np.concatenate([owners, polled]), np.concatenate([arrivals, times])

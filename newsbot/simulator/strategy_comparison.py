@@ -267,4 +267,5 @@ def smallest_budget(
 
 def most_rounds() -> int:
     """Return the largest number of runs that :func:`smallest_budget` makes."""
+    # Both ends are tried. Each further run halves the logarithm of high / low.
     return 2 + math.ceil(math.log2(math.log(MOST_A_DAY / LEAST) / math.log(PRECISION)))
