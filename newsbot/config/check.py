@@ -124,6 +124,7 @@ def _shown(setting: Setting, given: Any) -> str:
     """
     if setting.secret:
         return "***"
+    # e.g. redis://user:secret@host becomes redis://***@host
     return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]
 
 

@@ -50,6 +50,7 @@ def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ..
     host, path = _split(url)
     host = host.removeprefix("www.")
     names = path.split("/")
+    # The last name is the page itself: a file, or nothing after a final slash.
     if names and not (is_section and names[-1]):
         names.pop()
     found = [f"/{name[:MAX_NAME]}" for name in names if name][:MAX_LEVELS]
@@ -406,6 +407,7 @@ def _rough(url: str) -> str:
     This part is much cheaper to compute than the key.
     """
     path = url.strip().partition("?")[0].partition("#")[0]
+    # ";" may begin a session id, "." and ".." are steps in the path. Canonical URLs have neither.
     last = unquote(path.rpartition("/")[2].partition(";")[0])
     return "" if last in (".", "..") else last
 

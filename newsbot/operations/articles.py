@@ -88,6 +88,7 @@ def _export_new(call: Call, path: Path | None) -> int:
             changes = Following(storage.articles, cursor)
             articles = _Counted(call, (one for one in changes.articles() if _matches(one, where)))
             write(stream, articles, name=file.name)
+            # The cursor moves while the articles are read, so it is right only here.
             return articles.count, changes.cursor
 
         written = export_new(storage.notes, options.new, path, kept, write_after)

@@ -246,6 +246,7 @@ def sources(call: Call) -> int:
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
+        # The frontier counts the entries of all sites together, so those of one site are counted in the list.
         number = len(aside)
     if call.json:
         call.document(

@@ -46,8 +46,10 @@ _TAGS = {
 _STR = "tag:yaml.org,2002:str"
 # Endings by which a value is recognised as a file name and not a domain.
 _FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
+# en, pt-BR
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
 _TAG = re.compile(r"[^\W_][\w-]{0,39}")
+# A star may only be the last character: ref_*.
 _QUERY_KEY = re.compile(r"[^\s=&#?*]*[^\s=&#?]")
 
 
@@ -272,6 +274,7 @@ def whole(low: int, high: int) -> Reader[int]:
 
     def read(node: yaml.Node, _place: Place) -> int:
         value = _plain(node)
+        # The text of the node is read and not its YAML value: YAML 1.1 reads 010 as 8.
         if value is None or not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(node)}")
         return int(value)
@@ -406,6 +409,7 @@ def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...]:
             place.fault(item, f"two layouts begin on {given['valid_from']}; keep one")
         else:
             found.append(Layout(given["valid_from"], given.get("extract") or {}, given.get("remove") or ()))
+    # str(), because the day is None if it is faulty.
     return tuple(sorted(found, key=lambda layout: str(layout.valid_from), reverse=True))
 
 

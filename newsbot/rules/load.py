@@ -83,6 +83,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
     """Return the rule of a file without problems. Missing values are taken from ``defaults``."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
+    # The defaults are also a rule: that of all sites without a rule file. It has no domain.
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
     values["recrawl"] = MappingProxyType(values.get("recrawl", {}))
@@ -243,6 +244,7 @@ def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
         with path.open("rb") as stream:
             data = stream.read(_USUAL_BYTES)
             if len(data) == _USUAL_BYTES:
+                # One byte more than is allowed, so that the reader sees that the file is too long.
                 data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
     except OSError as error:
         problem = Problem(file, 0, "", f"cannot be read ({error.strerror or error})")

@@ -145,6 +145,7 @@ def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
     """Return the totals of each site, most articles first. Sites without fetches and errors are left out."""
     sites: dict[str, SiteFigures] = {}
     for key, value in stats.items():
+        # e.g. newsbot/site/example.org/pages, newsbot/site/example.org/errors/timeout
         parts = key.split("/", 4)
         if len(parts) < 4 or parts[:2] != ["newsbot", "site"]:
             continue

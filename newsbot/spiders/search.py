@@ -224,9 +224,8 @@ class SearchSpider(auxiliary.SideSpider):
     def _again(self, request: Request | None, cause: str) -> Iterator[Request]:
         tries = 1 if request is None else int(request.meta[ASIDE_KEY]) + 1
         if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
-            yield request.replace(
-                url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries}
-            )  # many sites answer only to http or only to https
+            # Many sites answer only to http or only to https.
+            yield request.replace(url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries})
             return
         if request is not None and tries < 3 and may_retry(cause, tries):
             yield request.replace(meta={**request.meta, ASIDE_KEY: tries})

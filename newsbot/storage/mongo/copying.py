@@ -200,6 +200,7 @@ def _document(book: Book) -> tuple[str, bytes | str, Document]:
 
 
 def _unless_there(key: bytes | str, document: Document) -> UpdateOne:
+    # $setOnInsert does not change a document that exists.
     return UpdateOne({"_id": key}, {"$setOnInsert": document}, upsert=True)
 
 
