@@ -128,9 +128,8 @@ class Notifier:
             error.close()
             if error.code in (429, 500, 502, 503, 504):
                 return False
-            logger.warning(
-                "newsbot refused a notice status=%d", error.code
-            )  # the notice is dropped, because newsbot would refuse it again
+            # The notice is dropped, because newsbot would refuse it again.
+            logger.warning("newsbot refused a notice status=%d", error.code)
         except (OSError, ValueError) as error:
             logger.warning("cannot send notices to newsbot fault=%s", error)
             return False
