@@ -153,6 +153,43 @@ def test_paragraphs_are_judged_in_and_menus_out() -> None:
     assert read(page(body=f"{MENU}<div class=story>{TEXT}</div>{MENU}")).text.splitlines() == PROSE
 
 
+def scored(body: str, scores: list[int]) -> list[str]:
+    """Return the pieces that are taken if the judge gives these scores."""
+    view = view_of(body)
+    view.scores = np.array(scores, np.int64)
+    taken = judge.taken(view)
+    return [text for text, is_taken in zip(view.pieces.texts, taken, strict=True) if is_taken]
+
+
+SURE, DOUBTED, FOREIGN = 3000, judge.UNLIKELY + 500, judge.UNLIKELY - 500
+
+
+def test_a_piece_of_which_the_judge_is_unsure_is_taken() -> None:
+    assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE + 1]) == PROSE
+    assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE]) == PROSE[:3]
+
+
+@pytest.mark.parametrize(("score", "count"), [(DOUBTED, 5), (FOREIGN, 4)])
+def test_a_doubted_paragraph_inside_a_block_of_prose_is_taken(score: int, count: int) -> None:
+    body = f"<div class=story>{TEXT}<p>{PROSE[0]}</p></div>"
+    assert len(scored(body, [SURE, score, SURE, SURE, SURE])) == count
+
+
+def test_doubted_prose_outside_of_the_block_or_in_other_boxes_is_left_out() -> None:
+    note = f"<p>{PROSE[0]}</p>"
+    assert scored(f"{note}{TEXT}{note}", [DOUBTED, *[SURE] * 4, DOUBTED]) == PROSE
+    notes = f"<div class=note>{note}{note}</div>"
+    assert scored(f"{TEXT}{notes}{TEXT}", [*[SURE] * 4, DOUBTED, DOUBTED, *[SURE] * 4]) == PROSE * 2
+
+
+@pytest.mark.parametrize(("score", "is_taken"), [(DOUBTED, True), (FOREIGN, False)])
+def test_a_doubted_heading_between_paragraphs_is_taken(score: int, is_taken: bool) -> None:
+    heading = "<h2>What happens next</h2>"
+    body = f"{heading}{TEXT}{heading}{TEXT}{heading}"
+    found = scored(body, [score, *[SURE] * 4, score, *[SURE] * 4, score])
+    assert found == [*PROSE, *["What happens next"] * is_taken, *PROSE]
+
+
 def test_a_second_copy_of_the_text_is_left_out() -> None:
     twice = page(body=f"<article><div class=story>{TEXT}</div></article><div class=print>{TEXT}</div>")
     assert read(twice).text.splitlines() == PROSE

@@ -133,7 +133,7 @@ def test_a_page_whose_text_a_rule_selects_is_not_judged(monkeypatch: pytest.Monk
     def never(*_: object, **__: object) -> None:
         raise AssertionError("called")
 
-    monkeypatch.setattr(text, "judge", never)
+    monkeypatch.setattr(text, "taken", never)
     assert read(PAGE, rule=rule(layout(text=".story p"))).text.splitlines() == PROSE
 
 

@@ -332,8 +332,8 @@ def _densest(view: View) -> dict[str, NDArray[Any]]:
         "densest_like": like / max(1, int(scores.max(initial=0))),
         "densest_of_page": np.full(view.count, total / view.all_prose),
         "densest_place": np.cumsum(inside) / total,
-        "densest_next": _distance(marked, view.count, ahead=True),
-        "densest_last": _distance(marked, view.count, ahead=False),
+        "densest_next": distance(marked, view.count, ahead=True),
+        "densest_last": distance(marked, view.count, ahead=False),
     }
 
 
@@ -345,8 +345,8 @@ def _places(view: View) -> dict[str, NDArray[Any]]:
         "place": passed / passed[-1],
         "prose_before": view.prose_before / view.all_prose,
         "all_prose": np.full(view.count, view.all_prose),
-        "next_prose": _distance(prose, view.count, ahead=True),
-        "last_prose": _distance(prose, view.count, ahead=False),
+        "next_prose": distance(prose, view.count, ahead=True),
+        "last_prose": distance(prose, view.count, ahead=False),
     }
 
 
@@ -511,7 +511,7 @@ def _shared(text: str, expected: set[str]) -> float:
     return len(expected.intersection(found)) / len(found) if found else 0.0
 
 
-def _distance(marked: NDArray[np.intp], count: int, *, ahead: bool) -> Numbers:
+def distance(marked: NDArray[np.intp], count: int, *, ahead: bool) -> Numbers:
     """Return the steps from each place to the next marked place, or back to the previous one."""
     places = np.arange(count)
     if not len(marked):

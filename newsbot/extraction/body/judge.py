@@ -13,12 +13,18 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.body.features import Columns, View, columns_of
+from newsbot.extraction.body.features import Columns, Marks, View, columns_of, distance
+from newsbot.extraction.body.pieces import tag_number
 
 SCALE = 1000
 """Scores are whole numbers, this many per unit of log odds, so their sums are the same on every machine."""
 NEVER = -9 * SCALE
 """The score of pieces that are not judged (:attr:`View.is_open`)."""
+UNSURE = -300
+"""The score above which a piece belongs to the article. F1 is the same as with 0, and less of an article is
+missed."""
+UNLIKELY = -2500
+"""The score above which some pieces between those of the article belong to it too (:func:`taken`)."""
 LEAVES = 8
 """Maximum number of leaves of a tree, so that a set of leaves is one byte."""
 # byte & -byte keeps only the lowest bit
@@ -26,6 +32,12 @@ _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.i
 """The lowest bit of each byte."""
 _MOST_ROWS = 500
 """Maximum number of rows that are scored at once."""
+_MOST_OF_KIND = 0.7
+"""Minimum share of the prose in boxes of one kind that keeps the rest of it."""
+_BELOW = 3
+"""Maximum number of pieces from a heading to the text below it."""
+HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
+"""Numbers of the tags of headings."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +99,27 @@ def shipped() -> Forest:
     return from_json(files("newsbot.extraction.body").joinpath("forest.json").read_text(encoding="utf-8"))
 
 
+def taken(view: View) -> Marks:
+    """Return True for the pieces that belong to the article.
+
+    These are the pieces with a score above :data:`UNSURE`. Between them, two sorts of pieces need only a
+    score above :data:`UNLIKELY`: prose in boxes of a kind of which most prose is taken, so that a block of
+    prose stays whole, and headings just above taken pieces.
+    """
+    scores = judge(view)
+    marks: Marks = scores > UNSURE
+    counts = np.cumsum(marks)
+    between = (scores > UNLIKELY) & (counts > 0) & (counts < marks.sum())
+    held = np.bincount(view.kind, np.where(marks, view.prose, 0))
+    mostly = held >= _MOST_OF_KIND * np.bincount(view.kind, view.prose)
+    block: Marks = marks | (between & (view.prose > 0) & mostly[view.kind])
+    above = distance(np.flatnonzero(block), view.count, ahead=True) <= _BELOW
+    headings: Marks = between & above & np.isin(view.tag, HEADINGS) & ~view.titles
+    return block | headings
+
+
 def judge(view: View) -> NDArray[np.int64]:
-    """Return the score of each piece of a page. A piece with a score above 0 belongs to the article.
+    """Return the score of each piece of a page: the log odds that it belongs to the article.
 
     The scores are computed once and stored in ``view.scores``.
     """

@@ -18,8 +18,8 @@ from lxml.html import HtmlElement, fragment_fromstring
 from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.body.features import Known, Marks, View
-from newsbot.extraction.body.judge import judge
-from newsbot.extraction.body.pieces import Pieces, cut, tag_number
+from newsbot.extraction.body.judge import HEADINGS, taken
+from newsbot.extraction.body.pieces import Pieces, cut
 from newsbot.extraction.body.tidy import tidy, trim_edges
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
@@ -45,7 +45,6 @@ _BESIDE = 12
 """Maximum number of characters beside the link in a line that only leads elsewhere."""
 _LEAST_LINK = 20
 """Minimum number of characters of such a link."""
-_HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
 # Boxes that are of the same kind as the box around them: <blockquote><p> is a quote.
 _INNER = frozenset({"p", "div", "span"})
 # The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
@@ -126,8 +125,8 @@ def judged_blocks(view: View) -> list[Block]:
     """
     if not view.count:
         return []
-    chosen = judge(view) > 0
-    is_heading = np.isin(view.tag, _HEADINGS)
+    chosen = taken(view)
+    is_heading = np.isin(view.tag, HEADINGS)
     if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
         dense = view.in_densest & (view.prose > 0)
         chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
@@ -152,7 +151,7 @@ def _pointers(view: View) -> Marks:
     marks: Marks = (
         (beside <= _BESIDE) & (view.linked >= _LEAST_LINK) & (np.array(view.pieces.links) == 1) & ~view.ends
     )
-    return marks & ~np.isin(view.tag, _HEADINGS) & ~view.addresses
+    return marks & ~np.isin(view.tag, HEADINGS) & ~view.addresses
 
 
 def _kind(pieces: Pieces, place: int) -> Kind:
