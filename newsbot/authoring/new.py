@@ -299,6 +299,7 @@ def _look(place: Path, domain: str) -> Seen:
         site = storage.sites.all().get(domain)
         seen.fault = None if site is None else site.last_error
     articles = sum(label for _, label in labelled)
+    # The rule can only learn from examples of both kinds.
     if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
         seen.learned = judge_learning(labelled)
     for page, meta in _samples(place / "samples"):

@@ -159,6 +159,7 @@ class ServerCalls:
         if work in self._started:
             return False
         if self._suspended is not None:
+            # run() waits until the suspended section has ended.
             task = asyncio.ensure_future(self.run(work))
         elif not self._slow:
             work()
@@ -168,6 +169,7 @@ class ServerCalls:
             asked = _resume(section)
             if section.dead:
                 return True
+            # No other section may begin before the task does.
             self._suspended = asyncio.get_running_loop().create_future()
             task = asyncio.ensure_future(self._finish(section, asked))
         self._started[work] = task

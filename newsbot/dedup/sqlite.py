@@ -107,6 +107,7 @@ def join(bucket: bytes, numbers: bytes, tags: bytes) -> bytes:
 
 def without_old(bucket: bytes, oldest: bytes) -> bytes:
     """Return a bucket without the postings of texts whose number is below the packed number ``oldest``."""
+    # A bucket has first all numbers, in ascending order, and then their tags in the same order.
     end = len(bucket) // POSTING * NUMBER
     at = 0
     while at < end and bucket[at : at + NUMBER] < oldest:

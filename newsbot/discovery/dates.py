@@ -156,6 +156,7 @@ def _zone(name: str | None, offset: str | None, in_month: int) -> tzinfo | None:
     if offset is None:
         hours = hours_ahead(name, in_month) if name else None
         return None if hours is None else timezone(timedelta(hours=hours))
+    # +3, +03, +0300 or +03:00
     digits = offset[1:].replace(":", "")
     hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
     span = timedelta(hours=hours, minutes=minutes)

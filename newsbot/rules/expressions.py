@@ -94,6 +94,7 @@ def _explain(error: re2.error) -> str:
     said = error.args[0]
     message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     kind, _, part = message.partition(": ")
+    # The message is of the form "invalid escape sequence: \1".
     if kind == "invalid escape sequence" and part[1:].isdecimal():
         return f"{message}; back-references are not supported; write the parts out"
     if kind == "bad repetition operator" and part.endswith("+"):

@@ -94,6 +94,7 @@ def induce(
 
 def path_of(url: str) -> str:
     """Return path and query of a URL. Patterns are searched in this part."""
+    # "https://" has 8 characters.
     at = url.find("/", 8)
     return url[at:] if at > 0 else "/"
 
@@ -259,14 +260,18 @@ def _last(values: Sequence[str], *, strict: bool) -> str:
     if number := _number(values) or _headed_number(values):
         return number
     tail = _tail_digits(values)
+    # town-hall-12345
     if tail and strict:
         return rf"[^/?]+\D{_digits(tail)}"
+    # 12345-town-hall
     if all(re.match(r"\d{4,}\D", value) for value in values):
         return r"\d{4,}[^/?]+"
     head = _id_head(values)
     words = min(words_in(value[len(head) :]) for value in values)
+    # town-hall-opens-again; from four words on, further ones are optional
     if words >= 3 or (strict and words >= 2):
         return _literal(head) + rf"[^/?-]+(?:-[^/?-]+){{{min(words, 4) - 1},}}"
+    # town-hall-2nd
     if strict and all(re.search(r"\d", value[len(head) :]) for value in values):
         return _literal(head) + r"[^/?\d]*\d[^/?]*"
     return _literal(head) + "[^/?]+"

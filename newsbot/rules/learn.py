@@ -132,6 +132,7 @@ def _derivatives(
     slopes, bends = [], []
     for one, label, weight in zip(odds, labels, weights, strict=True):
         chance = probability(one)
+        # The logistic loss of a guess has the derivative chance - label by its log-odds.
         slopes.append(weight * (chance - label))
         bends.append(weight * (chance * (1.0 - chance) + _FLAT))
     return slopes, bends

@@ -409,6 +409,7 @@ def kind_of(segment: str) -> str:
     if segment.isdecimal():
         return _kind_of_number(segment)
     if "%" in segment:
+        # Escaped letters (%D0%B0) count as letters.
         segment = _ANY_ESCAPED.sub("xx", segment)
     if segment.isalpha():
         return "word"

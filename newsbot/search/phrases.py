@@ -92,6 +92,7 @@ class Finder:
             for one, expression in self._regexes.items():
                 begin = lines.starts[at]
                 try:
+                    # All expressions of a page share one time limit.
                     for start, end in _in_windows(expression, line, lambda: until - self._clock()):
                         _add(found[one], lines, begin + start, begin + end)
                 except TimeoutError:

@@ -95,6 +95,8 @@ def freshest_random(rates: Rates, budget: float) -> Array:
     known = _checked(rates, budget)
     order = np.argsort(known, kind="stable")
     slowest = known[order]
+    # Item n is the common factor if the n + 1 slowest pages get visits. A page gets visits if the factor is
+    # above the square root of its rate.
     numbers = (budget + slowest.cumsum()) / np.sqrt(slowest).cumsum()
     served = int(np.flatnonzero(numbers > np.sqrt(slowest)).max(initial=0)) + 1
     found = np.zeros_like(known)

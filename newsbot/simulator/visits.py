@@ -374,6 +374,7 @@ def _load(
     """Return the mean and the largest number of requests per hour of each host."""
     hours = max(1, int(np.ceil((world.end - world.learned) / HOUR)))
     hour = np.minimum(((at - world.learned) // HOUR).astype(np.intp), hours - 1)
+    # Host and hour are counted as one number, and then split into rows and columns.
     table = np.bincount(world.host[rows] * hours + hour, requests, len(world.hosts) * hours)
     table = table.reshape(-1, hours)
     used = np.unique(world.host[chosen])

@@ -67,6 +67,7 @@ def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> li
             events.append(event)
     events.sort(key=lambda event: event.get("at") or 0.0)
     if len(events) > most and events[0].get("event") == BEGINNING:
+        # Not events[1 - most:], which would be all events if most is 1.
         return [events[0], *events[len(events) - most + 1 :]]
     return events[-most:]
 

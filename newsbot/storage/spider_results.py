@@ -176,6 +176,7 @@ def packed_check(check: PageCheck) -> dict[str, Any]:
             value = [[status, clean(url[:MAX_URL])] for status, url in value[:MAX_HOPS]]
         elif isinstance(value, str):
             value = clean(value[: MAX_URL if name == "found_on" else MAX_WORD])
+        # True and False are ints, too.
         elif isinstance(value, int) and not isinstance(value, bool):
             value = min(value, _LARGEST)
         if value not in (None, []):

@@ -152,6 +152,7 @@ def read(code: str, data: bytes, name: str) -> Language:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{name}:1: the file is longer than {MAX_BYTES} bytes")
     try:
+        # PyYAML has no CSafeLoader if it was built without libyaml.
         root = yaml.compose(data.decode(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -344,6 +345,7 @@ def _sequence(phrase: str, at: int) -> tuple[str, int]:
 
 def _add_group(branches: list[str], inner: str, phrase: str, at: int, open_: bool) -> tuple[int, bool]:
     """Add a group to the last branch. A space beside a part that is missing is left out with it."""
+    # A group with an empty alternative may be missing.
     if not (inner.endswith("|") or inner.startswith("|")):
         branches[-1] += f"(?:{inner})"
         return at, False

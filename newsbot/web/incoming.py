@@ -179,6 +179,7 @@ class LimitedLines(logging.Filter):
         self._lines += 1
         if error is not None:
             record.msg, record.args = f"{record.getMessage()} error={type(error).__name__}: {error}"[:500], ()
+            # Without exc_info, logging prints no traceback.
             record.exc_info = None
         return self._lines <= self._a_minute
 

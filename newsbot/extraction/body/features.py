@@ -393,6 +393,7 @@ def _company(view: View) -> dict[str, NDArray[Any]]:
         "captions": _spread(view, rows, [texts[row][:_CAPTION] in view.captions for row in rows]),
     }
     for level, keys in list(zip(_LEVELS, view.groups, strict=True))[:4]:
+        # The words of the headline that the pieces of a group contain together, as bits.
         held: dict[int, int] = {}
         own = keys.take(rows).tolist()
         for group, mask in zip(own, masks, strict=True):
@@ -451,6 +452,7 @@ def _boxes(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
         "depth": np.array(tree.depths)[box],
     }
     regions = np.array(tree.regions)
+    # A region that also contains the headline says nothing: most of the page is in it.
     inside = regions[box] & ~regions[view.common[box]]
     for number, name in enumerate(REGIONS):
         columns[f"in_{name}"] = inside >> number & 1

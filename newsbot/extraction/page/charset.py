@@ -202,6 +202,7 @@ def _east_asian(page: bytes, declared: list[str]) -> str | None:
     If none fits well, a declared one is returned if it leaves hardly any invalid bytes.
     """
     lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
+    # Lines of ASCII are the same in all these encodings.
     sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
     stated = [name for name in declared if name in _MULTIBYTE]
     texts = {name: sample.decode(name, "replace") for name in (*stated, *list(_MULTIBYTE)[:_UNASKED])}

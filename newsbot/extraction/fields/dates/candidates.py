@@ -157,6 +157,7 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
+    # The date stands behind the word: "Updated: 3 May 2024, 14:05".
     updated = compiled("%(updated)s")
     for text in around_headline(page):
         told = updated.search(text)

@@ -211,6 +211,7 @@ def _persian(text: str) -> Iterator[Written]:
     """Yield the dates of the Persian calendar in a text from :func:`western`."""
     for match in compiled(_SOLAR).finditer(text):
         number, day = phrases("solar_months").index(match["name"]) + 1, int(match["day"])
+        # The first six months have 31 days, the next five 30, the last one 29 or 30.
         if 1 <= day <= (31 if number < 7 else 30):
             found = from_solar_hijri(int(match["year"]), number, day)
             local = datetime(
@@ -280,6 +281,7 @@ def _js(text: str, language: str | None) -> Written | None:
     if number is None:
         return None
     clock = (int(match[4]), int(match[5]), int(match[6]))
+    # The year stands behind the day or at the end.
     local = datetime(int(match[3] or match[9]), number, int(match[2]), *clock)
     return Written(local, "second", _zone(match[7], match[8], local, language))
 
