@@ -161,6 +161,7 @@ def translate(name: str, error: Exception) -> DataError:
     """Return an error of the driver as :class:`DataError`; ``name`` is the name of the place in messages."""
     if isinstance(error, BSONError | DocumentTooLarge | OverflowError):
         return RecordRefused(f"{name}: a record cannot be stored ({_cause(error)})")
+    # Both are also OperationFailures, so they are tested before these.
     if isinstance(error, WTimeoutError | ExecutionTimeout):
         return DataUnavailable(f"{name}: {_SLOW}")
     if isinstance(error, ConnectionFailure):

@@ -168,6 +168,7 @@ def _split(url: str) -> tuple[str, list[Any]]:
     login, at, hosts = parts.netloc.rpartition("@")
     first, *others = hosts.split(",")
     node: Callable[..., Any] = ClusterNode
+    # With "//" urlsplit() reads host and port, also of an IPv6 address.
     nodes = [urlsplit(f"//{other}") for other in others]
     return (
         url.replace(parts.netloc, f"{login}{at}{first}", 1),

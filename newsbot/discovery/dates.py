@@ -70,6 +70,7 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = 
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
         return None
+    # RFC 5322 allows comments: Fri, 3 May 2024 14:05:00 +0300 (MSK).
     text = _COMMENT.sub("", text)
     try:
         moment = _moment(text, zone, language.lower())

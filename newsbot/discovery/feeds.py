@@ -242,6 +242,7 @@ class FeedHandler(TextCapture):
         if self._item is None:
             self._feed_link(text, href, relation)
         elif len(self._item.links) < _MAX_LINKS:
+            # RSS writes the URL as text, Atom in an attribute.
             if text:
                 self._item.links.append((0, text, base))
             if href and relation not in _NO_ARTICLE:

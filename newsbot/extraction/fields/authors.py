@@ -366,6 +366,7 @@ def _is_sure(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
         if " author " in f" {element.get('rel')} " or any(path in href for path in _AUTHOR_PATHS):
             return True
     named = f" {element.get('class') or ''} "
+    # Classes of hCard ("fn") and of microformats2 ("p-author").
     return (" fn " in named or " p-author " in named) and _in_author_box(element, known)
 
 

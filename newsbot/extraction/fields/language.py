@@ -66,6 +66,7 @@ def _by_script() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, list[str]] = defaultdict(list)
     scripts = by_language("script")
     for code in sorted(scripts.keys() | by_language("stop_words").keys()):
+        # A language without a stated script is written in Latin letters.
         found[scripts.get(code, ("latin",))[0]].append(code)
     return {script: tuple(codes) for script, codes in found.items()}
 

@@ -44,6 +44,7 @@ def harmless(value: Any) -> Any:
         return {clean(str(key)).replace("\0", ""): harmless(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [harmless(item) for item in value]
+    # True and False are ints, too.
     if isinstance(value, int) and not isinstance(value, bool):
         return max(-_LARGEST, min(value, _LARGEST))
     return value

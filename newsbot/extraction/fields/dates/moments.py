@@ -356,6 +356,7 @@ def _offset(text: str) -> tzinfo:
     if text in "zZ":
         return UTC
     digits = text[1:].replace(":", "")
+    # The hours have one digit if the number of digits is odd (+3), otherwise two (+03, +0300).
     hours = len(digits) % 2 or 2
     span = timedelta(hours=int(digits[:hours]), minutes=int(digits[hours:] or 0))
     return timezone(span if text[0] == "+" else -span)
