@@ -129,6 +129,18 @@ def test_the_declared_encoding_may_be_wrong(name: str, content_type: str | None)
     assert rows(feed) == [("http://vesti.example/1", "Открыт новый мост через реку")]
 
 
+@pytest.mark.parametrize(
+    ("codec", "title"),
+    [
+        ("koi8-r", "Дождь закрыл дорогу у реки, сообщила мэрия города"),
+        ("cp1250", "Déšť zavřel silnici u řeky, oznámilo město Příbram"),
+    ],
+)
+def test_encoding_that_nobody_declares(codec: str, title: str) -> None:
+    body = f"<rss><channel><item><title>{title}</title><link>{URL}/a</link></item></channel></rss>"
+    assert [link.text for link in parse_feed(body.encode(codec), URL, now=NOW).links] == [title]
+
+
 def test_encoding_of_the_header_when_the_document_has_none() -> None:
     body = "<rss><channel><item><title>Привет</title><link>http://a.example/1</link></item></channel></rss>"
     feed = parse_feed(body.encode("koi8-r"), URL, "text/xml; charset=koi8-r", now=NOW)

@@ -4,7 +4,7 @@ Files in reading order:
 
 * ``feeds``: reads any feed: RSS, RDF, Atom, JSON Feed; ``feed_types``: the data of a feed
 * ``sitemaps``: reads sitemaps and their indexes
-* ``xml_events``, ``encoding``, ``dates``: broken XML, charsets and dates, for feeds and sitemaps
+* ``xml_events``, ``gzipped``, ``dates``: broken XML, gzip files and dates, for feeds and sitemaps
 * ``sections``: links of HTML pages
 * ``autodiscovery``: feeds, sitemaps and sections in a home page and robots.txt, and their usual places
 * ``list_pages``: URLs of page lists, archives and endless calendars, and which page of a list is next

@@ -19,8 +19,9 @@ from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import Any
 
+from w3lib.encoding import http_content_type_encoding
+
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.encoding import charset_of, decode, gunzip
 from newsbot.discovery.feed_types import (
     MAX_AUTHORS,
     MAX_ITEMS,
@@ -30,7 +31,9 @@ from newsbot.discovery.feed_types import (
     FeedError,
     RawItem,
 )
+from newsbot.discovery.gzipped import gunzip
 from newsbot.discovery.xml_events import Enough, TextCapture, pieces, read
+from newsbot.extraction.page.charset import decode
 
 _MAX_TEXT = 20_000
 _MAX_LINKS = 20
@@ -467,7 +470,7 @@ def parse_feed(
     if len(body) > MAX_BODY:
         source.problems.append("too_long")
         body = body[:MAX_BODY]
-    text = decode(body, charset_of(content_type)).strip("\0 \t\r\n")
+    text = decode(body, http_content_type_encoding(content_type)).strip("\0 \t\r\n")
     if not text:
         raise FeedError("empty")
     return read_json(text, source.collector()) if text[0] == "{" else _read_xml(text, source)

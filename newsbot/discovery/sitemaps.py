@@ -17,10 +17,11 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.encoding import detect, gunzip, unpacked
 from newsbot.discovery.feed_types import FeedError, SourceCollector, SourceError, clean_title
 from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.gzipped import gunzip, unpacked
 from newsbot.discovery.xml_events import Enough, TextCapture, read
+from newsbot.extraction.page.charset import detect
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import absolute, canonical_or_same
 

@@ -1,4 +1,4 @@
-"""Decodes the bytes of a page, even if the declared encoding is wrong.
+"""Decodes the bytes of a page or feed, even if the declared encoding is wrong.
 
 The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is hardly ever valid
 UTF-8. Then the encoding that the server or the page declares is used, unless the letters of the decoded text
@@ -17,6 +17,8 @@ from newsbot.extraction.page.charset_scores import cyrillic, east_asian, is_orde
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
@@ -78,33 +80,40 @@ _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
 
 
 def decode(page: bytes, declared: str | None = None) -> str:
-    """Return ``page`` as text. The function never raises.
+    """Return ``page`` as text, without a byte order mark. The function never raises.
 
     ``declared`` is the charset that the server declared. Bytes that are invalid in the chosen encoding become
     U+FFFD.
     """
+    return page.decode(detect(page, declared), "replace").removeprefix("\ufeff")
+
+
+def detect(page: bytes, declared: str | None = None) -> str:
+    """Return Python's name of the encoding of a page or feed, or of its first part. Never raises.
+
+    ``declared`` is the charset that the server declared.
+    """
     for bom, name in _BOMS:
         if page.startswith(bom):
-            return page[len(bom) :].decode(name, "replace")
+            return name
     if wide := _without_bom(page):
-        return page.decode(wide, "replace")
+        return wide
     names = _declared(page, declared)
     # ISO-2022-JP would pass the test for UTF-8, because all its bytes are ASCII.
     for name in names:
         if name in _ESCAPED and b"\x1b" in page:
-            return page.decode(name, "replace")
+            return name
     if _JAPANESE.search(page[:_SAMPLE]) and page[:_SAMPLE].isascii():
-        return page.decode("iso2022_jp", "replace")
-    text = _as_utf8(page)
-    return text if text is not None else page.decode(_eight_bit(page, names), "replace")
+        return "iso2022_jp"
+    return "utf-8" if _is_utf8(page) else _eight_bit(page, names)
 
 
 def _without_bom(page: bytes) -> str | None:
     """Return the UTF-16 encoding of a page that has no byte order mark, or None for other encodings."""
     start = page[:_HEAD]
-    # Markup is mostly ASCII, so in UTF-16 every second byte is zero.
+    # Markup begins with an ASCII character and is mostly ASCII, so in UTF-16 every second byte is zero.
     even, odd = start[::2].count(0), start[1::2].count(0)
-    if max(even, odd) * 8 < len(start) or min(even, odd) * 50 > len(start):
+    if b"\0" not in start[:2] or max(even, odd) * 8 < len(start) or min(even, odd) * 50 > len(start):
         return None
     return "utf-16-be" if even > odd else "utf-16-le"
 
@@ -143,19 +152,20 @@ def _is_text_codec(name: str) -> bool:
     )
 
 
-def _as_utf8(page: bytes) -> str | None:
-    """Return the text of a page that is in UTF-8, or None if the page is in another encoding.
+def _is_utf8(page: bytes) -> bool:
+    """True for text in UTF-8. It may end in the middle of a character.
 
     A few invalid bytes are allowed, for example where a site has cut a text in the middle of a character.
     """
     try:
-        return page.decode("utf-8")
+        codecs.getincrementaldecoder("utf-8")().decode(page)
     except UnicodeDecodeError:
         # In another encoding, most bytes above 127 are invalid as UTF-8. One in twenty is accepted.
         sample = page[:_SAMPLE]
         broken = sample.decode("utf-8", "replace").count("\ufffd")
         high = len(sample) - len(sample.translate(None, _HIGH))
-        return page.decode("utf-8", "replace") if broken * 20 < high else None
+        return broken * 20 < high
+    return True
 
 
 def _eight_bit(page: bytes, names: list[str]) -> str:
