@@ -57,6 +57,7 @@ PAGES: dict[str, Callable[[], bytes]] = {
     "digits": lambda: START + b'<div class="date">' + b"1" * 3_000_000 + b"</div>",
     "nested tables": lambda: START + (b"<table><tr><td>a b" * 40 + b"</td></tr></table>" * 40) * 90,
     "microdata": lambda: START + b"<div itemscope itemtype=//schema.org/Article itemprop=name>" * 20_000,
+    "classes and ids in one box": lambda: START + b"<a class=x id=x>x</a> " * 50_000,
 }  # fmt: skip
 
 
