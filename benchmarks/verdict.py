@@ -5,13 +5,13 @@
 * ``--sets``: a folder of folders with ``index.jsonl`` and pages of articles
 * ``--formasaurus``: the folder ``formasaurus/data`` of its source package (``pip download --no-deps
   --no-binary :all: formasaurus==0.10.0``): 954 home, shop, forum and service pages of real sites
-* ``--html``: folders of HTML files that are not articles, each folder is a site: for example documentation
-  (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator
+* ``--html``: folders of HTML files that are not articles, each folder is a site: for example manuals
+  (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. Of each folder, 14 pages are read
 
 All pages of a site are either in part ``dev`` or in part ``test``; thresholds were chosen on ``dev``.
 Columns: pages, pages accepted without any hint, pages accepted in a crawl. In a crawl an article is an item
 of a feed. Any other page is a link in a text, with the page's heading as link text, and ranking must accept
-it first.
+it first. Pages of articles with under 2,000 bytes are not counted: they are frames that scripts fill.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html, read_page
 from newsbot.extraction.page.page import Page
-from newsbot.items import Link, Where
+from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import judge
 from newsbot.rules.rule import Rule
 from newsbot.urls import site_of
+
+LEAST_BYTES = 2000
+"""Minimum size of a page of an article. Smaller ones are frames that scripts fill."""
 
 
 class Saved(NamedTuple):
@@ -76,10 +79,15 @@ def part_of(page: Saved) -> str:
     return "test" if md5(site.encode()).digest()[-1] % 2 else "dev"
 
 
-def accepts(page: Saved) -> tuple[bool, bool]:
-    """Return whether the page is accepted as an article without a hint, and in a crawl."""
+def accepts(page: Saved) -> tuple[bool, bool] | None:
+    """Return whether the page is accepted as an article without a hint, and in a crawl.
+
+    The result is None for the page of an article that does not hold its text.
+    """
     html = page.path.read_bytes()
     html = gzip.decompress(html) if page.path.suffix == ".gz" else html
+    if page.article and len(html) < LEAST_BYTES:
+        return None
     alone = _is_read(html, page.url, None)
     if page.article:
         return alone, alone or _is_read(html, page.url, Link(url=page.url, where=Where.FEED))
@@ -98,7 +106,8 @@ def _is_followed(html: bytes, url: str) -> bool:
     headings = Page.read(parse_html(html), url).headings
     link = Link(url=url, where=Where.BODY, text=headings[0] if headings else None)
     rule = Rule(domain=site_of(urlsplit(url).hostname or ""))
-    return judge(link, rule, depth=1, now=utc(system_clock())).accepted
+    # Pages that ranking takes for lists are read for their links only.
+    return judge(link, rule, depth=1, now=utc(system_clock())).kind is Kind.ARTICLE
 
 
 def main() -> None:
@@ -115,10 +124,14 @@ def main() -> None:
     found += formasaurus(options.formasaurus) if options.formasaurus else ()
     found += [page for folder in options.html for page in pages_of(folder)]
     counts: Counter[tuple[str, str, str]] = Counter()
+    empty = 0
     for page in found:
         row = ("article" if page.article else "other", page.kind)
         if options.part in (None, part_of(page)):
-            alone, crawled = accepts(page)
+            if (accepted := accepts(page)) is None:
+                empty += 1
+                continue
+            alone, crawled = accepted
             for key in (row, (row[0], "all")):
                 counts.update(
                     {(*key, "pages"): 1, (*key, "alone"): int(alone), (*key, "crawled"): int(crawled)}
@@ -127,6 +140,7 @@ def main() -> None:
     for what, kind in dict.fromkeys(key[:2] for key in counts):
         number, *said = (counts[what, kind, name] for name in ("pages", "alone", "crawled"))
         print(f"{what + ': ' + kind:<30}{number:>6}" + "".join(f"{n:>8} = {n / number:>7.2%}" for n in said))
+    print(f"not counted, because the page does not hold its text: {empty}")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,12 @@ def test_time_is_bounded(name: str) -> None:
     assert is_within_bounds(partial(extract, PAGES[name](), URL))
 
 
+@pytest.mark.parametrize("part", [b"<a class=cart>x</a> ", b"<b itemprop=price>1</b>"])
+def test_time_is_bounded_for_a_shop(part: bytes) -> None:
+    html = START + b"<p>19 EUR</p><header>" + b"<div>" * 200 + part * 50_000
+    assert is_within_bounds(partial(outcome, html, vouched=False))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one line of 10 MB", "5 MB of paragraphs", "5 MB of links", "nested tags"])
 def test_memory_is_bounded(name: str) -> None:
@@ -85,9 +91,9 @@ def test_text_before_a_depth_that_no_parser_follows_is_kept() -> None:
     assert "sandbags" in read(PAGES["nested tags"]()).text
 
 
-def outcome(html: bytes, url: str = URL) -> Article | str:
+def outcome(html: bytes, url: str = URL, *, vouched: bool = True) -> Article | str:
     try:
-        return read(html, url)
+        return read(html, url, vouched=vouched)
     except NotAnArticle as error:
         return error.reason
 

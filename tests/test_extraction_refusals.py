@@ -312,3 +312,80 @@ def test_much_prose_is_no_front_whatever_stands_around_it() -> None:
     story = page(body=f"<div>{boxes}</div><aside>{links}</aside>", title="Rain and what it did to the town")
     assert len(read(story, f"{SITE}/news/rain").text) > 3000
     assert why(page(body=boxes + links, title="The day"), f"{SITE}/") == "front_page"
+
+
+# --- pages of other kinds that have a date: shops, manuals, lists
+
+BUY = "<form action=/cart/add><button name=add>Add to cart</button></form>"
+OFFER = '{"@type":"Product","name":"%s","offers":{"@type":"Offer","price":"19.90"}}'
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ('<meta property="og:type" content="product">', TEXT),
+        (json_ld(OFFER % "Blue pump"), TEXT),
+        ('<meta property="og:type" content="article">' + json_ld(OFFER % "Blue pump, large"), TEXT),
+        (
+            "",
+            f"<div itemscope itemtype='https://schema.org/Product'>{TEXT}<b itemprop=price>19</b></div>",
+        ),
+        ("", f"{TEXT}<p>€ 19,90</p>{BUY}"),
+        ("", f"{TEXT}<div>19 900 руб</div><a class=btn href=/korzina/?add=17>+</a>"),
+    ],
+)
+def test_a_product_for_sale_is_no_article(head: str, body: str) -> None:
+    html = page(DATED + head, body, title="Blue pump, large")
+    url = f"{SITE}/pumps/blue-pump-large-with-hose-4711.html"
+    for hint in (None, Link(url=url, where=Where.BODY), Link(url=url, where=Where.SITEMAP)):
+        with pytest.raises(NotAnArticle, match="no_evidence"):
+            read(html, url, hint=hint, vouched=False)
+    assert read(html, url, hint=Link(url=url, where=Where.FEED), vouched=False).text
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ('<meta property="og:type" content="article">' + json_ld(OFFER % "Blue pump"), TEXT),
+        ('<meta property="og:type" content="article">', f"{TEXT}<p>€ 19,90</p>{BUY}"),
+        ("", f"<header>{BUY}</header>{TEXT}<p>€ 19,90</p>"),
+        ("", f"<p>The pump costs € 19.90 now, said the mayor, who had waited for it.</p>{TEXT}{BUY}"),
+    ],
+)
+def test_a_review_or_a_magazine_that_also_sells_is_an_article(head: str, body: str) -> None:
+    html = page(DATED + head, body, title="How good is the blue pump?")
+    assert read(html, f"{SITE}/2024/05/09/how-good-is-the-blue-pump", vouched=False).text
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta name="generator" content="Docutils 0.19: https://docutils.sourceforge.io/">',
+        '<link rel="up" href="Shell-Grammar.html">',
+        '<link rel="index" title="Index" href="../genindex.html">',
+    ],
+)
+def test_a_chapter_of_a_manual_is_no_article(head: str) -> None:
+    title, url = "How the blue pump is cleaned", f"{SITE}/docs/how-the-blue-pump-is-cleaned.html"
+    built = "<footer>Built on May 9, 2024</footer>"
+    with pytest.raises(NotAnArticle, match="no_evidence"):
+        read(page(head, TEXT + built, title=title), url, vouched=False)
+    assert read(page(head + DATED, title=title), url, vouched=False).text, "a CMS may link the page above"
+
+
+@pytest.mark.parametrize("home", ["https://www.example.org", "/", "/blog/", "/blog", "index.html"])
+def test_a_blog_that_links_its_home_page_as_its_index_is_no_manual(home: str) -> None:
+    html = page(f'<link rel="index" title="Example" href="{home}">', f"<i>May 9, 2024</i>{TEXT}")
+    assert read(html, f"{SITE}/blog/rain-closes-the-lower-road", vouched=False).text
+
+
+@pytest.mark.parametrize("path", ["/author/jane-doe.html", "/index2.html", "/index-3.html", "/category/town"])
+def test_a_short_list_of_summaries_is_no_article(path: str) -> None:
+    boxes = "".join(
+        f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2>"
+        f"<p>On day {n}: {' '.join(PROSE[n % 3 : n % 3 + 2])}</p></article>"
+        for n in range(3)
+    )
+    html = f"<html><head>{DATED}<title>Example</title></head><body><h1>Example</h1>{boxes}</body></html>"
+    with pytest.raises(NotAnArticle):
+        read(html.encode(), SITE + path, vouched=False)

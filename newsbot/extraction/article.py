@@ -132,7 +132,7 @@ class _Reader:
         # A date is evidence for an article, so the dates are extracted before lacks_evidence() is called.
         self._times(article)
         expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
-        if not expected and lacks_evidence(self.page, body, dated=article.published_at is not None):
+        if not expected and lacks_evidence(self.page, body, self.hint, article.published_source):
             raise NotAnArticle("no_evidence")
         self._people_and_subjects(article)
         # The page of an author has the author's name as its title.

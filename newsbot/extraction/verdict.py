@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from urllib.parse import SplitResult, parse_qsl, unquote
 
 import numpy as np
 
 from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.body.features import Known, View
+from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.pieces import REGIONS, cut
 from newsbot.extraction.body.text import Body
+from newsbot.extraction.fields.evidence import VISIBLE
 from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import log_odds
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, resolve
 
 SHORT_WITH_HINT = 60
 """Minimum length of the text, in letters, if a feed or a news sitemap lists the page as news."""
@@ -42,6 +44,24 @@ OTHER_ADDRESS = -6.0
 PARAGRAPHS, PROSE = 8, 3000
 """Minimum number of paragraphs of prose, and of their letters together, that a list of teasers never has."""
 
+_FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
+_MANUAL = re.compile(
+    "asciidoc|docbook|docutils|doxygen|gitbook|hevea|javadoc|latex2html|makeinfo|rustdoc|sphinx|tex4ht|texi2",
+    re.IGNORECASE,
+)
+"""Generators of manuals, in ``<meta name=generator>``."""
+_OFFERS = xpath("//*[@itemprop='offers' or @itemprop='price']")
+_MOST_OFFERS, _MOST_CONTROLS = 100, 4000
+"""Maximum numbers of offers or carts whose ancestors are checked, and of controls that are checked."""
+_CART = re.compile(
+    r"(?:cart|basket)(?![a-z])|checkout|warenkorb|panier|carrito|carrello|koszyk|kosar|kosik|sepet|korzin|"
+    r"winkelwagen|varukorg|indkobskurv",
+    re.IGNORECASE,
+)
+"""Names of shopping carts in class names, ids and URLs."""
+_PRICE = re.compile(r"[$€£¥₹₽₴₺₩]\s?\d|\d\s?(?:[$€£¥₹₽₴₺₩]|(?:USD|EUR|GBP|CHF|zł|kr|Kč|Ft|lei|лв|руб|грн)\b)")
+_SHORT_LINE = 40
+"""Maximum number of letters of a line that shows a price and is not a sentence."""
 _PASSWORD = xpath("//input[@type='password']")
 _TAG_PATH = re.compile(
     r"/(?:tags?|topics?|themes?|keywords?|labels?|tema|temas|thema|sujet|tegi?|metki|story-tags?)(?:/|$)",
@@ -77,7 +97,8 @@ _LEAST_PROSE = 25
 """Minimum score of a box with prose: its letters minus twice its letters in links."""
 _LONG_PROSE = 300
 """Number of letters above which the prose of a box counts for the box itself."""
-_FRAME = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "aside", "header"))
+_FRAMES = ("nav", "footer", "aside", "header")
+_FRAME = sum(1 << REGIONS.index(name) for name in _FRAMES)
 
 
 def is_strong(hint: Link | None) -> bool:
@@ -86,27 +107,34 @@ def is_strong(hint: Link | None) -> bool:
 
 
 def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
-    """True if a feed or a sitemap lists the page, or an article pattern of the site's rule matches."""
-    if is_strong(hint) or (hint is not None and hint.where is Where.SITEMAP):
-        return True
-    return rule is not None and classify(rule, page.url).kind is Kind.ARTICLE
+    """True if the site announced the page as news, or an article pattern of the site's rule matches."""
+    return is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
 
 
-def lacks_evidence(page: Page, body: Body, *, dated: bool) -> bool:
+def lacks_evidence(page: Page, body: Body, hint: Link | None, date: str | None) -> bool:
     """True for a page without evidence that it is an article.
 
-    JSON-LD of the page's own article is always evidence. Other metadata and dates are weaker,
-    because pages of every kind have them. They do not count if the URL is unlikely to be that of an article.
-    At the URL of a home page they count only if most of the text is in one place. Without metadata and date,
-    the URL must look like that of an article. ``dated`` is True if a date was found.
+    JSON-LD of the page's own article is always evidence. All other evidence is weaker, because pages of every
+    kind have dates and metadata, and sitemaps list them. It does not count on pages of shops, and a date in
+    the text does not count in manuals. Unless a sitemap lists the page, evidence does not count either if the
+    URL is unlikely to be that of an article. At the URL of a home page or list it counts only if most of the
+    text is in one place. Without metadata and date, the URL must look like that of an article. ``date`` is
+    the source of the date, or None if none was found.
     """
     if page.has_own_article:
         return False
-    if not dated and not _calls_itself(page):
+    named = _calls_itself(page)
+    if _is_product(page, named=named) or (not named and _sells(page, body)):
+        return True
+    if not named and date in (None, VISIBLE) and _is_in_manual(page):
+        return True
+    if hint is not None and hint.where is Where.SITEMAP:
+        return False
+    if date is None and not named:
         return _odds(page) < ARTICLE_ADDRESS
-    if _is_front(page):
-        return _concentration(_view(page, body), size(body.text))[1] < 0.6
-    return _odds(page) < OTHER_ADDRESS
+    is_list = _is_front(page) if named else _is_list_address(page)
+    scattered = is_list and _concentration(_view(page, body), size(body.text))[1] < 0.6
+    return scattered or _odds(page) < OTHER_ADDRESS
 
 
 # A byte order mark, an XML declaration and a comment may precede the root element. JSON is an object with a
@@ -164,7 +192,7 @@ def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None, *,
     """
     text = body.text
     length = size(text)
-    expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
+    expected = is_named(page, rule, hint)
     own = page.has_own_article
     named = own or _calls_itself(page)
     if not text.strip():
@@ -186,7 +214,7 @@ def _listing(page: Page, body: Body, length: int, *, named: bool) -> str | None:
     if _is_prose(body.blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
         return None
     listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
-    suspected = page.nodes.has_list_type() or listed or search or front
+    suspected = named_as_list or _is_list_address(page)
     view = _view(page, body)
     headlines = _headline_links(view)
     paragraphs = sum(len(block.text) >= 100 and _is_sentence(block) for block in body.blocks)
@@ -243,7 +271,7 @@ def _concentration(view: View, length: int) -> tuple[float, float]:
     """
     if not view.count:
         return 0.0, 0.0
-    frame = np.array(view.pieces.tree.regions)[view.box] & _FRAME > 0
+    frame = _in_frame(view)
     own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
     worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
     worth = np.where(worth >= _LEAST_PROSE, worth, 0)
@@ -251,6 +279,11 @@ def _concentration(view: View, length: int) -> tuple[float, float]:
     sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
     most = float(sums.max())
     return most, most / max(length, 1)
+
+
+def _in_frame(view: View) -> Marks:
+    """True for pieces in headers, footers, menus and side columns."""
+    return np.array(view.pieces.tree.regions)[view.box] & _FRAME > 0
 
 
 def _is_prose(blocks: Sequence[Block]) -> bool:
@@ -265,6 +298,64 @@ def _odds(page: Page) -> float:
         return log_odds(canonicalize(page.url))
     except ValueError:
         return 0.0
+
+
+def _is_list_address(page: Page) -> bool:
+    """True if the URL or the JSON-LD is that of a home page, a list or a search."""
+    path = unquote(page.parts.path)
+    listed = bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
+    return listed or page.nodes.has_list_type() or _is_search(page.parts) or _is_front(page)
+
+
+def _is_product(page: Page, *, named: bool) -> bool:
+    """True if the metadata declare a product for sale.
+
+    Reviews may also name a product. So if the page declares itself an article (``named``), the product must
+    have the name of the page.
+    """
+    if page.meta("og:type").lower().startswith("product"):
+        return True
+    if not named and any(
+        "/Product" in (box.get("itemtype") or "")
+        for offer in _OFFERS(page.tree)[:_MOST_OFFERS]
+        for box in offer.iterancestors()
+    ):
+        return True
+    return any(not named or key(name) in map(key, page.headings) for name in page.nodes.offered())
+
+
+def _sells(page: Page, body: Body) -> bool:
+    """True if the page shows a price in a short line, and a control with the name of a cart.
+
+    Magazines with a shop have a cart in the header of each page, so elements there do not count.
+    """
+    view = _view(page, body)
+    short = np.flatnonzero(~_in_frame(view) & (view.length <= _SHORT_LINE)).tolist()
+    if not any(_PRICE.search(view.pieces.texts[place]) for place in short):
+        return False
+    carts = (
+        element
+        for element in islice(page.tree.iter("form", "button", "input", "a"), _MOST_CONTROLS)
+        if any(_CART.search(element.get(name) or "") for name in ("class", "id", "name", "action", "href"))
+    )
+    return any(
+        not any(box.tag in _FRAMES for box in cart.iterancestors()) for cart in islice(carts, _MOST_OFFERS)
+    )
+
+
+def _is_in_manual(page: Page) -> bool:
+    """True if the head names a generator of manuals, or links an index of words or the page above.
+
+    Some blogs link their home page as the index.
+    """
+    if "up" in page.links or _MANUAL.search(" ".join(page.meta_all("generator"))):
+        return True
+    indexes = (resolve(page.url, link) for link in page.links.get("index", ()))
+    return any(
+        not page.url.startswith(url.rstrip("/")) and not _FRONT_NAME.fullmatch(url.rpartition("/")[2])
+        for url in indexes
+        if url is not None
+    )
 
 
 def _calls_itself(page: Page) -> bool:
@@ -282,8 +373,7 @@ def _is_front(page: Page) -> bool:
 
     Some sites show the story of the day at their root. Pages saved to files often keep only the host.
     """
-    name = page.parts.path.strip("/").lower()
-    if name not in ("", "index.html", "index.php", "index.htm", "home") or page.parts.query:
+    if not _FRONT_NAME.fullmatch(page.parts.path.strip("/")) or page.parts.query:
         return False
     return not _is_headed(page)
 

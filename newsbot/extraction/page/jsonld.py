@@ -30,6 +30,7 @@ _WEAK = re.compile(
     r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
     r"Recipe)$"
 )
+_PRODUCT = re.compile(r"Product(?:Group|Model)?$")
 _LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
 # Properties whose nodes are not the page's own article, but parts of it or other works.
 _ASIDE = frozenset(
@@ -154,6 +155,12 @@ class Nodes:
                 and (node.get("datePublished") or node.get("uploadDate"))
             ):
                 yield node
+
+    def offered(self) -> Iterator[str]:
+        """Yield the names of the products that are for sale."""
+        for node in self.all:
+            if _has_type(node, _PRODUCT) and node.get("offers") and id(node) not in self._asides:
+                yield first_text(node.get("name"))
 
     def has_list_type(self) -> bool:
         """True if the page declares itself a collection, a profile or a search result."""
