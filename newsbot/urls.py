@@ -98,6 +98,7 @@ _UNTIDY_ESCAPE = re.compile(
     r"|(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]))"  # an unreserved character
 )
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# /news;jsessionid=0A1B
 _SESSION_IN_PATH = re.compile(r";(?:[a-z]*sessionid|phpsessid)(?:=[^/;]*)?(?=[/;]|$)", re.IGNORECASE)
 _SLASHES = re.compile("//+")
 _WHOLE = re.compile(r"https?://[^\s/\\][^\s\\\x00-\x1f\x7f\u2028\u2029]*", re.IGNORECASE)
@@ -263,6 +264,7 @@ def meant(text: str) -> str:
     return f" — did you mean {url!r}?"
 
 
+# https:/, http//, htps://, and so on
 _SCHEME = re.compile(r"([a-z]{3,6})[:;.]?/{1,3}(?=[^/])", re.IGNORECASE)
 _HERE = re.compile(r"localhost\b|[\w.-]+:\d")
 """Matches a host of this machine or network, as people write it."""

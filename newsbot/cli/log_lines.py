@@ -41,6 +41,7 @@ _KEYS = (
 )
 _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
 """Matches a query parameter with a secret, also in a percent-encoded URL inside a query."""
+# A header in a log: "Authorization: Bearer …", or as Scrapy prints it: b'Authorization': [b'Basic …'].
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )

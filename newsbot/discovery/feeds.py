@@ -447,6 +447,7 @@ _MAX_ENTITIES, _MAX_USES = 20, 2 * MAX_ITEMS
 Both limit the growth of the text. An entity has at most 200 characters, and entities in replaced text are not
 expanded again.
 """
+# <item>, <atom:entry …>
 _ITEM = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE)
 
 

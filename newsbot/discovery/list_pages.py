@@ -35,18 +35,24 @@ _MAX_REPEATS = 3
 _MIN_SESSION = 20
 
 _DIGIT = re.compile(r"\d")
+# ?page=3, &start=40
 _PAGE_KEY = re.compile(r"[?&](?:page|pg|paged|pagen_\d|seite|start|offset)=(\d{1,9})(?=&|$)", re.IGNORECASE)
+# /page/3/, /seite-3.html
 _PAGE_PATH = re.compile(
     r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
 )
+# An archive of a year, month or day: /2024/, /2024-05/index.html, /2024/05/03
 _ARCHIVE = re.compile(
     r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?(?:/(?:index)?)?(?:\.\w{1,5})?(?:$|\?)"
 )
+# /archive, /arhiv/, /archiv.html
 _FRONT = re.compile(
     r"/(?:archives?|archiv|arhiv|arkiv|archivio|archivo|arsiv|archiwum)(?:/|/?(?:index)?\.\w{1,5})?$",
     re.IGNORECASE,
 )
+# ?year=2024, &date=20240503
 _DATE_KEY = re.compile(r"[?&](?:year|date|day|ym|month)=((?:19|20|21)\d\d)", re.IGNORECASE)
+# ?PHPSESSID=…, &sid=…
 _SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A-Za-z]+)", re.IGNORECASE)
 
 
@@ -121,10 +127,12 @@ _MAX_STATED = 500
 _MAX_NUMBER = 6
 """Maximum number of characters of a link's text that may be a page number or an arrow."""
 
+# ?page=3, &start=40
 _IN_QUERY = re.compile(
     r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
     re.IGNORECASE,
 )
+# /page/3/, /seite-3.html
 _IN_PATH = re.compile(
     r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
 )
@@ -132,6 +140,7 @@ _ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
 """A query key of any name with a number."""
 _BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
 """A number at the end of the path: ``/sport/3``, ``sport3.html``."""
+# /index.html, /default.aspx
 _INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
 _OLDER = re.compile(
     r"\W{0,5}(?:next|older|earlier|previous (?:posts|entries)|weiter|nächste|ältere|suivant|plus ancien"

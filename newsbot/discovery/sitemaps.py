@@ -222,6 +222,7 @@ MAX_BODY = 50 << 20
 """Maximum number of unpacked bytes that are read. It is the limit of the protocol for one file."""
 
 _HEAD = 1 << 16
+# <urlset …>, <sm:sitemapindex …>, <url>
 _ROOT = re.compile(
     r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:urlset|sitemapindex|url|sitemap)(?=[\s>/])", re.IGNORECASE
 )

@@ -167,6 +167,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
             checks.forget(source=site)
             forget_report(notes, site)
         elif any(within(host, frozenset((site,))) for host in hosts):
+            # The removed domain may be a part of the monitored site.
             for page in checks.iter(site):
                 if within(host_key(page.url), only):
                     checks.forget(url=page.url)

@@ -28,6 +28,7 @@ _LINK = re.compile(
     r"<([^<>]{1,2000})>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:\"[^\"]{0,500}\"|[^\s\",;]{1,500}))*)"
 )
 _HEAD_LINKS = etree.XPath("//head/link[@href and @rel]")
+# ; rel="hub self" or ; rel=hub
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORECASE)
 
 

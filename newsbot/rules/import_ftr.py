@@ -35,6 +35,7 @@ _NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains"
 """Options and tests of Full-Text RSS itself. Rules do not need them, so they are ignored without a report."""
 # "body: //div" or, with an argument that is ignored, "replace_string(<br>): <p>"
 _LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
+# The call of a function: concat(…)
 _FUNCTION = re.compile(r"[a-z-]{1,40}\(")
 _FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
 

@@ -37,6 +37,7 @@ ROTATED = 2
 """Maximum number of rotated files that are read at the start."""
 TOLERANCE = 0.02
 """Largest relative difference of sizes with which a page counts as unchanged."""
+# 192.0.2.1 - - [03/May/2024:14:05:00 +0000] "GET /news/1 HTTP/1.1" 200 5120
 _LINE = re.compile(
     r'\S+ \S+ .{0,200}? \[(?P<time>[^\]]{1,60})\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
     r"(?P<status>\d{3}) (?P<size>\d+|-)"

@@ -78,6 +78,8 @@ def youngest(rates: Rates, budget: float) -> Array:
     known = _checked(rates, budget)
 
     def visits(price: float) -> Array:
+        # The price of page i, here the age that one more visit saves, is (x^2 / 2 - 1 + e^-x (1 + x)) /
+        # rate^2, with x = rate / visits. At the optimum it is the same for all pages.
         return np.asarray(known / _inverse(lambda x: x * x / 2 - 1 + np.exp(-x) * (1 + x), price * known**2))
 
     high = 1.0

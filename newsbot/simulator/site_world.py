@@ -391,6 +391,7 @@ def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> A
     for owner, begin, end in zip(owners, begins, ends, strict=True):
         hour = np.arange(int(begin), int(np.ceil(end)))
         inside = np.minimum(hour + 1, end) - np.maximum(hour, begin)
+        # An hour in which bursts overlap belongs to them only once.
         share[owner, hour] = np.maximum(share[owner, hour], inside)
     return share
 

@@ -70,6 +70,7 @@ _COMMA = re.compile("[,，、]")
 # 14:05, 14.05 or a year from 1900 to 2099
 _DATE = re.compile(r"\b\d{1,2}[:.]\d\d\b|\b(?:19|20)\d\d\b")
 _ADDRESS = re.compile(r"@|http|www\.")
+# Separators in menus and paths: "News | Sport", "Home > Sport", "Home / Sport".
 _BAR = re.compile(r"[|»>]|/ ")
 _SHORT_LINE = 120
 

@@ -16,6 +16,7 @@ from newsbot.text.languages import by_language
 SAMPLE = 3000
 """Maximum number of characters of the text that are read."""
 
+# The language of a tag: "pt" in pt-BR, "zh" in zh_Hans.
 _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
 # Each entry is the name of a script, its first character and its last character.
 _SCRIPTS = (

@@ -18,6 +18,8 @@ from newsbot.text.languages import compiled, words
 MAX_TITLE = 400
 """Maximum length of a headline. The rest is cut off."""
 
+# e.g. "Headline | Site", "Headline - Site", "Headline_Site", "Headline: example.org". Signs that words may
+# contain, such as "-", count only between spaces.
 _SEPARATOR = re.compile(
     r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
     r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"

@@ -15,6 +15,7 @@ from functools import cache
 
 # A rank for each Cyrillic letter, higher for more frequent letters.
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
+# A capital behind a small letter, as in "пРИВЕТ".
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
 _INITIAL = re.compile("(?<![Ѐ-ӿ])[А-ЯЁІЇЄҐ](?=[а-яёіїєґў])")
 MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")

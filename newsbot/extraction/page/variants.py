@@ -12,10 +12,13 @@ VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
 AMP_CACHE = ".cdn.ampproject.org"
 """The end of the host names of Google's cache of AMP pages."""
 
+# m.example.org, but not m.org
 _HOSTS = re.compile(r"^(?:www|m|mobile|mobil|amp|wap|touch|print|pda|lite)\.(?=[^.]+\.)")
 _ENDS = re.compile(r"(?:\.(?:amp|html?|shtml|xhtml|php|aspx?|print))+$", re.IGNORECASE)
 _KEYS = re.compile(r"(?:amp|print|printable|mobile|share|outputtype|output|view|format|m)(?:=|$)")
+# 12345-title, a12345, title-12345, title_id12345
 _NUMBER = re.compile(r"^(?:[a-z]{0,3})(\d{5,})(?=$|[-_])|(?:^|[-_])[a-z]{0,3}(\d{5,})$")
+# 20240503
 _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 
 
