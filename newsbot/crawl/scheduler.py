@@ -1,16 +1,9 @@
 """Scrapy's scheduler on top of the frontier, for the news crawl.
 
 Each request that leaves the scheduler carries a lease and a visit (:mod:`newsbot.crawl.visit`). The visit is
-completed when the request and everything that it yielded are done. Scrapy has no signal for this. But the
-engine's slot removes each request from ``inprogress`` exactly once, as the last step after success, drop,
-error, redirect and ignore. The scheduler hooks into that removal. The slot is private, so
-:meth:`FrontierScheduler.open` checks that it has the expected attributes.
+completed when the request and everything that it yielded are done.
 
 A *turn* is a time reserved for one request to a host. Turns of a host are at least its delay apart.
-
-If ``next_request()`` returns None, Scrapy calls it again only after 5 s. The scheduler therefore wakes Scrapy
-when the next entry can be leased. Other programs add to the frontier too, so Scrapy is woken at least every
-:data:`LOOK_AGAIN` seconds.
 
 Nothing is leased while the backends are unavailable; see :mod:`newsbot.crawl.availability`.
 """
@@ -222,6 +215,8 @@ class FrontierScheduler(BaseScheduler):
                 "that requirements.txt names"
             )
         self.slot: Any = slot
+        # Scrapy has no signal for the end of a request. But the engine's slot removes each request from
+        # ``inprogress`` exactly once, as the last step after success, drop, error, redirect and ignore.
         remove_request = slot.remove_request
 
         # The visit must be in the completion queue before the request leaves ``inprogress``: while the spider
@@ -562,6 +557,7 @@ class FrontierScheduler(BaseScheduler):
     # --- waiting
     def _wake_later(self) -> None:
         """Plan to wake Scrapy when a request may be ready: at a turn, at a due time, or after an outage."""
+        # If next_request() returns None, Scrapy itself calls it again only after 5 s.
         if self._wake is not None and not self._wake_is_old:
             return
         self._wake_is_old = False
@@ -573,7 +569,7 @@ class FrontierScheduler(BaseScheduler):
             look_in = self._look_at - time.monotonic()
             if look_in <= 0:
                 self._look(now)
-                look_in = LOOK_AGAIN
+                look_in = LOOK_AGAIN  # other programs add to the frontier, too
             waits = (look_in, self._next_at - now, *(at - now for at, _ in self._hops))
             wait = max(min(one for one in waits if one > 0), 0.002)
         if self._wake is not None:

@@ -40,16 +40,6 @@ This module drops no article. The storage drops an article if its source already
 result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
 the order in which articles arrive. There is one exception: the result can be different if a copy without its
 numbers arrives before the texts of the template that it resembles.
-
-The number guard (:func:`different_news`) compares the numbers of two similar texts, and recognizes texts that
-report different news. Forecasts, market reports and results are written from templates: the words stay, the
-numbers change. A correction changes one number of many. An abridged copy loses numbers, and an update adds
-some. Therefore only *replaced* numbers count: the first text has numbers that the second one lacks, and the
-second one has numbers that the first one lacks.
-
-If both texts are from one source, all their numbers are compared. Similar texts of different sources are
-usually edited copies, and rarely issues of one template. Their numbers are therefore compared only next to
-words that both texts have.
 """
 
 from __future__ import annotations
@@ -120,15 +110,22 @@ def numbers_in(text: str) -> Numbers:
 def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_source: bool = True) -> bool:
     """Return True if two similar texts report different news, judged by their numbers.
 
-    This is the case if each text has at least as many numbers that the other one lacks as both texts share.
-    ``alike`` is the Jaccard similarity of the texts. A single replaced number in almost identical texts is a
-    correction, unless it is a date. If the texts are from different sources (``one_source`` False), a single
+    Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
+    correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore
+    only *replaced* numbers count: the first text has numbers that the second one lacks, and the second one
+    has numbers that the first one lacks.
+
+    Two texts are different news if at least as many numbers are replaced as both texts share. ``alike`` is
+    the Jaccard similarity of the texts. A single replaced number in almost identical texts is a correction,
+    unless it is a date. If the texts are from different sources (``one_source`` False), a single
     replaced number is never enough.
     """
     if one_source:
         shared = one.written & other.written
         lost, gained = one.written - shared, other.written - shared
     else:
+        # Similar texts of different sources are usually edited copies, and rarely issues of one template. So
+        # their numbers are compared only next to words that both texts have.
         shared, lost, gained = _by_place(one, other)
     # an abridged text only loses numbers and an extended text only gains some: both give 0 here
     replaced = min(len(lost), len(gained))
