@@ -194,7 +194,7 @@ _SHOWN = 30
 """Maximum number of problems, and of rows, that are printed."""
 
 
-def from_ftr(call: Call) -> int:
+def from_ftr(call: Call) -> None:
     """Run ``scrapy rules import ftr``: import one site file of ftr-site-config, or a folder of them."""
     path: Path = call.options.path
     made: list[tuple[str, str]] = []
@@ -218,20 +218,20 @@ def from_ftr(call: Call) -> int:
         else:
             made.append((found.domain, found.as_yaml()))
             kept[file.name] = found.kept
-    return _write(call, made, told, kept)
+    _write(call, made, told, kept)
 
 
-def from_opml(call: Call) -> int:
+def from_opml(call: Call) -> None:
     """Run ``scrapy rules import opml``: import the feeds of an OPML file as short rules."""
-    return _from_list(call, read_opml)
+    _from_list(call, read_opml)
 
 
-def from_news_please(call: Call) -> int:
+def from_news_please(call: Call) -> None:
     """Run ``scrapy rules import news-please``: import a site list of news-please as short rules."""
-    return _from_list(call, read_news_please)
+    _from_list(call, read_news_please)
 
 
-def _from_list(call: Call, read: Callable[[bytes], Sites]) -> int:
+def _from_list(call: Call, read: Callable[[bytes], Sites]) -> None:
     path: Path = call.options.path
     try:
         sites = read(_read(path))
@@ -239,7 +239,7 @@ def _from_list(call: Call, read: Callable[[bytes], Sites]) -> int:
         raise ArgumentError(f"{path}: {error}") from error
     made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
     kept = Counter({path.name: sum(map(len, (*sites.feeds.values(), *sites.seeds.values())))})
-    return _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
+    _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
 
 
 def _read(path: Path) -> bytes:
@@ -270,7 +270,7 @@ def _exactness(file: Path) -> tuple[str, int]:
 
 def _write(
     call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]], taken: Counter[str]
-) -> int:
+) -> None:
     """Write the rules and print a summary. Existing rule files are not changed.
 
     ``made`` has pairs of a domain and the content of its rule file. ``told`` has the items that were left
@@ -296,7 +296,7 @@ def _write(
             {"file": file, "kept": taken[file], "left_out": lost[file]} for file in sorted({*taken, *lost})
         ]
         call.document({"written": written, "kept": kept, "files": files, "left_out": rows})
-        return 0
+        return
     for file, line, text in told[:_SHOWN]:
         call.note(f"{file}:{line}: {text}" if line else f"{file}: {text}")
     if len(told) > _SHOWN:
@@ -308,4 +308,3 @@ def _write(
         f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} skipped because they exist; "
         f"{counted(sum(taken.values()), 'item')} imported, {len(told)} left out"
     )
-    return 0

@@ -144,7 +144,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def learn_site(call: Call) -> int:
+def learn_site(call: Call) -> None:
     """Run ``scrapy rules learn``: print the learned patterns of a site, or add them to its rule file."""
     path = rule_path(rules_folder(call.settings), call.options.domain)
     rule = open_rules(call.settings).for_url(f"https://{path.stem}/")
@@ -175,4 +175,3 @@ def learn_site(call: Call) -> int:
             raise ArgumentError(f"{rule.domain}: no pattern is good enough to be written")
         add_key(path, rule.domain, "article", as_lines(learned))
         call.note(f"written to {path}")
-    return 0

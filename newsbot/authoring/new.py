@@ -179,7 +179,7 @@ class Seen:
     """The last fault of the site, if there was one."""
 
 
-def new(call: Call) -> int:
+def new(call: Call) -> None:
     """Run ``scrapy rules new``: crawl a few articles of a site, write its rule and one saved page.
 
     Raises :class:`ArgumentError` if the rule exists, and :class:`DataUnavailable` if no article was found.
@@ -207,12 +207,11 @@ def new(call: Call) -> int:
     if call.json:
         written = {"file": str(path), "rule": text, "case": case and str(case)}
         call.document({**written, "articles": seen.articles, **_found(seen)})
-        return 0
+        return
     call.text(text, whole=True)
     if case is not None:
         call.note(f"written to {path}; a saved page to test it with: {case}")
         call.note(f"try it: scrapy rules test {domain}; scrapy crawl news -a sites={domain}")
-    return 0
 
 
 def _found(seen: Seen) -> dict[str, Any]:

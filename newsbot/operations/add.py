@@ -104,11 +104,12 @@ SAID = {
 }
 
 
-def add(call: Call) -> int:
+def add(call: Call) -> None:
     """Queue URLs. If one of them is wrong, nothing is queued and all problems are reported."""
     rules = open_rules(call.settings)
     if call.options.due:
-        return _make_due(call, rules)
+        _make_due(call, rules)
+        return
     given = list(_given(call.options.url, call.options.file))
     if not given:
         raise ArgumentError("give at least one URL, --file FILE with one URL per line, or --due SITE")
@@ -130,10 +131,9 @@ def add(call: Call) -> int:
     )
     if not call.json:
         call.note(f"{counted(len(rows), 'URL')} queued; {TAKEN}")
-    return 0
 
 
-def _make_due(call: Call, rules: RuleSet) -> int:
+def _make_due(call: Call, rules: RuleSet) -> None:
     """Make the sources of the sites in ``--due`` due now."""
     if call.options.url or call.options.file:
         raise ArgumentError("give either --due SITE or URLs, not both")
@@ -142,7 +142,7 @@ def _make_due(call: Call, rules: RuleSet) -> int:
         numbers = {one: make_due(storage, frontier, rules, [one], time.time()) for one in domains}
     if call.json:
         call.document([{"site": domain, "due": number} for domain, number in numbers.items()])
-        return 0
+        return
     for domain, number in numbers.items():
         if number:
             call.text(f"{domain}: {counted(number, 'source')} due now")
@@ -150,7 +150,6 @@ def _make_due(call: Call, rules: RuleSet) -> int:
             call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} finds them")
     if any(numbers.values()):
         call.note(TAKEN)
-    return 0
 
 
 def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:

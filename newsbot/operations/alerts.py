@@ -25,16 +25,17 @@ TEST = Alert(
 )
 
 
-def alerts(call: Call) -> int:
+def alerts(call: Call) -> None:
     """Show the current problems, send them (``--send``), or send a test message (``--test``)."""
     options = options_from(call.settings)
     if call.options.test:
         now = system_clock()
         message = Message(event="test", alert=TEST, at=now)
         _tell(call, [Delivery(output, [message]) for output in options.outputs])
-        return 0
+        return
     if call.options.send:
-        return _send(call, options)
+        _send(call, options)
+        return
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
         told = {entry.alert.key: entry for entry in current(storage.notes)}
@@ -56,10 +57,9 @@ def alerts(call: Call) -> int:
         ),
         empty=f"nothing is wrong; outputs: {', '.join(output.name for output in options.outputs)}",
     )
-    return 0
 
 
-def _send(call: Call, options: Options) -> int:
+def _send(call: Call, options: Options) -> None:
     """Check once and send the messages, as a running crawl does.
 
     This is for cron jobs on machines where no crawl runs all the time.
@@ -78,7 +78,6 @@ def _send(call: Call, options: Options) -> int:
             # again.
             watch.note(deliveries)
             watch.leave()
-    return 0
 
 
 def _tell(call: Call, deliveries: list[Delivery]) -> None:

@@ -26,7 +26,7 @@ PASSED_ON = ("NEWSBOT_RULES", "NEWSBOT_RENDER", "NEWSBOT_BROWSER", "NEWSBOT_REND
 """Settings that are passed on to the crawl."""
 
 
-def article(call: Call) -> int:
+def article(call: Call) -> None:
     """Print the article of a URL or a file. The exit code is 1 if the page has no article."""
     page = call.options.page
     if "://" in page:
@@ -39,7 +39,6 @@ def article(call: Call) -> int:
         call.text(found.to_markdown(), whole=True)
     else:
         call.text(f"{found.title}\n\n{found.text}")
-    return 0
 
 
 def _fetched(url: str, settings: Settings) -> Article:

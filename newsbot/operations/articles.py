@@ -51,11 +51,12 @@ def chosen(call: Call) -> ArticleFilter:
     )
 
 
-def export(call: Call) -> int:
+def export(call: Call) -> None:
     """Write articles to a file or to stdout. Their number is printed on stderr."""
     path = None if str(call.options.output) == "-" else call.options.output
     if call.options.new is not None:
-        return _export_new(call, path)
+        _export_new(call, path)
+        return
     format_ = _export_format(call, path)
     write = _writer_of(call, format_)  # raises before the file is opened if a package is missing
     with stored(call.settings) as storage, atomic_target(path) as stream:
@@ -64,10 +65,9 @@ def export(call: Call) -> int:
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": articles.count})
     call.note(f"{counted(articles.count, 'article')} exported" + (f" to {path}" if path else ""))
-    return 0
 
 
-def _export_new(call: Call, path: Path | None) -> int:
+def _export_new(call: Call, path: Path | None) -> None:
     """Write the changes since the last export of the same name to a new numbered file."""
     options = call.options
     if path is None:
@@ -100,10 +100,9 @@ def _export_new(call: Call, path: Path | None) -> int:
     call.note(
         f"{counted(written.articles, 'article')} exported" + (f" to {written.file}" if written.file else "")
     )
-    return 0
 
 
-def feed(call: Call) -> int:
+def feed(call: Call) -> None:
     """Write the newest articles that match a query as a feed."""
     options = call.options
     path = None if str(options.output) == "-" else options.output
@@ -122,7 +121,6 @@ def feed(call: Call) -> int:
         )
     with atomic_target(path) as stream:
         stream.write(data)
-    return 0
 
 
 class _Counted:
@@ -168,7 +166,7 @@ FOLLOWED = 10.0
 """Maximum number of seconds for which the index is updated before a search."""
 
 
-def search(call: Call) -> int:
+def search(call: Call) -> None:
     """Find articles by words. The exit code is 0 even if no article is found."""
     options = call.options
     with searching(call.settings) as articles:
@@ -187,10 +185,9 @@ def search(call: Call) -> int:
     )
     for note in notes:
         call.note(note)
-    return 0
 
 
-def counts(call: Call) -> int:
+def counts(call: Call) -> None:
     """Count the articles that match each query, by day, site or language."""
     options = call.options
     if len(options.query) > MAX_COMPARED:
@@ -200,7 +197,7 @@ def counts(call: Call) -> int:
         found = articles.attention(options.query, chosen(call), utc(system_clock()))
     if call.json:
         call.document(found)
-        return 0
+        return
     named = [Column(one.query, "right") for one in found.queries]
     if options.by == "day":
         rows = zip(found.days, *map(found.numbers, found.queries), found.articles, strict=True)
@@ -216,10 +213,9 @@ def counts(call: Call) -> int:
         call.note(f"{one.query}: {more}{one.counts.total} articles")
         for note in one.notes:
             call.note(note)
-    return 0
 
 
-def save(call: Call) -> int:
+def save(call: Call) -> None:
     """Save a search under a name."""
     options = call.options
     with closing(open_storage(call.settings)) as storage:
@@ -228,10 +224,9 @@ def save(call: Call) -> int:
         for note in articles.explain(kept.query, found=True):
             call.note(note)
     call.note(f"{kept.name}: saved; notices: {kept.tell}")
-    return 0
 
 
-def saved(call: Call) -> int:
+def saved(call: Call) -> None:
     """List saved searches."""
     with stored(call.settings) as storage:
         found = saving.saved_searches(storage.notes)
@@ -242,19 +237,17 @@ def saved(call: Call) -> int:
         ((one.name, one.tell, one.number, one.query) for one in found),
         empty="no search is saved; save one: scrapy articles save NAME QUERY --tell daily",
     )
-    return 0
 
 
-def forget(call: Call) -> int:
+def forget(call: Call) -> None:
     """Delete a saved search."""
     with stored(call.settings) as storage:
         if not saving.forget(storage.notes, call.options.name):
             raise UserError(f"{call.options.name}: no saved search has this name; see: scrapy articles saved")
     call.note(f"{call.options.name}: deleted")
-    return 0
 
 
-def show(call: Call) -> int:
+def show(call: Call) -> None:
     """Show all stored data of one article."""
     with stored(call.settings) as storage:
         article = _find(call, storage)
@@ -262,7 +255,7 @@ def show(call: Call) -> int:
     if call.json:
         row = article.to_dict()
         call.document(row if versions is None else {**row, "versions": version_rows(versions)})
-        return 0
+        return
     for name, value in article.to_dict().items():
         if name not in ("text", "extraction") and value not in (None, [], ""):
             method = article.extraction.get(name)
@@ -276,10 +269,9 @@ def show(call: Call) -> int:
     call.text("\n" + article.text)
     for line in version_lines(versions or ()):
         call.text(line)
-    return 0
 
 
-def stories(call: Call) -> int:
+def stories(call: Call) -> None:
     """List stories: groups of articles on the same news."""
     options = call.options
     with stored(call.settings) as storage:
@@ -305,10 +297,9 @@ def stories(call: Call) -> int:
         ),
         empty=f"no story has at least {counted(options.min_members, 'article')}{sites}{since}",
     )
-    return 0
 
 
-def index(call: Call) -> int:
+def index(call: Call) -> None:
     """Update the search index, or rebuild it (``--anew``)."""
     tell = lines(call.note, {})
     indexed = 0
@@ -327,10 +318,9 @@ def index(call: Call) -> int:
     if call.json:
         call.document({"indexed": indexed, "waiting": left})
     call.note(f"{counted(indexed, 'article')} indexed, {left} left")
-    return 0
 
 
-def reindex(call: Call) -> int:
+def reindex(call: Call) -> None:
     """Build the near-duplicate index again from the stored texts; with ``--anew`` empty it first."""
     with stored(call.settings) as storage:
         if call.options.anew:
@@ -354,7 +344,6 @@ def reindex(call: Call) -> int:
     )
     if joined:
         call.note(f"joined to a story of similar articles: {counted(joined, 'article')}")
-    return 0
 
 
 def _find(call: Call, storage: Storage) -> Article:

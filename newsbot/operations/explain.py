@@ -507,7 +507,7 @@ def _article_document(article: Article) -> dict[str, Any]:
     return row | {"site_lines": [line for _, line in article.site_lines]}
 
 
-def why(call: Call) -> int:
+def why(call: Call) -> None:
     """Print all data about a URL, even if no crawl has seen it yet."""
     now = time.time()
     with ExitStack() as stack:
@@ -526,7 +526,6 @@ def why(call: Call) -> int:
             call.text(line)
         if storage is None:
             call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")
-    return 0
 
 
 def _has_data(call: Call) -> bool:

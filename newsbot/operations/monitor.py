@@ -23,7 +23,7 @@ SHOWN = 20
 """Default number of rows of each table."""
 
 
-def list_sites(call: Call) -> int:
+def list_sites(call: Call) -> None:
     """List the sites that were monitored."""
     with stored(call.settings) as storage:
         sites = monitored(storage.notes)
@@ -38,10 +38,9 @@ def list_sites(call: Call) -> int:
         (_site_row(sites[domain], now) for domain in sorted(sites)),
         empty="nothing was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
     )
-    return 0
 
 
-def show(call: Call) -> int:
+def show(call: Call) -> None:
     """Print the report on a site, or write it as an HTML page (``--html``)."""
     options = call.options
     if options.html is not None and Path(options.html).suffix.lower() != ".html":
@@ -60,10 +59,9 @@ def show(call: Call) -> int:
         call.document(report)
     else:
         _print(call, report)
-    return 0
 
 
-def page(call: Call) -> int:
+def page(call: Call) -> None:
     """Show the checks of one page."""
     try:
         key = fingerprint(canonicalize(call.options.url))
@@ -79,10 +77,9 @@ def page(call: Call) -> int:
         [Column(name, wide=name == "redirects") for name in names],
         map(_check_row, found.checks),
     )
-    return 0
 
 
-def forget(call: Call) -> int:
+def forget(call: Call) -> None:
     """Delete the monitor's data of a site."""
     with closing(open_storage(call.settings)) as storage:
         domain = ascii_host(call.options.domain)
@@ -94,7 +91,6 @@ def forget(call: Call) -> int:
         call.document({"site": domain, "pages": pages})
     else:
         call.note(f"checks of {counted(pages, 'page')} deleted")
-    return 0
 
 
 def _known(notes: Notes, domain: str) -> str:

@@ -74,7 +74,7 @@ WHAT = {
 """The kinds of data, and for each kind the setting with its maximum age."""
 
 
-def prune(call: Call) -> int:
+def prune(call: Call) -> None:
     """Show how many old data there are, or delete them (``--yes``)."""
     counts = _prune(call, _moments(call))
     if call.json:
@@ -83,7 +83,6 @@ def prune(call: Call) -> int:
         call.table((Column("what"), Column("old", "right")), list(counts.items()))
     told = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
     call.note(told if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
-    return 0
 
 
 def _moments(call: Call) -> dict[str, float]:

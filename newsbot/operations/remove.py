@@ -186,26 +186,28 @@ def _canonical(url: str) -> str:
         return url
 
 
-def take_out(call: Call) -> int:
+def take_out(call: Call) -> None:
     """Show how many data a URL or domain has, or delete them (``--yes``).
 
     With ``--list`` or ``--allow``, show or unblock the removed URLs and domains.
     """
     options = call.options
     if options.list:
-        return _list(call)
+        _list(call)
+        return
     if not options.what:
         raise ArgumentError("give a URL, a domain, or --list")
     with stored(call.settings) as storage:
         if options.allow:
-            return _allow(call, storage)
+            _allow(call, storage)
+            return
         rules = open_rules(call.settings)
         found = [_find(what, rules, storage) for what in options.what]
         if options.yes:
             _remove(call, storage, found, rules)
     if call.json:
         call.document([{"what": one.what, **one.counts, "removed": options.yes} for one in found])
-        return 0
+        return
     names = list(found[0].counts)
     call.table(
         (Column("what", wide=True), *(Column(name, "right") for name in names)),
@@ -216,7 +218,6 @@ def take_out(call: Call) -> int:
         if options.yes
         else "nothing was removed; add --yes to delete these data and to block the URL or domain"
     )
-    return 0
 
 
 def _find(what: str, rules: RuleSet, storage: Storage) -> Found:
@@ -244,15 +245,14 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
             remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)
 
 
-def _allow(call: Call, storage: Storage) -> int:
+def _allow(call: Call, storage: Storage) -> None:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
         raise UserError(f"{unknown[0]}: is not blocked; for all blocked ones see: scrapy remove --list")
     call.note("unblocked: may be collected again")
-    return 0
 
 
-def _list(call: Call) -> int:
+def _list(call: Call) -> None:
     with stored(call.settings) as storage:
         kept = buried(storage.notes)
     rows = [(iso(utc(note["at"])), what, note.get("reason", "")) for what, note in kept]
@@ -262,4 +262,3 @@ def _list(call: Call) -> int:
         rows,
         empty="nothing is blocked",
     )
-    return 0

@@ -39,7 +39,7 @@ def check(call: Call) -> int:
     return 0
 
 
-def show(call: Call) -> int:
+def show(call: Call) -> None:
     """Show all rules, one rule with its defaults, or how the rules judge a URL."""
     loaded = read_folder(rules_folder(call.settings))
     if loaded.problems:
@@ -51,7 +51,6 @@ def show(call: Call) -> int:
         _show_url(call, loaded, target if "://" in target else f"https://{target}")
     else:
         _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))
-    return 0
 
 
 def _read(call: Call) -> Loaded:

@@ -16,7 +16,7 @@ from newsbot.errors import UserError
 from newsbot.storage.spider_results import Searches, SearchResult
 
 
-def list_searches(call: Call) -> int:
+def list_searches(call: Call) -> None:
     """List all searches that have results."""
     with stored(call.settings) as storage:
         searches = storage.searches.all()
@@ -27,10 +27,9 @@ def list_searches(call: Call) -> int:
         ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
         empty="there are no results yet; run: scrapy crawl search -a sites=DOMAIN -a text=TEXT",
     )
-    return 0
 
 
-def show(call: Call) -> int:
+def show(call: Call) -> None:
     """Show where a search found its texts: URL, line and position, sorted by URL."""
     options = call.options
     with stored(call.settings) as storage:
@@ -40,14 +39,13 @@ def show(call: Call) -> int:
         if call.json:
             for result in results:
                 call.record({**asdict(result), "looked_at": iso_of(result.looked_at)})
-            return 0
+            return
         rows = sorted(_rows(results))
     columns = (Column("url", wide=True), Column("line", "right"), Column("at", "right"))
     call.table((*columns, Column("text"), Column("found", wide=True)), rows)
-    return 0
 
 
-def forget(call: Call) -> int:
+def forget(call: Call) -> None:
     """Delete the results of a search."""
     with closing(open_storage(call.settings)) as storage:
         found = storage.searches
@@ -57,7 +55,6 @@ def forget(call: Call) -> int:
         call.document({"search": name, "results": count})
     else:
         call.note(f"{counted(count, 'result')} deleted")
-    return 0
 
 
 def _known(found: Searches, name: str) -> str:

@@ -14,7 +14,7 @@ MOSTLY = 20
 """Number of lines at the start of the file. If none of them is an access log line, the file is refused."""
 
 
-def run(call: Call) -> int:
+def run(call: Call) -> None:
     """Follow the log until Ctrl-C, or read it once (``--once``). With ``--dry-run`` URLs are only printed."""
     options = call.options
     notifier = None if options.dry_run else _notifier(call)
@@ -40,7 +40,6 @@ def run(call: Call) -> int:
     call.note(
         f"{counted(number, 'line')} read, {counted(told, 'change')} {'found' if notifier is None else 'sent'}"
     )
-    return 0
 
 
 def _notifier(call: Call) -> Notifier:

@@ -226,7 +226,7 @@ NOTIFIER_COLUMNS = (
 )
 
 
-def sources(call: Call) -> int:
+def sources(call: Call) -> None:
     """Print sites and sources, and without DOMAIN also the senders of notices."""
     rules = open_rules(call.settings)
     now = time.time()
@@ -267,10 +267,10 @@ def sources(call: Call) -> int:
                 "notifiers": told_by,
             }
         )
-        return 0
+        return
     if call.options.failing and not sites:
         call.note(f"no source is failing; {counted(known, 'site')} checked")
-        return 0
+        return
     sites, unread = _parted(sites)
     # Sites with an alarm come first, then those with the most failing sources.
     sites.sort(key=lambda site: (site.domain not in fallen, -sum(map(_fails, site.sources)), site.domain))
@@ -296,7 +296,6 @@ def sources(call: Call) -> int:
     due = [] if ahead is None else [f"{ahead}; to poll now: scrapy add --due SITE"]
     for line in (*unread, *due, *alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
-    return 0
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:

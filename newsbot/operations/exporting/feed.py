@@ -201,7 +201,7 @@ def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def export_opml(call: Call) -> int:
+def export_opml(call: Call) -> None:
     """Write the feeds of all sites as OPML."""
     rules = open_rules(call.settings)
     try:
@@ -211,4 +211,3 @@ def export_opml(call: Call) -> int:
         body = as_opml(rules, None)  # nothing was crawled yet: only feeds in rules are known
     with atomic_target(call.options.output) as target:
         target.write(body)
-    return 0

@@ -121,7 +121,8 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
     target.check_idle()
     holds = target.holds_something()
     if journal.finished and holds:
-        return _moved_already(call, journal.finished)
+        _moved_already(call, journal.finished)
+        return 0
     if holds and not journal.found:
         raise DataError(
             "the target already contains data, which would be mixed with these; move to an empty target "
@@ -140,11 +141,10 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
     return _answer(call, compared)
 
 
-def _moved_already(call: Call, moment: str) -> int:
+def _moved_already(call: Call, moment: str) -> None:
     if call.json:
         call.document({"same": True, "finished": moment, "kinds": []})
     call.note(f"was already moved on {moment}; to move again, empty the target or name another one")
-    return 0
 
 
 def _answer(call: Call, compared: list[Compared]) -> int:
