@@ -15,7 +15,11 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections.abc import Mapping
 from functools import lru_cache
+from importlib.resources import files
+
+from newsbot.rules.yamlfile import QUICK
 
 PLACES = 1 << 16
 """Default number of entries of an :class:`OddsTable`."""
@@ -80,65 +84,14 @@ class OddsTable:
         self._words = array("Q", bytes(8 * len(self._words)))
 
 
-def _words(*lines: str) -> frozenset[str]:
-    return frozenset(" ".join(lines).split())
-
-
-LISTS = _words(
-    "arama archiv archive archives archivio area arhiv auteur auteurs author author-profile authors autor",
-    "autoren avtor avtory buscar cat categories category collection collections columnist columnists",
-    "contributor contributors dossier dossiers journalist journalists kategorie keyword keywords kolumne",
-    "latest lenta list lists page pages paieska people person personen persons players poisk profil",
-    "profile profiles ranking rankings recherche region regions rubric rubrics rubrika rubriki rubrique",
-    "search section sections shows staff stats subject subjects suche tag tags team teams teg tegi tema",
-    "temy thema theme themen themenspeziale themes topic topics user users word",
-)
-"""Names of segments in URLs of pages that list others: topics, people, archives, search."""
-RUBRICS = _words(
-    "categories category kategori kategoria kategorie categoria categorie rubric rubrics rubrik rubrika",
-    "rubriki rubrique rubriques section sections seccion sezione sektion ressort temy thema",
-)
-"""Names in :data:`LISTS` that also occur in the URLs of sections, in the menus of home pages."""
-UTILITIES = _words(
-    "abo abonelik abonnement abos about about-us account advertise advertising agb amp anzeigen app apps",
-    "auth bookmarks calendar careers cart cgi-bin checkout comment comments community community-standards",
-    "contact contacto contacts contest contests cookie cookies coupon coupons crossword datenschutz",
-    "datenschutzerklaerung donate download downloads e-paper embed epaper epg events faq favorites feed",
-    "feeds forum forums game games gutscheine help hilfe horoscope horoskop impressum imprint info job",
-    "jobs kalender karriere kiosk kontakt kontakte kontakty konto legal live livestream login mailing",
-    "mapa marktplatz mediadaten mein mentions-legales my-account newsletter newsletters notifications",
-    "o-nas oauth password plan-du-site podcast podcasts pogoda policies policy print privacy",
-    "privacy-policy program programm promo puzzles quiz radio redakciya redaktion register registration",
-    "registrierung reklama rss service services settings share shop sign-in signin signup sitemap spenden",
-    "spiele stellenanzeigen store subscribe subscription subscriptions sudoku support terms",
-    "terms-and-conditions terms-of-use tv uber-uns ueber-uns user-account vacancies vakansii",
-    "veranstaltungen weather werbung wetter widget wp-admin wp-login.php",
-)
-"""Names of segments in URLs of service pages: accounts, legal notes, newsletters, games."""
-ARTICLES = _words(
-    "article articles articolo articulo artikel artikkel artikkeli beitrag doc feature features noticia",
-    "noticias novosti nyheter post posts stati statya stories story",
-)
-"""Folders that contain articles."""
-MEDIA = _words(
-    "audio bilder bildergalerie foto fotos galerie galleries gallery infographics media mediathek",
-    "multimedia photo photogallery photos slideshow video videos",
-)
-"""Folders that contain films, pictures and sound. Such pages have little text."""
-ITEM_KEYS = _words(
-    "aid article_id articleid artid doc id idxno item n news_id newsid nid no p sid storyid",
-)
-"""Query keys whose value, if it is a number, identifies one page."""
-LIST_KEYS = _words(
-    "category filter offset order page pg q query s search sort start tag text type",
-)
-"""Query keys of lists: their page, filter, order or search text."""
-HOUSE_WORDS = _words(
-    "abo abonnement abonnieren agb cookie cookies coupons datenschutz datenschutzerklaerung",
-    "datenschutzerklarung datenschutzhinweise gutschein gutscheine impressum kontakt kreuzwortraetsel",
-    "login newsletter newsletters podcasts privacy rss subscribe sudoku",
-)
-"""Words in a slug that mark a service page, not an article."""
+_GENERAL = QUICK((files("newsbot") / "rules" / "shape.yaml").read_text(encoding="utf8")).get_single_data()
+"""Words in URLs, and the weights of features. The file says what they are."""
+WORDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in _GENERAL["words"].items()
+}
+LISTS, RUBRICS, UTILITIES = WORDS["lists"], WORDS["rubrics"], WORDS["utilities"]
+WEIGHTS: Mapping[str, float] = _GENERAL["weights"]
+_BIAS: float = _GENERAL["bias"]
 
 
 _MAX_LOOKED_AT = 512
@@ -176,51 +129,6 @@ lately = OddsTable()
 
 _LIST_ID = re.compile(r"(?:s|t|c|r|cat|tag|th|topic|section|rubric|rubrik)[-_]\d{2,}", re.IGNORECASE)
 """A last segment that has the number of a section: ``s-12322`` in ``/europa/s-12322``."""
-
-_BIAS = -1.5
-WEIGHTS = {
-    # The slug (the last segments of the path): a headline, a number, a code, or a few words. Depth is the
-    # number of segments.
-    "6 words": 3.3,
-    "5 words": 2.6,
-    "4 words": 1.9,
-    "words and number": 0.9,
-    "number": 2.0,
-    "number at top": 1.0,
-    "code": 1.0,
-    "3 at depth 1": -0.5,
-    "3 at depth 2": -0.5,
-    "3 at depth 3": 0.3,
-    "3 at depth 4": 0.5,
-    "2 at depth 1": -2.0,
-    "2 at depth 2": -1.8,
-    "2 at depth 3": -1.0,
-    "2 at depth 4": -0.3,
-    "1 at depth 1": -3.0,
-    "1 at depth 2": -2.5,
-    "1 at depth 3": -1.8,
-    "1 at depth 4": -1.0,
-    "front page": -4.0,
-    # Dates in the path.
-    "date": 3.0,
-    "month": 2.0,
-    "archive": -4.0,
-    # Names of segments.
-    "article": 2.2,
-    "media": -0.7,
-    "list": -3.0,
-    "list above": -1.5,
-    "utility": -3.0,
-    "utility above": -1.5,
-    "utility in slug": -2.5,
-    "utility host": -3.0,
-    # The rest.
-    "suffix": 0.6,
-    "query names item": 2.0,
-    "query lists": -2.0,
-}
-"""Log-odds by feature, set by hand after a regression over links of 29 sites (``benchmarks/ranking.py``)."""
-
 
 CLEARLY_NONE = -5.0
 """Log-odds below which a URL is not an article on any site. It is then a search, a list or a login."""
@@ -346,11 +254,11 @@ def _of_names(segments: list[str], words: int) -> list[str]:
         elif not listed.isdisjoint(above):
             # /tags/some-long-headline-with-words may be an article, /tags/politics is not.
             found.append(name if words < 4 else above_name)
-    if "utility" not in found and not HOUSE_WORDS.isdisjoint(_BREAKS.split(last)):
+    if "utility" not in found and not WORDS["house_words"].isdisjoint(_BREAKS.split(last)):
         found.append("utility in slug")
-    if not MEDIA.isdisjoint(segments):
+    if not WORDS["media"].isdisjoint(segments):
         found.append("media")
-    if not ARTICLES.isdisjoint(above) or any(map(_NUMBERED.match, segments[-2:])):
+    if not WORDS["articles"].isdisjoint(above) or any(map(_NUMBERED.match, segments[-2:])):
         found.append("article")
     return found
 
@@ -361,9 +269,9 @@ def _of_query(query: str) -> list[str]:
     for part in query.split("&")[:_MAX_KEYS]:
         key, _, value = part.partition("=")
         keys[key.lower()] = value
-    if any(key in ITEM_KEYS and value.isdecimal() and len(value) > 2 for key, value in keys.items()):
+    if any(key in WORDS["item_keys"] and value.isdecimal() and len(value) > 2 for key, value in keys.items()):
         return ["query names item"]
-    return [] if LIST_KEYS.isdisjoint(keys) else ["query lists"]
+    return [] if WORDS["list_keys"].isdisjoint(keys) else ["query lists"]
 
 
 _MAX_SEGMENT = 40

@@ -14,7 +14,7 @@ MAX_BYTES = 256 * 1024
 """Maximum size of a file."""
 MAX_DEPTH = 8
 """Maximum depth of nested lists and mappings."""
-_QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser of libyaml if it is installed. It needs a tenth of the time of PyYAML's own parser."""
 _resolve: Any = yaml.resolver.Resolver().resolve
 _TEXT = yaml.resolver.Resolver.DEFAULT_SCALAR_TAG
@@ -40,7 +40,7 @@ def read_tree(data: bytes) -> yaml.Node | None:
         line = data[: error.start].count(b"\n") + 1
         raise YamlFault(line, "this is not UTF-8 text; save the file as UTF-8") from error
     try:
-        return _compose(_QUICK(text))
+        return _compose(QUICK(text))
     except yaml.YAMLError:
         return _read_slowly(text)
 
