@@ -103,6 +103,7 @@ def test_half_days_offsets_and_days_of_the_week(text: str, clock: str, hours: fl
 
 def test_the_region_decides_what_three_four_means() -> None:
     assert stamp("03/04/2024", "en-us") == ("2024-03-04 00:00:00", "day", None)
+    assert stamp("2024/03/04", "en-us") == ("2024-03-04 00:00:00", "day", None)
     assert stamp("03/04/2024", "en-gb") == ("2024-04-03 00:00:00", "day", None)
 
 
