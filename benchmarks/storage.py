@@ -78,7 +78,7 @@ def store_in_turns(storage: Storage, start: int, stop: int) -> Row:
                 storage.articles.store(article)
         else:
             for group in range(0, len(some), size):
-                storage.articles.store_many(some[group : group + size])
+                storage.articles.store_new(some[group : group + size])
         spent[size] += time.perf_counter() - before
         counts[size] += len(some)
     return {

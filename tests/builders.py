@@ -22,7 +22,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
-from newsbot.items import Article, Kind, Link, Where
+from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.recrawl.policy import Outcome
 from newsbot.spiders.reading import Reader
@@ -110,6 +110,17 @@ class Desk:
         visit.url = entry.url
         visit.record = self.context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         return visit
+
+
+def settle(desk: Desk, visit: Visit) -> None:
+    """Complete a visit alone."""
+    completion = desk.crawl.completion
+    completion.queue(visit)
+    for step in completion.conclude(visit):
+        if isinstance(step, PageRecord):
+            desk.context.storage.pages.save([step])
+        elif step is not None:
+            desk.context.frontier.ack_all([step])
 
 
 def make_entry(

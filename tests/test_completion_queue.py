@@ -118,20 +118,22 @@ def test_a_record_that_cannot_be_written_does_not_stop_the_others(desk, ended, m
 
 
 def test_a_fault_after_the_records_are_written_counts_no_visit_twice(desk, ended, monkeypatch):
-    ack, faults = desk.context.frontier.ack, [None, None, DataUnavailable("locked")]
+    ack_all, sizes, faults = desk.context.frontier.ack_all, [], [DataUnavailable("locked")]
 
-    def locked(lease, next_due):
-        if faults and (fault := faults.pop(0)):
-            raise fault
-        ack(lease, next_due=next_due)
+    def locked(done):
+        if faults:
+            raise faults.pop()
+        sizes.append(len(done))
+        return ack_all(done)
 
-    monkeypatch.setattr(desk.context.frontier, "ack", locked)
+    monkeypatch.setattr(desk.context.frontier, "ack_all", locked)
     urls = several(desk, ended)
     with pytest.raises(DataUnavailable):
         ended.settle()
-    assert states(desk, *urls) == ["done"] * 2 + ["leased"] * 3
-    assert len(list(ended.leases())) == 3
+    assert states(desk, *urls) == ["leased"] * 5
+    assert len(list(ended.leases())) == 5
     ended.settle()
+    assert sizes == [5]
     assert (states(desk, *urls), checks(desk, urls)) == (["done"] * 5, [1] * 5)
 
 

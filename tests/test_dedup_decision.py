@@ -142,7 +142,7 @@ def test_a_revision_is_checked_by_the_texts() -> None:
 def test_almost_the_same_text_of_the_source_is_a_revision() -> None:
     assert decide(URL, "a.org", NONE, [neighbour(0.89, "a.org")]).relation is Relation.MEMBER
     found = decide(URL, "a.org", NONE, [neighbour(0.93, "a.org"), neighbour(0.97, "b.org", story="best")])
-    assert found == Decision("best", Relation.REVISION, "https://a.org/0.93", 0.93, found.peers, apart=True)
+    assert found == Decision("best", Relation.REVISION, "https://a.org/0.93", 0.93, found.peers)
     assert found.peers == ("https://a.org/0.93", "https://b.org/0.97")
 
 
@@ -168,9 +168,7 @@ def test_the_order_of_neighbours_makes_no_difference() -> None:
     found = {decide(URL, "a.org", numbers_in("1 2 3"), order) for order in permutations(near)}
     peers = tuple(f"https://{source}/0.95" for source in ("a.org", "b.org", "c.org"))
     assert found == {
-        Decision(
-            "s1", Relation.REVISION, "https://a.org/0.95", 0.95, ("https://a.org/0.6", *peers), apart=True
-        )
+        Decision("s1", Relation.REVISION, "https://a.org/0.95", 0.95, ("https://a.org/0.6", *peers))
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -29,13 +29,13 @@ class Counted:
         self._articles = storage.articles
         self.sizes: list[int] = []
 
-    def store_new(self, articles: list[Article]) -> list[Stored | None]:
+    def store_new(self, articles: list[Article], peers: list[Sequence[str]]) -> list[Stored | None]:
         self.sizes.append(len(articles))
-        return self._articles.store_new(articles)
+        return self._articles.store_new(articles, peers)
 
-    def store(self, article: Article, over: str | None = None) -> Stored:
+    def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         self.sizes.append(0)
-        return self._articles.store(article, over)
+        return self._articles.store(article, over, peers)
 
 
 @pytest.fixture(scope="module")

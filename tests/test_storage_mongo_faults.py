@@ -97,7 +97,7 @@ def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_onl
     with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=1)
         session.start_transaction()
-        assert _store(dead["newsbot"], make_article("a"), None, session).verdict == "new"
+        assert _store(dead["newsbot"], make_article("a"), None, (), session).verdict == "new"
         assert storage.articles.store(make_article("b")).verdict == "new"  # the same text
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=60)
     assert storage.articles.get("https://example.org/a") is None

@@ -44,7 +44,6 @@ from newsbot.crawl.removals import Removals
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceRegistry
-from newsbot.dedup.decision import Decision
 from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
@@ -133,12 +132,8 @@ class Crawl:
 
         It is None for other frontiers, and before :meth:`open`.
         """
-        self.peers = Bounded[str, Decision](MAX_HOSTS)
-        """By canonical URL of an article that is being stored, the decision on its story.
-
-        An article is listed only if it resembles articles of other stories. These stories are merged after
-        the article is stored.
-        """
+        self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
+        """By canonical URL of an article that is being stored, its peers (:mod:`newsbot.dedup.decision`)."""
         # the order matters only within the list: the backends are closed after all of them
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""

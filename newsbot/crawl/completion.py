@@ -58,6 +58,9 @@ MAX_ATTEMPTS = 3
 """Number of attempts after which a URL whose visit cannot be completed is set aside."""
 REST = 60.0
 """Seconds before the URL of a visit that cannot be completed is tried again."""
+Step = PageRecord | tuple[Lease, float | None] | None
+"""What a visit has to write: its page record, or the acknowledgement of its lease with the time when the URL
+is due again (None: never). None: nothing."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -86,12 +89,6 @@ class Completion:
         self._spellings, self._feed_details, self._retry_scale = spellings, feed_details, retry_scale
         self._pages, self._known = pages, known
 
-    def settle(self, visit: Visit) -> None:
-        """Complete a visit. Raises :class:`newsbot.errors.DataError`; the caller then calls it again."""
-        self.queue(visit)
-        for record in self.conclude(visit):
-            self._context.storage.pages.save([record])
-
     def queue(self, visit: Visit, until: float = math.inf) -> bool:
         """Queue the links of a visited page.
 
@@ -111,25 +108,27 @@ class Completion:
             visit.found[:1] = rest
         return True
 
-    def conclude(self, visit: Visit) -> Iterator[PageRecord]:
+    def conclude(self, visit: Visit) -> Iterator[Step]:
         """Complete a visit whose links are queued.
 
-        Yields the page record, if the visit changes it. The caller writes it, together with those of other
-        visits, and then continues. The lease is ended after that. Raises :class:`newsbot.errors.DataError`;
-        the caller then begins anew.
+        Yields the page record, or None if the visit does not change it. Then yields the acknowledgement of
+        the lease, unless the lease was ended in another way. The caller writes each together with those of
+        other visits, and then continues. Raises :class:`newsbot.errors.DataError`; the caller then begins
+        anew.
         """
         if visit.concluded is None:
             visit.concluded = len(visit.events)
         del visit.events[visit.concluded :]  # the events of an attempt that failed
         if self._leaves_no_record(visit):
-            self._end_lease(visit)
+            yield None
+            yield from self._end_lease(visit)
         else:
             yield from self._conclude(visit)
         key = visit.lease.entry.fingerprint
         self._pages.forget(key)
         self._known.forget(key)
 
-    def _conclude(self, visit: Visit) -> Iterator[PageRecord]:
+    def _conclude(self, visit: Visit) -> Iterator[Step]:
         outcome = visit.outcome
         self._probing.end(visit)
         self._usual_places.guess(visit)
@@ -147,7 +146,7 @@ class Completion:
             yield respelled(record, following)
             # Due at once: if the worker is killed before the next line, the page is tried again with its old
             # spelling.
-            self._context.frontier.ack(visit.lease, next_due=self._context.clock())
+            yield visit.lease, self._context.clock()
             self._links.queue_spelling(following, again=True)
             self._context.count("links/respelled")
             return
@@ -186,9 +185,7 @@ class Completion:
         self._links.queue_released(visit)
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. If the worker is killed before that, the page is due at once.
-        self._context.frontier.ack(
-            visit.lease, next_due=record.next_due if home is None else self._context.clock()
-        )
+        yield visit.lease, record.next_due if home is None else self._context.clock()
         self._context.count("frontier/acked")
         self._queue_what_follows(visit, home)
 
@@ -209,12 +206,12 @@ class Completion:
             return True
         return self._removals.covers(entry.fingerprint, entry.host)  # it may be removed while it is fetched
 
-    def _end_lease(self, visit: Visit) -> None:
+    def _end_lease(self, visit: Visit) -> Iterator[Step]:
         if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
         elif visit.ending is not Ending.HELD:  # such a lease is kept until the crawl closes and releases it
-            self._context.frontier.ack(visit.lease, next_due=None)
+            yield visit.lease, None
 
     def _record(self, visit: Visit) -> PageRecord:
         """Return a copy of the page record, updated with the results of this visit."""
@@ -395,8 +392,8 @@ class CompletionQueue:
                 return
 
     def _settle_group(self, until: float) -> None:
-        """Complete visits together, with one write of all their page records."""
-        begun: list[tuple[Visit, Iterator[PageRecord], PageRecord]] = []
+        """Complete visits together: one write of all their page records, then one acknowledgement."""
+        begun: dict[int, tuple[Visit, Iterator[Step]]] = {}
         for visit in list(islice(self._unsettled.values(), LARGEST)):
             if begun and time.monotonic() > until:
                 break
@@ -404,21 +401,22 @@ class CompletionQueue:
                 if not self._completion.queue(visit, until):
                     self._unsettled.move_to_end(id(visit))  # a long visit must not delay the others
                     break
-                steps = self._completion.conclude(visit)
-                # A visit without a record (such as a lease that is given back) is complete after the first
-                # step.
-                if (record := next(steps, None)) is None:
-                    self._end(visit)
-                else:
-                    begun.append((visit, steps, record))
-        self._save([(visit, record) for visit, _, record in begun])
-        for visit, steps, _ in begun:
-            if id(visit) in self._unsettled:  # otherwise its record was refused, and the visit is given up
+                begun[id(visit)] = visit, self._completion.conclude(visit)
+        # Each generator goes on behind its yield: a lease is never ended before the record is written.
+        self._save([(visit, step) for visit, step in self._go_on(begun) if isinstance(step, PageRecord)])
+        if acks := [step for _, step in self._go_on(begun) if isinstance(step, tuple)]:
+            self._context.frontier.ack_all(acks)
+        for visit, _ in self._go_on(begun):
+            self._end(visit)
+
+    def _go_on(self, begun: dict[int, tuple[Visit, Iterator[Step]]]) -> list[tuple[Visit, Step]]:
+        """Take one step of each visit that is not given up, and return the results."""
+        found: list[tuple[Visit, Step]] = []
+        for key, (visit, steps) in begun.items():
+            if key in self._unsettled:
                 with self._one_fault(visit):
-                    # The generator goes on behind its yield, where the lease is ended: never before the
-                    # record is written.
-                    next(steps, None)
-                    self._end(visit)
+                    found.append((visit, next(steps, None)))
+        return found
 
     def _save(self, records: list[tuple[Visit, PageRecord]]) -> None:
         save = self._context.storage.pages.save

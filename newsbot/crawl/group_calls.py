@@ -125,18 +125,20 @@ class GroupCalls:
         """Takes URLs, and returns the stored articles by URL."""
         self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
         """Takes ids of stories, and returns the current stories of those that were joined, by id."""
-        self._store_new = Together[Article, Stored | None](
-            lambda group: self._articles.aside("store_new", group), weight=lambda article: len(article.text)
+        self._store_new = Together[tuple[Article, Sequence[str]], Stored | None](
+            lambda group: self._articles.aside("store_new", *map(list, zip(*group, strict=True))),
+            weight=lambda item: len(item[0].text),
         )
 
-    async def store(self, article: Article, over: str | None = None) -> Stored:
+    async def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         """Store an article; see :meth:`newsbot.storage.articles.Articles.store`.
 
         An article that is not plainly new, or whose group met a conflict, is stored alone, and other articles
         do not wait for it. If the storage is a server, other pages are processed during the call.
         """
-        new = await self._store_new(article) if over is None else None  # with ``over``, the URL is known
-        return new or cast("Stored", await self._articles.aside("store", article, over))
+        # with ``over``, the URL is known
+        new = await self._store_new((article, peers)) if over is None else None
+        return new or cast("Stored", await self._articles.aside("store", article, over, peers))
 
     def _owners(self, group: list[SiteText]) -> list[str | None]:
         owners = self._storage.texts.owners(group)

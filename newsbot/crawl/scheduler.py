@@ -34,7 +34,7 @@ from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.completion import CompletionQueue
-from newsbot.crawl.group_calls import TURN
+from newsbot.crawl.group_calls import LONGEST, TURN
 from newsbot.crawl.memory import renew_threads, trim
 from newsbot.crawl.reachability import UNREACHABLE
 from newsbot.crawl.recovery import Recovery, queue_request
@@ -330,7 +330,8 @@ class FrontierScheduler(BaseScheduler):
         if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
-                self.completed.settle(SLICE)
+                if self._settling is None:
+                    self.completed.settle(SLICE)
                 if not self._reachability.enough_tried:
                     self._lease()
                 self._judge_failures()
@@ -546,13 +547,15 @@ class FrontierScheduler(BaseScheduler):
         self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
         if self._settling is None:
-            self._settling = call_later(TURN, self._settle_soon)
+            # Visits whose pages are being read end soon. Those that end until then are completed together.
+            wait = LONGEST if self._context.together.reading else TURN
+            self._settling = call_later(wait, self._settle_soon)
 
     def _settle_soon(self) -> None:
-        """Complete the visits that have ended in the last :data:`TURN` seconds."""
+        """Complete the visits that have ended, and let Scrapy ask for the links that they have queued."""
         self._settling = None
-        if self._context.calls.start(self._settle, then=self._worked) and self.completed:
-            self._worked()  # the time was too short for all of them
+        if self._context.calls.start(self._settle, then=self.slot.nextcall.schedule):
+            self.slot.nextcall.schedule()
 
     # --- waiting
     def _wake_later(self) -> None:
@@ -563,7 +566,7 @@ class FrontierScheduler(BaseScheduler):
         self._wake_is_old = False
         now = self._context.clock()
         wait = self._context.outage.wait
-        if not wait and self.completed and not self._reachability.in_doubt:
+        if not wait and self.completed and self._settling is None and not self._reachability.in_doubt:
             wait = GO_ON
         if not wait:
             look_in = self._look_at - time.monotonic()

@@ -220,8 +220,6 @@ class Decision:
     derived_from: tuple[str, ...] = ()
     """Canonical URLs of the neighbours with C ≥ :data:`DERIVED` whose J is too low for a peer, highest C
     first."""
-    apart: bool = False
-    """True if the peers may have different stories. These stories must then be merged."""
 
 
 def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbour]) -> Decision:
@@ -255,7 +253,6 @@ def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbo
         _jaccard(nearest),
         tuple(sorted({one.near.doc_id for one in peers})),
         named,
-        apart={one.story for one in peers} != {story},
     )
 
 

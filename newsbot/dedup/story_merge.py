@@ -4,16 +4,14 @@ The terms near text, neighbour and peer are explained in :mod:`newsbot.dedup.dec
 text that belongs to the same story as the article.
 
 A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
-at least one worker finds the other's text in the index as a peer, even if that text is not stored yet. After
-an article is stored, its story is merged with those of its peers
+at least one worker finds the other's text in the index as a peer, even if that text is not stored yet. The
+transaction that stores an article also merges its story with those of its peers
 (:meth:`newsbot.storage.stories.Stories.join`). For a peer that is not stored yet, the story that it would
 begin is redirected to the merged story. When the peer is stored later, its worker looks up the current story.
 Each worker writes first and reads afterwards, so at least one of two workers sees what the other wrote.
 
 A worker may be killed at any time, and its page is then fetched again. If the article was already stored, the
-second visit finds the page unchanged and does not search for peers. Therefore the stories of the peers are
-already merged with each other before the article is stored. A visit to an unchanged page also looks up the
-current story.
+second visit finds the page unchanged and does not search for peers. It only looks up the current story.
 
 The index is rebuilt from the stored texts (:func:`rebuild`). This is needed after Redis lost its data, or if
 the parameters of signatures changed. The content of an index can be computed from the stored texts of the
@@ -46,7 +44,14 @@ from newsbot.dedup.index import Near, NearIndex
 from newsbot.dedup.minhash import MIN_SHINGLES, exact, shingle_hashes, signature
 from newsbot.items import Article
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import story_id
+from newsbot.storage.stories import is_settled, story_id
+
+
+def settle_again(storage: Storage, kept: Article) -> None:
+    """Merge the stories of a stored article whose worker may have been killed before it did so."""
+    stories = (kept.story or "", story_id(kept.canonical_url))
+    if not kept.story or not is_settled(*stories, storage.stories.current(stories)):
+        join(storage, [kept.canonical_url])
 
 
 def settle(storage: Storage, url: str, peers: Sequence[str], kept_as: str | None = None) -> str:

@@ -246,6 +246,9 @@ class Frontier(Protocol):
         forget a ``next_due`` that is far in the future. The storage must therefore have it already.
         """
 
+    def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
+        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due), in one transaction."""
+
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed: the entry is pending again after ``delay`` seconds, or set aside.
 

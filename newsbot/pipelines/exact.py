@@ -10,7 +10,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.crawl.links.feed_details import FEED
 from newsbot.dedup.minhash import text_key
-from newsbot.dedup.story_merge import settle
+from newsbot.dedup.story_merge import settle_again
 from newsbot.extraction import is_substantial
 from newsbot.items import Article, Reason
 from newsbot.pipelines.address import AddressChoice
@@ -25,11 +25,8 @@ class ExactDuplicatePipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
-        self._context, self._learning, self._take_rules = (
-            crawl.context,
-            crawl.sites.url_learning,
-            crawl.take_rules,
-        )
+        self._context, self._learning = crawl.context, crawl.sites.url_learning
+        self._take_rules = crawl.take_rules
         self._copies = CopyFilter(crawl)
 
     @classmethod
@@ -89,7 +86,7 @@ class CopyFilter:
             if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
             # The worker that stored the article may have been killed before it merged the stories.
-            settle(self._context.storage, kept.canonical_url, ())
+            settle_again(self._context.storage, kept)
             self._context.count("articles/unchanged")
             raise DropItem(Reason.UNCHANGED)
         return kept

@@ -127,7 +127,7 @@ class StoryFinder:
         self._peers.pop(article.canonical_url, None)
         # An earlier decision for this URL may be left over from a visit that failed.
         if decision.peers:
-            self._peers[article.canonical_url] = decision
+            self._peers[article.canonical_url] = decision.peers
         if decision.relation is Relation.DERIVED:
             self._context.count("duplicates/derived")
         elif decision.relation is not Relation.NEW:

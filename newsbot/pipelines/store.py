@@ -10,13 +10,13 @@ from scrapy.crawler import Crawler
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.story_merge import join, settle
+from newsbot.dedup.story_merge import settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.pauses_and_removals import forget_texts, is_out
-from newsbot.storage.article_decision import Stored, Verdict, of_one_page
+from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.stories import is_settled, story_id
 
 TRIES = 5
@@ -54,7 +54,9 @@ class StorePipeline:
             raise RecordBusy(f"{item.canonical_url}: others store other texts under this URL all the time")
         self._removals.stored(item)
         item.version = stored.version
-        if stored.verdict is not Verdict.NEW or not await self._is_settled(item):
+        if stored.joined is not None:
+            item.story = stored.joined.story
+        if stored.verdict is not Verdict.NEW or not await self._is_settled(item, stored):
             await self._context.outage.patiently(self._settle, item, stored)
         self._peers.pop(item.canonical_url, None)
         return self._tell(item, stored)
@@ -74,15 +76,14 @@ class StorePipeline:
 
     async def _store(self, article: Article, over: str | None = None) -> Stored:
         """Store the article. Wait while a backend is unavailable."""
-        await self._context.outage.patiently(self._bridge, article, over)
-        lost_answers = 0
+        peers, lost_answers = self._peers.get(article.canonical_url, ()), 0
 
         async def store() -> Stored:
             nonlocal lost_answers
             self._refuse_removed(article)  # a person may have removed it while this worker waited
             try:
                 with self._context.timed("store"):
-                    return await self._context.together.store(article, over)
+                    return await self._context.together.store(article, over, peers)
             except DataError as error:
                 # A busy record was certainly not written. After any other fault the server may have stored
                 # the article.
@@ -107,41 +108,12 @@ class StorePipeline:
             text = signature(other.text)
             await self._context.outage.patiently(
                 self._context.index.check_and_insert,
-                other.canonical_url,
-                other.source,
-                text,
-                self._context.clock(),
+                *(other.canonical_url, other.source, text, self._context.clock()),
             )
         self._peers.pop(before, None)
         kept = await self._copies.drop(article)
         await self._stories.find(article)
         return kept
-
-    def _bridge(self, article: Article, over: str | None) -> None:
-        """Join the stories of the article's peers before the article is stored.
-
-        Peers are other articles that belong to the same story (:mod:`newsbot.dedup.story_merge`). After the
-        article is stored, its page counts as unchanged. If the worker were killed then, nobody would join the
-        stories of the peers. The story that the article itself would begin is not considered yet, because the
-        article of another page may be about to be stored under this URL. But if the article replaces a stored
-        one, the story of the stored article is joined too. ``over``: the content hash of the article to be
-        replaced, if it came from another page.
-        """
-        placed = self._peers.get(article.canonical_url)
-        if placed is None:
-            return
-        with self._context.timed("store"):
-            before = self._context.storage.articles.get(article.canonical_url)
-            if (
-                before is not None
-                and before.content_hash != over
-                and not of_one_page(before.url, article.url)
-            ):
-                before = None
-            if before is not None and before.story != placed.story:
-                article.story = join(self._context.storage, [before.canonical_url, *placed.peers])
-            elif placed.apart:
-                article.story = join(self._context.storage, placed.peers)
 
     def _refuse_removed(self, article: Article) -> None:
         """Drop an article that a person removed after it was validated.
@@ -154,11 +126,15 @@ class StorePipeline:
             self._context.count(f"dropped/{Reason.REMOVED}")
             raise DropItem(Reason.REMOVED)
 
-    async def _is_settled(self, article: Article) -> bool:
-        """Return True if a new article has no peers and no other worker has merged its story since."""
+    async def _is_settled(self, article: Article, stored: Stored) -> bool:
+        """Return True if nothing is left to do for the story of a new article.
+
+        If it has peers, all of them must be stored. Otherwise no other worker may have merged its story
+        since.
+        """
         url, story = article.canonical_url, article.story
-        if url in self._peers or story is None:
-            return False
+        if stored.joined is not None or story is None:
+            return stored.joined is not None and not stored.joined.missing
         stories = (story, story_id(url))
         current = self._context.together.stories
         return is_settled(*stories, await self._context.outage.patiently_await(lambda: current(stories)))
@@ -169,10 +145,7 @@ class StorePipeline:
         Other workers may have changed them in the meantime.
         """
         url = article.canonical_url
-        placed = self._peers.get(url)
-        peers = placed.peers if placed else ()
+        peers = self._peers.get(url, ())
         with self._context.timed("store"):
-            if stored.verdict is Verdict.SAME_TEXT:
-                settle(self._context.storage, url, peers, stored.canonical_url)
-            else:
-                article.story = settle(self._context.storage, url, peers)
+            kept_as = stored.canonical_url if stored.verdict is Verdict.SAME_TEXT else None
+            article.story = settle(self._context.storage, url, peers, kept_as)

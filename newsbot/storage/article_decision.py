@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from newsbot.storage.stories import Joined
 from newsbot.urls import canonicalize, fingerprint
 
 KEPT = ("story", "duplicate_of")
@@ -42,6 +43,8 @@ class Stored:
     """The canonical URL under which the text is stored."""
     version: int
     """The version of the stored article."""
+    joined: Joined | None = None
+    """The story of the article, if it was joined with the stories of peers."""
 
 
 class Record(Protocol):
@@ -84,12 +87,12 @@ def decide(
         # The page names a canonical URL that returned another article. Many sites name wrong canonical URLs.
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
-        return Decision(Verdict.NEW, given, 1, _fetched_address(given))
+        return Decision(Verdict.NEW, given, 1, fetched_address(given))
     # An unchanged article stays what it is, even if another article has or had the same text.
     if own is not None and _is_same(own, given):
-        return Decision(Verdict.UNCHANGED, own, own["version"], _fetched_address(given))
+        return Decision(Verdict.UNCHANGED, own, own["version"], fetched_address(given))
     if owner is not None:
-        addresses = _fetched_address(given)
+        addresses = fetched_address(given)
         if own is None:  # otherwise the canonical URL belongs to ``own``, so it cannot be an alias
             addresses = (given["canonical_url"], *addresses)
         return Decision(Verdict.SAME_TEXT, owner, owner["version"], addresses)
@@ -97,7 +100,7 @@ def decide(
     # The text was fetched from another page. Only the page of the stored article may write a new version.
     if over != own["content_hash"] and not of_one_page(own["url"], given["url"]):
         return Decision(Verdict.TAKEN, own, own["version"])
-    return Decision(Verdict.UPDATED, given, own["version"] + 1, _fetched_address(given))
+    return Decision(Verdict.UPDATED, given, own["version"] + 1, fetched_address(given))
 
 
 def names_another_page(given: Record) -> bool:
@@ -116,19 +119,18 @@ def of_one_page(one: str, other: str) -> bool:
 def may_be_plain(given: Sequence[Record]) -> list[bool]:
     """For each article of a batch, return True if it is plainly new unless stored records are in its way.
 
-    Such an article has no alias, and neither its URL nor its text is that of an earlier article of the batch.
-    So its result is the same if it is stored before the others.
+    None of its URLs, and not its text, is that of an earlier article of the batch. So its result is the same
+    if it is stored before the others.
     """
     seen: set[object] = set()
     found = []
     for one in given:
-        # bytes for the URL, a tuple for the text: they cannot be equal by accident
-        own: set[object] = {fingerprint(one["canonical_url"])}
+        # bytes for the URLs, a tuple for the text: they cannot be equal by accident
+        own: set[object] = {fingerprint(url) for url in (one["canonical_url"], *fetched_address(one))}
         # An empty hash would make all articles without a key of their text look alike.
         if one["content_hash"]:
             own.add((one["source"], one["content_hash"]))
-        alias = names_another_page(one) or _fetched_address(one)
-        found.append(not alias and seen.isdisjoint(own))
+        found.append(seen.isdisjoint(own))
         seen |= own
     return found
 
@@ -141,7 +143,7 @@ def _is_same(own: Record, given: Record) -> bool:
     return bool(own["text"] == given["text"])
 
 
-def _fetched_address(given: Record) -> tuple[str, ...]:
+def fetched_address(given: Record) -> tuple[str, ...]:
     """Return a tuple of the fetched URL if that is not the canonical URL; otherwise an empty tuple."""
     try:
         fetched = canonicalize(given["url"])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Protocol
 
-from newsbot.errors import DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.article_decision import Stored
 
@@ -82,7 +80,7 @@ class Numbering:
 class Articles(Protocol):
     """Stores articles by canonical URL."""
 
-    def store(self, article: Article, over: str | None = None) -> Stored:
+    def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         """Store an article. :func:`newsbot.storage.article_decision.decide` determines the result.
 
         Two texts are the same if their ``content_hash`` is equal. If one of them has no hash, their
@@ -92,40 +90,23 @@ class Articles(Protocol):
 
         If the stored article was fetched from another page, it is replaced only if ``over`` is its
         ``content_hash``. With that, the caller confirms that it has compared the two.
+
+        ``peers`` are the canonical URLs of articles whose stories are joined with the story of the stored
+        article (:meth:`newsbot.storage.stories.Stories.join`), in the same transaction. Nothing is joined if
+        the URL is taken.
         """
 
-    def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
+    def store_new(
+        self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
+    ) -> list[Stored | None]:
         """Store those of the articles that are plainly new, in one transaction.
 
-        The result has None for each of the other articles, which :meth:`store` has to store. These are
-        articles whose URL or text is known, or is that of an earlier article of the batch; articles fetched
-        under another URL; and faulty ones. If another worker writes one of the records at the same time, or a
-        record cannot be stored, the result has None for all articles.
+        ``peers`` is empty, or has the third argument of :meth:`store` for each article. The result has None
+        for each of the other articles, which :meth:`store` has to store. These are articles of which a URL or
+        the text is known, or is that of an earlier article of the batch, and faulty ones. If another worker
+        writes one of the records at the same time, or a record cannot be stored, the result has None for all
+        articles.
         """
-
-    def store_many(
-        self, articles: Sequence[Article], over: Sequence[str | None] = ()
-    ) -> list[Stored | Exception]:
-        """Store articles with the same results as :meth:`store` for each of them in turn.
-
-        ``over`` is empty, or has the second argument of :meth:`store` for each article. If only one article
-        cannot be stored, the list has its exception. If the server or file cannot be written,
-        :class:`newsbot.errors.DataUnavailable` or ``DataFull`` is raised; some of the articles can have been
-        stored then.
-        """
-        given = zip(articles, over or repeat(None), strict=False)
-        return [
-            new or self._store_alone(article, mine)
-            for new, (article, mine) in zip(self.store_new(articles), given, strict=True)
-        ]
-
-    def _store_alone(self, article: Article, over: str | None) -> Stored | Exception:
-        try:
-            return self.store(article, over)
-        except (DataUnavailable, DataFull):
-            raise
-        except Exception as error:  # noqa: BLE001 - the caller gets it
-            return error
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         """Move an article, with everything that belongs to it, to the canonical URL ``to``.

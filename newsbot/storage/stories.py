@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -107,17 +107,25 @@ class Stories(Protocol):
         """
 
 
-def roots_of(own: Sequence[str], stories: Sequence[str | None], noted: Mapping[str, str]) -> set[str]:
+def roots_of(stories: Collection[tuple[str, str | None]], noted: Mapping[str, str]) -> set[str]:
     """Return the ids of the stories that are merged when some articles are joined.
 
-    ``own`` has for each article the id of the story that it would begin, and ``stories`` its current story
-    (None if the article is not stored). ``noted`` maps stories that were merged before to their current
+    ``stories`` has for each article the id of the story that it would begin, and its current story (None if
+    the article is not stored). ``noted`` maps stories that were merged before to their current
     story. The story that an article would begin is included only if it was merged before, or if the article
     is not stored.
     """
-    roots = {noted.get(story, story) for story in stories if story}
-    pairs = zip(own, stories, strict=True)
-    return roots | {noted.get(name, name) for name, story in pairs if name in noted or not story}
+    roots = {noted.get(story, story) for _, story in stories if story}
+    return roots | {noted.get(name, name) for name, story in stories if name in noted or not story}
+
+
+def overlapping(groups: Iterable[set[str]]) -> list[set[str]]:
+    """Return the unions of the groups that are connected by common members."""
+    found: list[set[str]] = []
+    for group in groups:
+        apart = [other for other in found if other.isdisjoint(group)]
+        found = [*apart, group.union(*(other for other in found if not other.isdisjoint(group)))]
+    return found
 
 
 def is_settled(story: str, own: str, noted: Mapping[str, str]) -> bool:

@@ -195,3 +195,17 @@ def test_data_outlive_the_process(frontier_place: FrontierPlace, clock: FakeCloc
     clock.advance(5)
     assert names(lease(second, clock)) == ["b"]
     second.close()
+
+
+def test_leases_that_end_together_end_as_they_do_alone(
+    frontier: Frontier, frontier_place: FrontierPlace, clock: FakeClock
+) -> None:
+    frontier.add([make_entry(name, host=name) for name in "abcd"])
+    leases = {name_of(one.entry): one for one in lease(frontier, clock, 4)}
+    assert frontier.ack(leases["b"], next_due=None)
+    done = [(leases["a"], None), (leases["b"], 5.0), (leases["c"], clock.now + 5), (leases["a"], None)]
+    assert frontier.ack_all(done) == [True, False, True, False]
+    known = {name: frontier.known([key_of(name)])[key_of(name)] for name in "abcd"}
+    assert [one.state for one in known.values()] == ["done"] * 3 + ["leased"]
+    assert [one.next_due for one in known.values()] == [None, None, clock.now + 5, None]
+    assert all(known[name].last_fetched for name in "abc")

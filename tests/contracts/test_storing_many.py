@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import repeat
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
@@ -23,6 +25,22 @@ from tests.contracts.storage_samples import make_article, owner_of
 
 def verdicts(results: list[Stored | Exception]) -> list[str]:
     return [str(one.verdict) if isinstance(one, Stored) else type(one).__name__ for one in results]
+
+
+def store_many(
+    storage: Storage, articles: list[Article], over: Sequence[str | None] = ()
+) -> list[Stored | Exception]:
+    """Store articles as a crawl does: those that are plainly new in a group, the others alone."""
+
+    def alone(article: Article, mine: str | None) -> Stored | Exception:
+        try:
+            return storage.articles.store(article, mine)
+        except Exception as error:  # noqa: BLE001 - the test compares it
+            return error
+
+    given = zip(articles, over or repeat(None), strict=False)
+    stored = storage.articles.store_new(articles)
+    return [new or alone(*one) for new, one in zip(stored, given, strict=True)]
 
 
 def test_a_mixture(storage: Storage) -> None:
@@ -44,7 +62,7 @@ def test_a_mixture(storage: Storage) -> None:
         make_article("f", "", content_hash=""),
         make_article("g", "", content_hash=""),
     ]
-    results = storage.articles.store_many(batch)
+    results = store_many(storage, batch)
     assert verdicts(results) == [
         *("new", "unchanged", "updated", "same_text", "taken", "new"),
         *("unchanged", "same_text", "updated", "new", "new", "new"),
@@ -56,10 +74,10 @@ def test_a_mixture(storage: Storage) -> None:
     assert owner_of(storage, batch[9].content_hash) == "https://example.org/e"
     assert storage.articles.count() == 8
     assert len(storage.articles.changes_since().found) == 8
-    assert storage.articles.store_many([]) == []
-    assert verdicts(storage.articles.store_many([taking], [batch[4].content_hash])) == ["taken"]
+    assert store_many(storage, []) == []
+    assert verdicts(store_many(storage, [taking], [batch[4].content_hash])) == ["taken"]
     page = make_article("page", "A page.")
-    assert verdicts(storage.articles.store_many([taking], [page.content_hash])) == ["updated"]
+    assert verdicts(store_many(storage, [taking], [page.content_hash])) == ["updated"]
 
 
 def test_only_plainly_new_articles_are_stored_together(storage: Storage) -> None:
@@ -72,10 +90,17 @@ def test_only_plainly_new_articles_are_stored_together(storage: Storage) -> None
         make_article("again", "New."),
     ]
     stored = storage.articles.store_new(batch)
-    assert stored == [None, None, None, Stored(Verdict.NEW, "https://example.org/new", 1), None]
-    assert storage.articles.count() == 2
+    new = [Stored(Verdict.NEW, f"https://example.org/{name}", 1) for name in ("aliased", "new")]
+    assert stored == [None, None, *new, None]
+    assert storage.articles.count() == 3
+    assert storage.articles.get("https://example.org/amp/x") == batch[2]
     assert storage.articles.store_new(batch[3:4]) == [None]
     assert storage.articles.store_new(batch[:3]) == [None] * 3
+    led_to = make_article("amp/x", "Taken.", url="https://example.org/elsewhere")
+    assert storage.articles.store_new([led_to, make_article("z", "Z.")]) == [
+        None,
+        Stored(Verdict.NEW, "https://example.org/z", 1),
+    ]
 
 
 @pytest.mark.parametrize("bad", ["too large", "no text", "no number"])
@@ -90,7 +115,7 @@ def test_an_article_that_cannot_be_stored_harms_no_other(storage: Storage, place
     else:
         wrong.text = object()
     batch = [make_article("a", "A."), wrong, make_article("b", "B."), make_article("a", "A.")]
-    results = storage.articles.store_many(batch)
+    results = store_many(storage, batch)
     assert [verdicts(results)[number] for number in (0, 2, 3)] == ["new", "new", "unchanged"]
     assert isinstance(results[1], Exception)
     if bad == "too large":
@@ -133,7 +158,7 @@ def test_a_batch_is_a_sequence(
             empty_mongo(place.uri)
         storage = replace(place, folder=tmp_path_factory.mktemp("data")).open()
         results = [
-            storage.articles.store_many(batch) if many else [storage.articles.store(one) for one in batch]
+            store_many(storage, batch) if many else [storage.articles.store(one) for one in batch]
             for batch in batches
         ]
         outcomes.append((results, content(storage)))
@@ -150,7 +175,7 @@ def _store_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
             batch += [make_article(f"{turn}/shared", f"Shared {turn}.")]
             barrier.wait(60)
             while batch:
-                results = storage.articles.store_many(batch)
+                results = store_many(storage, batch)
                 for one, result in zip(batch, results, strict=True):
                     if isinstance(result, Stored):
                         kind = one.canonical_url.count("/") if "shared" not in one.canonical_url else "shared"

@@ -17,7 +17,7 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from tests.builders import Desk, make_request, make_response
+from tests.builders import Desk, make_request, make_response, settle
 from tests.redisserver import RedisServer
 
 STRANGE = (
@@ -57,7 +57,7 @@ class Life:
         found = Found(links=(link,), referrer=f"http://{site}/feed.xml", depth=1)
         self.desk.crawl.links.queue(found, visit)
         visit.outcome.status = 200
-        self.desk.crawl.completion.settle(visit)
+        settle(self.desk, visit)
 
     def redirect(self, url: str, site: str) -> None:
         """An article of ``site`` redirects to ``url``: the visit is now in progress."""
@@ -86,7 +86,7 @@ class Life:
             self.answer(visit, url)
         except Ignored as fault:
             visit.outcome.error = fault.cause
-        self.desk.crawl.completion.settle(visit)
+        settle(self.desk, visit)
 
     def answer(self, visit: Visit, url: str) -> None:
         if url == self.good:

@@ -199,11 +199,18 @@ class RedisFrontier:
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
-        key, within = lease.entry.fingerprint, self._within(lease.entry.kind)
-        answer = self._scripts.run_on("ack", [key], key, lease.token, next_due, within, fetched)
-        # 0: the lease is not ours; 1: nothing new is known; else 1 + the number of known URLs
-        self._scripts.grow(answer - 1)
-        return bool(answer)
+        return self.ack_all([(lease, next_due)], fetched=fetched)[0]
+
+    def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
+        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due)."""
+        keys = [lease.entry.fingerprint for lease, _ in done]
+        leases = [
+            (lease.entry.fingerprint, lease.token, next_due, self._within(lease.entry.kind))
+            for lease, next_due in done
+        ]
+        known, *held = self._scripts.run_on("ack", keys, fetched, *chain.from_iterable(leases))
+        self._scripts.grow(known)
+        return [bool(one) for one in held]
 
     def _within(self, kind: Kind) -> float:
         """Return ``keep_within`` for entries of this kind, in seconds. Sources are always kept."""

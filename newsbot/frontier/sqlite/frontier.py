@@ -222,14 +222,21 @@ class SqliteFrontier:
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
-        return self._end(lease, _ACK, at=next_due, fetched=self._clock() if fetched else None)
+        return self.ack_all([(lease, next_due)], fetched=fetched)[0]
+
+    def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
+        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due)."""
+        now = self._clock() if fetched else None
+        with self._writing() as db:
+            return [_end(db, lease, _ACK, at=next_due, fetched=now) for lease, next_due in done]
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed; see the protocol."""
-        if not aside:  # tried again after the delay
-            return self._end(lease, _NACK if counted else _PUT_BACK, at=self._clock() + max(0.0, delay))
-        note = f"given up after attempt {lease.attempts + 1}"
-        return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
+        note, now = f"given up after attempt {lease.attempts + 1}", self._clock()
+        with self._writing() as db:
+            if aside:
+                return _end(db, lease, _GIVE_UP, at=now, data=dump({**lease.entry.data, ASIDE: note}))
+            return _end(db, lease, _NACK if counted else _PUT_BACK, at=now + max(0.0, delay))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
         """Return all leases of ``owner`` to the queue; see the protocol. Return their number."""
@@ -366,12 +373,6 @@ class SqliteFrontier:
         self._db.close()
 
     # --- inside
-    def _end(self, lease: Lease, statement: str, **values: Any) -> bool:
-        """End a lease with the SQL ``statement``. Return False if the caller no longer holds the lease."""
-        key = {"fingerprint": lease.entry.fingerprint, "token": lease.token}
-        with self._writing() as db:
-            return db.execute(statement, {**key, **values}).rowcount == 1
-
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with readable_errors(self._path), snapshot(self._db):
@@ -433,3 +434,9 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
     unknown = [(row["id"],) for row in db.execute(_LEASES_OF, (owner,)) if row["id"] not in kept]
     db.executemany(_RETURN, unknown)
     return len(kept)
+
+
+def _end(db: sqlite3.Connection, lease: Lease, statement: str, **values: Any) -> bool:
+    """End a lease with the SQL ``statement``. Return False if the caller no longer holds the lease."""
+    values |= {"fingerprint": lease.entry.fingerprint, "token": lease.token}
+    return db.execute(statement, values).rowcount == 1

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
@@ -22,6 +24,7 @@ from newsbot.storage.article_decision import (
     Stored,
     Verdict,
     decide,
+    fetched_address,
     may_be_plain,
     names_another_page,
 )
@@ -41,7 +44,8 @@ from newsbot.storage.mongo.documents import (
     to_document,
     version_key,
 )
-from newsbot.storage.stories import readdressed_story, story_id
+from newsbot.storage.mongo.stories import join_all
+from newsbot.storage.stories import Joined, readdressed_story, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -72,36 +76,43 @@ class MongoArticles(Articles):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def store(self, article: Article, over: str | None = None) -> Stored:
+    def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         with self._server.readable() as database:
             try:
-                return self._server.transact(partial(_store, database, article, over))
+                return self._server.transact(partial(_store, database, article, over, peers))
             except _Taken as taken:
                 return taken.stored
 
-    def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
+    def store_new(
+        self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
+    ) -> list[Stored | None]:
         given: dict[int, Document] = {}
         for number, article in enumerate(articles):
             with suppress(Exception):  # the caller then calls :meth:`store`, which raises the error
                 given[number] = to_document(article) | {"version": 1}
         plain = may_be_plain(list(given.values()))
-        documents = [one for one, chosen in zip(given.values(), plain, strict=True) if chosen]
-        stored: set[bytes] = set()
+        chosen = {
+            number: one for (number, one), is_plain in zip(given.items(), plain, strict=True) if is_plain
+        }
+        resembling = {one["_id"]: peers[number] for number, one in chosen.items()} if peers else {}
+        stored: dict[bytes, Joined | None] = {}
         try:
             with self._server.readable() as database:
-                stored = self._insert(database, documents)
+                stored = self._insert(database, list(chosen.values()), resembling)
         except (DataUnavailable, DataFull):
             raise
         except DataError:
             pass  # each article is stored alone
         results: list[Stored | None] = [None] * len(articles)
-        for (number, one), chosen in zip(given.items(), plain, strict=True):
-            if chosen and one["_id"] in stored:
-                results[number] = Stored(Verdict.NEW, one["canonical_url"], 1)
+        for number, one in chosen.items():
+            if one["_id"] in stored:
+                results[number] = Stored(Verdict.NEW, one["canonical_url"], 1, stored[one["_id"]])
         return results
 
-    def _insert(self, database: Collections, documents: list[Document]) -> set[bytes]:
-        """Insert those of the articles that are new, and return their keys.
+    def _insert(
+        self, database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]]
+    ) -> dict[bytes, Joined | None]:
+        """Insert those of the articles that are new. Return their keys with the results of joining.
 
         Nearly always all of them are new, so known ones are searched for only after an insertion has failed.
         """
@@ -109,14 +120,14 @@ class MongoArticles(Articles):
             if not documents:
                 break
             try:
-                work = partial(_insert_new, database, documents)
+                work = partial(_insert_new, database, documents, peers)
                 return self._server.transact(work, _GROUP_PATIENCE)
             except BulkWriteError as error:
                 if again or not all_duplicates(error):
                     raise
             # With one article there is nothing left to insert: it is the known one.
             documents = _unknown(database, documents) if len(documents) > 1 else []
-        return set()
+        return {}
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
         with self._server.readable() as database:
@@ -261,7 +272,9 @@ class MongoTexts(Texts):
         return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
 
 
-def _store(database: Collections, article: Article, over: str | None, session: Session) -> Stored:
+def _store(
+    database: Collections, article: Article, over: str | None, peers: Sequence[str], session: Session
+) -> Stored:
     """Store an article in a transaction. Raises :class:`_Taken` if the verdict is that the URL is taken.
 
     A new article takes only three round trips: record its text, insert it unless it exists, commit. For this,
@@ -286,23 +299,44 @@ def _store(database: Collections, article: Article, over: str | None, session: S
         raise _Taken(decision.stored)
     if decision.verdict is Verdict.UPDATED and own is not None:
         _update(database, session, given | {"version": decision.version}, own)
-    for address in decision.addresses:
-        leads = {"$set": {"article": decision.of["_id"], "url": address}}
-        database["aliases"].update_one({"_id": fingerprint(address)}, leads, upsert=True, session=session)
-    return decision.stored
+    if aliases := [_leading(address, decision.of["_id"]) for address in decision.addresses]:
+        database["aliases"].bulk_write(aliases, session=session)
+    if not peers:
+        return decision.stored
+    group = [given["canonical_url"], decision.stored.canonical_url, *peers]
+    return replace(decision.stored, joined=join_all(database, [group], session)[0])
 
 
-def _insert_new(database: Collections, documents: list[Document], session: Session) -> set[bytes]:
-    """Insert articles with their texts, and return their keys. Must run in a transaction.
+def _insert_new(
+    database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]], session: Session
+) -> dict[bytes, Joined | None]:
+    """Insert articles with their texts and aliases, and join their stories with those of their peers.
 
-    Raises ``BulkWriteError`` if a URL or a text is known.
+    Return their keys with the results of joining. Must run in a transaction. Raises ``BulkWriteError`` if a
+    URL or a text is known. An article is left out if its URL is an alias that :func:`decide` would consider.
     """
+    if elsewhere := [one["_id"] for one in documents if names_another_page(one)]:
+        led_to = _keys_in(database, "aliases", elsewhere, session)
+        documents = [one for one in documents if one["_id"] not in led_to]
     claims = [{"_id": _text_of(one), "article": one["_id"]} for one in documents if one["content_hash"]]
     if claims:
         # a duplicate key here means that a text is known
         database["texts"].insert_many(claims, session=session)
-    database["articles"].insert_many(documents, session=session)
-    return {one["_id"] for one in documents}
+    if documents:
+        database["articles"].insert_many(documents, session=session)
+    if aliases := [_leading(url, one["_id"]) for one in documents for url in fetched_address(one)]:
+        database["aliases"].bulk_write(aliases, session=session)
+    groups = {
+        one["_id"]: [one["canonical_url"], *peers[one["_id"]]] for one in documents if peers.get(one["_id"])
+    }
+    joined = join_all(database, list(groups.values()), session) if groups else []
+    return dict.fromkeys(one["_id"] for one in documents) | dict(zip(groups, joined, strict=True))
+
+
+def _leading(address: str, article: bytes) -> UpdateOne:
+    """Return the operation that makes a URL an alias of the article with this key."""
+    leads = {"$set": {"article": article, "url": address}}
+    return UpdateOne({"_id": fingerprint(address)}, leads, upsert=True)
 
 
 def _unknown(database: Collections, documents: list[Document]) -> list[Document]:
@@ -316,9 +350,12 @@ def _text_of(document: Document) -> str:
     return text_key(document["source"], document["content_hash"])
 
 
-def _keys_in(database: Collections, name: str, keys: Sequence[Any]) -> set[Any]:
+def _keys_in(
+    database: Collections, name: str, keys: Sequence[Any], session: Session | None = None
+) -> set[Any]:
     """Return those of the keys that the collection ``name`` has."""
-    return {one["_id"] for one in database[name].find({"_id": {"$in": list(keys)}}, {"_id": 1})}
+    found = database[name].find({"_id": {"$in": list(keys)}}, {"_id": 1}, session=session)
+    return {one["_id"] for one in found}
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:

@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from pymongo import UpdateMany, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import from_document, micros
-from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
+from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200
 """Number of stories whose members are counted in one query."""
-_Change = UpdateOne | UpdateMany
 _LATE = (1 << 63) - 1
 """A value that sorts after all times, for articles without a fetch time."""
 
@@ -37,9 +36,7 @@ class MongoStories(Stories):
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         with self._server.readable() as database:
-            if len(canonical_urls) == 1 and (settled := _settled(database, canonical_urls[0])):
-                return settled
-            return self._server.transact(partial(_join, database, canonical_urls))
+            return self._server.transact(partial(join_all, database, [canonical_urls]))[0]
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
         with self._server.readable() as database:
@@ -103,25 +100,31 @@ def _large(
         yield from (story for story in some if story in large)
 
 
-def _settled(database: Collections, url: str) -> Joined | None:
-    """Return the story of an article if joining this article alone would change nothing; otherwise None.
+def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Session) -> list[Joined]:
+    """Merge the stories of the articles of each group. Must run in the transaction of ``session``.
 
-    This usually takes two queries, which is faster than a transaction.
+    The groups are lists of canonical URLs. The results are those of joining one group after the other.
     """
-    (kept,), own = _kept(database, None, [url]), story_id(clean(url))
-    story = kept and kept["story"]
-    if not story or not is_settled(story, own, _noted(database, None, {own, story})):
-        return None
-    return Joined(story, missing=False)
-
-
-def _join(database: Collections, canonical_urls: Sequence[str], session: Session) -> Joined:
-    """Merge the stories of these articles. Must run in the transaction of ``session``."""
-    kept = _kept(database, session, canonical_urls)
-    own = [story_id(clean(url)) for url in canonical_urls]
-    stories = [(one["story"] or name) if one else None for one, name in zip(kept, own, strict=True)]
-    noted = _noted(database, session, {*own, *filter(None, stories)})
-    return Joined(_unite(database, session, sorted(roots_of(own, stories, noted)), kept), None in kept)
+    urls = list(dict.fromkeys(chain.from_iterable(groups)))
+    kept = dict(zip(urls, _kept(database, session, urls), strict=True))
+    own = {url: story_id(clean(url)) for url in urls}
+    stories = {url: (own[url], (one["story"] or own[url]) if one else None) for url, one in kept.items()}
+    noted = _noted(database, session, {story for pair in stories.values() for story in pair if story})
+    roots = [roots_of([stories[url] for url in group], noted) for group in groups]
+    winner, changes = _unite(database, session, overlapping(roots))
+    found = [
+        Joined(winner[min(mine)], missing=any(kept[url] is None for url in group))
+        for group, mine in zip(groups, roots, strict=True)
+    ]
+    changes += [
+        # "$ne": an operation above may have moved the article already
+        UpdateMany({"_id": {"$in": moved}, "story": {"$ne": one.story}}, {"$set": {"story": one.story}})
+        for group, one in zip(groups, found, strict=True)
+        if (moved := [has["_id"] for url in group if (has := kept[url]) and has["story"] != one.story])
+    ]
+    if changes:
+        database["articles"].bulk_write(changes, session=session)
+    return found
 
 
 def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -> list[Document | None]:
@@ -149,32 +152,31 @@ def _noted(database: Collections, session: Session | None, stories: set[str]) ->
     return {one["_id"]: one["into"] for one in found}
 
 
-def _unite(database: Collections, session: Session, roots: list[str], kept: list[Document | None]) -> str:
-    """Move all members to the story whose first article was fetched earliest, and return that story.
+def _unite(
+    database: Collections, session: Session, groups: list[set[str]]
+) -> tuple[dict[str, str], list[UpdateMany]]:
+    """Merge the stories of each group into the one whose first article was fetched earliest.
 
-    The articles ``kept`` become members too.
+    Return for each story the one that remains, and the changes of articles that the caller has to write.
     """
+    several = [root for roots in groups if len(roots) > 1 for root in roots]
     steps: list[Document] = [
-        {"$match": {"story": {"$in": roots}}},
+        {"$match": {"story": {"$in": several}}},
         {"$group": {"_id": "$story", "first": {"$min": {"$ifNull": ["$fetched", _LATE]}}}},
-        {"$sort": {"first": 1, "_id": 1}},
-        {"$limit": 1},
     ]
-    first = database["articles"].aggregate(steps, session=session)
-    winner = next((str(row["_id"]) for row in first), roots[0])
-    into, story = {"$set": {"into": winner}}, {"$set": {"story": winner}}
-    # ``times`` changes the document in every join, so that joins at the same time conflict.
-    noted: list[_Change] = [
-        UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots
-    ]
-    changes: list[_Change] = []
-    if rest := [root for root in roots if root != winner]:
-        noted.append(UpdateMany({"into": {"$in": rest}}, into))
-        changes.append(UpdateMany({"story": {"$in": rest}}, story))
-    if moved := [one["_id"] for one in kept if one and one["story"] != winner]:
-        # "$ne": the operation above may have moved the article already
-        changes.append(UpdateMany({"_id": {"$in": moved}, "story": {"$ne": winner}}, story))
+    rows = database["articles"].aggregate(steps, session=session) if several else ()
+    first = {row["_id"]: row["first"] for row in rows}
+    noted: list[UpdateOne | UpdateMany] = []
+    changes: list[UpdateMany] = []
+    found: dict[str, str] = {}
+    for roots in groups:
+        winner = min(roots, key=lambda root: (first.get(root, _LATE + 1), root))
+        found |= dict.fromkeys(roots, winner)
+        into = {"$set": {"into": winner}}
+        # ``times`` changes the document in every join, so that joins at the same time conflict.
+        noted += [UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots]
+        if rest := sorted(roots - {winner}):
+            noted.append(UpdateMany({"into": {"$in": rest}}, into))
+            changes.append(UpdateMany({"story": {"$in": rest}}, {"$set": {"story": winner}}))
     database["joined"].bulk_write(noted, session=session)
-    if changes:
-        database["articles"].bulk_write(changes, session=session)
-    return winner
+    return found, changes

@@ -7,6 +7,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from newsbot.connections.sqlite import select_in
@@ -34,6 +35,7 @@ from newsbot.storage.articles import (
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all
+from newsbot.storage.sqlite.stories import join
 from newsbot.storage.stories import readdressed_story, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
@@ -100,15 +102,14 @@ _AT_ONCE = 100
 class SqliteArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in the data file."""
 
-    def store(self, article: Article, over: str | None = None) -> Stored:
+    def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
         with self._file.writing() as database:
-            decision, number = _carry_out(database, row, over)
-            for address in decision.addresses:
-                database.execute(_ALIAS, (fingerprint(address), number, address))
-        return decision.stored
+            return _store(database, row, over, peers)
 
-    def store_new(self, articles: Sequence[Article]) -> list[Stored | None]:
+    def store_new(
+        self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
+    ) -> list[Stored | None]:
         given: dict[int, dict[str, Any]] = {}
         for number, article in enumerate(articles):
             with suppress(Exception):  # :meth:`store` will raise it
@@ -119,10 +120,9 @@ class SqliteArticles(Repository, Articles):
                 for (number, row), plain in zip(
                     given.items(), may_be_plain(list(given.values())), strict=True
                 ):
-                    # The others need their aliases looked up and written: the caller passes them to store(),
-                    # one by one.
+                    # The caller passes the others to store(), one by one.
                     if plain and not _is_known(database, row):
-                        results[number] = _carry_out(database, row, None)[0].stored
+                        results[number] = _store(database, row, None, peers[number] if peers else ())
         except (DataUnavailable, DataFull):
             raise
         # One record that SQLite refuses undoes the transaction of all. store() then finds out which one it
@@ -298,10 +298,23 @@ def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
 
 
 def _is_known(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
-    """Return True if the URL or the text of an article is stored already."""
-    own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
-    owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
-    return own is not None or owner is not None
+    """Return True if the URL or the text of an article is known already."""
+    key, text = (row["fingerprint"],), (row["source"], row["content_hash"])
+    asked = [(_OWN, key), (_OWNER, text), *([(_LED_TO, key)] if names_another_page(row) else [])]
+    return any(database.execute(query, values).fetchone() is not None for query, values in asked)
+
+
+def _store(
+    database: sqlite3.Connection, row: dict[str, Any], over: str | None, peers: Sequence[str]
+) -> Stored:
+    """Store the row of an article; see :meth:`SqliteArticles.store`. Must run within a write transaction."""
+    decision, number = _carry_out(database, row, over)
+    for address in decision.addresses:
+        database.execute(_ALIAS, (fingerprint(address), number, address))
+    if not peers or decision.verdict is Verdict.TAKEN:
+        return decision.stored
+    group = [row["canonical_url"], decision.stored.canonical_url, *peers]
+    return replace(decision.stored, joined=join(database, group))
 
 
 def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Decision, int]:

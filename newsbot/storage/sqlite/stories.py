@@ -10,7 +10,7 @@ from datetime import datetime
 from newsbot.clock import stamp
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import READ, THESE, from_row
-from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
+from newsbot.storage.stories import Joined, Stories, Story, roots_of, story_id
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
@@ -34,12 +34,8 @@ class SqliteStories(Repository, Stories):
     """:class:`newsbot.storage.stories.Stories` in the data file."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        if len(canonical_urls) == 1:  # if nothing would change, do not wait for the write lock
-            with self._file.reading() as database:
-                if settled := _settled(database, canonical_urls[0]):
-                    return settled
         with self._file.writing() as database:
-            return _join(database, canonical_urls)
+            return join(database, canonical_urls)
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
         with self._file.reading() as database:
@@ -81,16 +77,7 @@ class SqliteStories(Repository, Stories):
         return list(found.values())
 
 
-def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
-    """Return the story of an article if joining this article alone would change nothing; otherwise None."""
-    story = _kept(database, url)[1]
-    own = story_id(url)
-    if story is None or not is_settled(story, own, _noted(database, (own, story))):
-        return None
-    return Joined(story, missing=False)
-
-
-def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
+def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
     """Merge the stories of these articles. Must run within a write transaction."""
     kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
@@ -99,7 +86,7 @@ def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined
         None if number is None else story or name
         for (number, story), name in zip(kept, own, strict=True)
     ]
-    roots = roots_of(own, stories, _noted(database, {*own, *filter(None, stories)}))
+    roots = roots_of(list(zip(own, stories, strict=True)), _noted(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
     missing = [name for name, story in zip(own, stories, strict=True) if story is None]  # not stored yet
     if winner in missing:  # other articles can join its story before it is stored
