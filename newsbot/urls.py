@@ -270,6 +270,7 @@ _HERE = re.compile(r"localhost\b|[\w.-]+:\d")
 """Matches a host of this machine or network, as people write it."""
 
 
+@lru_cache(maxsize=1024)
 def _split(url: str) -> tuple[str, str, str, str, str]:
     """Parse a URL. Return scheme, host, port, path and query.
 

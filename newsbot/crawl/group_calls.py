@@ -30,7 +30,7 @@ A group of the longest possible texts would take longer than a call to the serve
 """
 LONGEST = 0.05
 """Maximum number of seconds that an item waits for further items."""
-STEP = 0.005
+STEP = 0.01
 """Seconds between two checks whether further items are about to come."""
 TURN = 0.001
 """Seconds in which the items of one group arrive at the next step."""
