@@ -13,7 +13,6 @@ from aiohttp import web
 
 from newsbot import __version__
 from newsbot.cli.command import plain
-from newsbot.errors import ArgumentError
 from newsbot.web.dashboard.endpoints import OPERATIONS, Operation
 from newsbot.web.dashboard.rendering import json_answer
 from newsbot.web.dashboard.schema import Parameter, Schema, given, schema_of
@@ -39,11 +38,7 @@ def add_api(board: Dashboard, app: web.Application) -> None:
 
 async def _run(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
     form: Mapping[str, Any] = await read_form(request) if operation.method == "POST" else {}
-    try:
-        result = await operation.run(board, given(request, operation.parameters, form))
-    except ArgumentError as error:
-        raise web.HTTPBadRequest(text=str(error)) from error
-    return json_answer(plain(result))
+    return json_answer(plain(await operation.run(board, given(request, operation.parameters, form))))
 
 
 async def _description(_board: Dashboard, _request: web.Request) -> web.Response:

@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
 from newsbot.config.check import SettingsLike
-from newsbot.errors import ArgumentError, DataError
+from newsbot.errors import DataError
 from newsbot.operations.explain import explain
-from newsbot.web.dashboard import pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
 from newsbot.web.dashboard.endpoints import OPERATIONS, Operation
 from newsbot.web.dashboard.exports import Notices, add_exports
 from newsbot.web.dashboard.jobs import Jobs
-from newsbot.web.dashboard.proposals import Proposals, site_named
-from newsbot.web.dashboard.rendering import HEADERS, link, site_path
+from newsbot.web.dashboard.pages import PAGES, simulator_report
+from newsbot.web.dashboard.proposals import Proposals
+from newsbot.web.dashboard.rendering import HEADERS
 from newsbot.web.dashboard.schema import given
-from newsbot.web.dashboard.service import Dashboard, asset, in_our_words, make_memos
+from newsbot.web.dashboard.service import Dashboard, Memos, asset, in_our_words
 from newsbot.web.incoming import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3
 """Number of threads that read data for requests. One more thread computes the cached figures."""
-_SHOWN_AFTER: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "add": lambda form: link("/why", url=form["url"]),
-    "refetch": lambda form: link("/why", url=form["url"]),
-    "pause": lambda form: site_path(form["site"]),
-    "resume": lambda form: site_path(form["site"]),
-    "poll": lambda form: site_path(form["site"]),
-    "propose": lambda form: link("/sources/new", site=form["site"]),
-    "add_site": lambda form: site_path(site_named(form["site"])),
-    "start_job": lambda _form: "/jobs",
-    "stop_job": lambda _form: "/jobs",
-    "save": lambda _form: "/saved",
-    "forget": lambda _form: "/saved",
-}
-"""A function that returns the URL of the page that is shown after an action, by name of the operation."""
 
 
 @asynccontextmanager
@@ -64,7 +49,7 @@ async def dashboard(
     scrapyd = str(settings.get("NEWSBOT_SCRAPYD") or "")
     jobs = Jobs(scrapyd) if scrapyd else None
     proposals = Proposals(settings)
-    board = Dashboard(quick, make_memos(slow), access, folder, proposals, jobs)
+    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs)
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))
     board.memos.warm()  # in the background, so that the server can accept connections
@@ -107,13 +92,14 @@ async def _warm_search(readers: Readers) -> None:
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
     """Add all routes of the dashboard, each with its access check."""
-    for path, handler in pages.PAGES:
-        app.router.add_get(path, board.reading(handler))
+    for one in PAGES:
+        app.router.add_get(one.path, board.reading(one.show))
+    app.router.add_get("/simulator/{name:.+}", board.reading(simulator_report))
     add_api(board, app)
     add_exports(board, app, notices)
     app.router.add_get("/assets/{name}", asset)
     for operation in OPERATIONS:
-        if operation.name in _SHOWN_AFTER:
+        if operation.shown:
             app.router.add_post(f"/do/{operation.name}", board.acting(partial(_do, operation=operation)))
     app.router.add_get("/healthz", partial(_health, board))
     app.router.add_get("/login", partial(_login, board))
@@ -124,13 +110,9 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
 async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
     """Run the operation of a form, and redirect to a page that shows the result."""
     form = given(request, operation.parameters, await read_form(request))
-    try:
-        done = await operation.run(board, form)
-    except ArgumentError as error:
-        raise web.HTTPBadRequest(text=str(error)) from error
-    place = _SHOWN_AFTER[operation.name](form)
-    place += ("&" if "?" in place else "?") + urlencode({"done": done.text})
-    return _moved_to(place)
+    done = await operation.run(board, form)
+    place = operation.shown.format(**{name: quote(str(value), safe="") for name, value in form.items()})
+    return _moved_to(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done.text})}")
 
 
 def _moved_to(place: str) -> web.Response:

@@ -6,7 +6,8 @@ description in the API. Pages use the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice
@@ -34,11 +35,20 @@ from newsbot.urls import ascii_host
 from newsbot.web.dashboard import articles as library
 from newsbot.web.dashboard.articles import ArticleInEvent, Found, News, StoryRow, VersionRow, Whole
 from newsbot.web.dashboard.jobs import Job, JobLog, Jobs
-from newsbot.web.dashboard.overview import RANGES, Overview, Period, Queue, Trouble, periods
-from newsbot.web.dashboard.proposals import Proposal
+from newsbot.web.dashboard.overview import (
+    RANGES,
+    Overview,
+    Period,
+    Queue,
+    Trouble,
+    crawl_state,
+    current_troubles,
+    periods,
+)
+from newsbot.web.dashboard.proposals import Proposal, site_named
 from newsbot.web.dashboard.schema import Parameter, date, number, one_of, several, words
 from newsbot.web.dashboard.service import Dashboard
-from newsbot.web.dashboard.sites import SiteRow, SiteSheet, one_site
+from newsbot.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
@@ -76,18 +86,14 @@ COMPARED = (
 )
 """The parameters of comparisons of queries."""
 RANGE = one_of("range", "The last days: counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
-_FORM_URL = words("url", "An absolute URL.", required=True, place="form")
-_FORM_SITE = words("site", "The domain of a site.", required=True, place="form")
-_ADDRESS = words("site", "A domain, or a URL on the site.", required=True)
-_FORM_ADDRESS = replace(_ADDRESS, place="form")
-_KIND = Parameter(
-    "kind",
-    "The kind of the page. Default: the kind that the rule gives, otherwise an article.",
-    {"type": "string", "enum": list(KINDS)},
-    one_of("kind", "", KINDS, None).read,
-    place="form",
+ADDRESS = replace(words("site", "A domain, or a URL on the site."), read=site_named)
+"""The site of a proposal. The value is its domain, see :func:`site_named`."""
+_THE_ADDRESS = replace(ADDRESS, required=True)
+_SITE = words("site", "The domain of a site.", required=True)
+_KIND = one_of(
+    "kind", "The kind of the page. Default: the kind that the rule gives, otherwise an article.", KINDS, None
 )
-_NAME = words("name", "The name of a saved search.", required=True, place="form")
+_NAME = words("name", "The name of a saved search.", required=True)
 _TELL = one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off")
 _MODE = one_of("mode", "Until nothing is due, or until it is stopped.", MODES, "once")
 
@@ -105,6 +111,8 @@ class Operation:
     """The type of the result, from which its JSON schema is made."""
     run: Run
     parameters: Sequence[Parameter]
+    shown: str = ""
+    """The URL of the page that shows the result of an action, with the names of its fields in braces."""
 
     @property
     def method(self) -> str:
@@ -126,14 +134,27 @@ OPERATIONS: list[Operation] = []
 """All operations, in the order of the documentation."""
 
 
-def operation(path: str, *parameters: Parameter) -> Callable[[_Run], _Run]:
+def operation(path: str, *parameters: Parameter, shown: str = "") -> Callable[[_Run], _Run]:
     """Return a decorator that adds a function to :data:`OPERATIONS`."""
 
     def add_to_list(run: _Run) -> _Run:
         text = (run.__doc__ or "").partition("\n\n")[0]
         returns = get_type_hints(run)["return"]
-        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters))
+        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown))
         return run
+
+    return add_to_list
+
+
+def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
+    """Return a decorator that adds a function that changes something, with the fields of its form.
+
+    After the form of a page, the page at ``shown`` (see :class:`Operation`) is displayed.
+    """
+
+    def add_to_list(run: _Run) -> _Run:
+        form = (replace(one, place="form") for one in fields)
+        return operation(f"/actions/{run.__name__}", *form, shown=shown)(run)
 
     return add_to_list
 
@@ -153,6 +174,15 @@ def missing(what: str) -> web.HTTPNotFound:
     return web.HTTPNotFound(text=what)
 
 
+@contextmanager
+def told_to_users() -> Iterator[None]:
+    """Raise each ``ValueError`` of the block as :class:`ArgumentError`, whose text users see."""
+    try:
+        yield
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
+
+
 def filter_of(given: Given) -> ArticleFilter:
     """Return the article filter of the parameters in :data:`FILTERS`."""
     return ArticleFilter(
@@ -168,17 +198,18 @@ def filter_of(given: Given) -> ArticleFilter:
 @operation("/news")
 async def news(board: Dashboard, _given: Given) -> News:
     """Top events and rising words of 24 hours; newest articles."""
-    top, rising = await board.memos.top.get(), await board.memos.rising.get()
+    top = await board.memos.get(library.top_events)
+    rising = await board.memos.get(library.rising_terms)
     newest = await board.readers.call(library.newest_articles)
     # Counting all articles is expensive, and the number only explains why ``top`` is empty.
-    unindexed = 0 if top.value else await board.readers.call(lambda data: data.search.waiting())
-    return News(top.value, rising.value, newest, unindexed)
+    unindexed = 0 if top else await board.readers.call(lambda data: data.search.waiting())
+    return News(top, rising, newest, unindexed)
 
 
 @operation("/overview")
 async def overview(board: Dashboard, _given: Given) -> Overview:
     """Articles by hour and day, latency, queue."""
-    return (await board.memos.overview.get()).value
+    return await board.memos.get(crawl_state)
 
 
 @operation("/activity", words("source", "Only this site."), RANGE)
@@ -194,19 +225,19 @@ def activity(data: Data, given: Given) -> list[Period]:
 @operation("/queue")
 async def queue(board: Dashboard, _given: Given) -> Queue:
     """The frontier: sizes, lag, workers with their leases."""
-    return (await board.memos.overview.get()).value.queue
+    return (await board.memos.get(crawl_state)).queue
 
 
 @operation("/troubles")
 async def troubles(board: Dashboard, _given: Given) -> list[Trouble]:
     """The current problems: alerts."""
-    return (await board.memos.troubles.get()).value
+    return await board.memos.get(current_troubles)
 
 
 @operation("/sources")
 async def sources(board: Dashboard, _given: Given) -> list[SiteRow]:
     """All sites with their state."""
-    return (await board.memos.sites.get()).value
+    return await board.memos.get(all_sites)
 
 
 @operation("/sources/{site}", SITE_PLACE)
@@ -222,7 +253,7 @@ def source(data: Data, given: Given) -> SiteSheet:
     return sheet
 
 
-@operation("/proposal", _ADDRESS)
+@operation("/proposal", _THE_ADDRESS)
 async def proposal(board: Dashboard, given: Given) -> Proposal:
     """The feeds and articles found on a new site, and the proposed rule.
 
@@ -260,12 +291,10 @@ def attention(data: Data, given: Given) -> Attention:
 def whole_article(data: Data, given: Given) -> Whole:
     """Return one article.
 
-    Raises ``HTTPNotFound`` if none is stored, and ``HTTPBadRequest`` for an invalid URL.
+    Raises ``HTTPNotFound`` if none is stored, and :class:`ArgumentError` for an invalid URL.
     """
-    try:
+    with told_to_users():
         found = library.whole(data, given["url"])
-    except ValueError as error:
-        raise web.HTTPBadRequest(text=str(error)) from error
     if found is None:
         raise missing(f"{given['url']}: no article is stored under this address")
     return found
@@ -286,7 +315,7 @@ async def versions(board: Dashboard, given: Given) -> list[VersionRow]:
 @operation("/stories")
 async def stories(board: Dashboard, _given: Given) -> list[StoryRow]:
     """The latest stories of several articles."""
-    return (await board.memos.stories.get()).value
+    return await board.memos.get(library.recent_stories)
 
 
 @operation("/stories/{story}", words("story", "The id of the story.", required=True, place="path"))
@@ -303,11 +332,12 @@ def story(data: Data, given: Given) -> StoryRow:
 
 
 def explained(data: Data, url: str) -> Explanation:
-    """Return the history of a URL. Raises ``ValueError`` for an invalid URL.
+    """Return the history of a URL. Raises :class:`ArgumentError` for an invalid URL.
 
     Of rule files only the names are given: paths would reveal folders of the machine.
     """
-    found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
+    with told_to_users():
+        found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
     match, rule = found.match, replace(found.rule, file=PurePath(found.rule.file).name)
     if match.pattern is not None:
         match = replace(match, pattern=replace(match.pattern, file=PurePath(match.pattern.file).name))
@@ -319,12 +349,9 @@ def explained(data: Data, url: str) -> Explanation:
 def why(data: Data, given: Given) -> dict[str, Any]:
     """The history of a URL: how it was found, judged, fetched and stored, and when it is due.
 
-    Raises ``HTTPBadRequest`` for an invalid URL.
+    Raises :class:`ArgumentError` for an invalid URL.
     """
-    try:
-        return document(explained(data, given["url"]))
-    except ValueError as error:
-        raise web.HTTPBadRequest(text=str(error)) from error
+    return document(explained(data, given["url"]))
 
 
 # --- other results
@@ -408,7 +435,7 @@ _SAID = {
 }
 
 
-@operation("/actions/add", _FORM_URL, _KIND)
+@action("/why?url={url}", URL, _KIND)
 @reading
 def add(data: Data, given: Given) -> Done:
     """Queue a URL, known or not.
@@ -416,22 +443,20 @@ def add(data: Data, given: Given) -> Done:
     Raises :class:`ArgumentError` for an invalid URL.
     """
     kind = given.get("kind")
-    try:
+    with told_to_users():
         entry = entry_by_hand(given["url"], data.rules, Kind(kind) if kind else None, data.clock())
-    except ValueError as error:
-        raise ArgumentError(str(error)) from error
     (verdict,) = queue_by_hand([entry], data.rules, data.storage, data.frontier)
     return Done(verdict.value, f"{entry.url} {_SAID[verdict.value]}.")
 
 
-@operation("/actions/refetch", _FORM_URL)
+@action("/why?url={url}", URL)
 async def refetch(board: Dashboard, given: Given) -> Done:
     """Fetch a page again now."""
     # ``given`` has no kind here, so the rule decides the kind.
     return await add(board, given)
 
 
-@operation("/actions/pause", _FORM_SITE)
+@action("/sources/{site}", _SITE)
 async def pause(board: Dashboard, given: Given) -> Done:
     """Pause a site."""
 
@@ -441,11 +466,11 @@ async def pause(board: Dashboard, given: Given) -> Done:
         return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
 
     done = await board.readers.call(work)
-    board.memos.sites.forget()
+    board.memos.forget(all_sites)
     return done
 
 
-@operation("/actions/poll", _FORM_SITE, words("url", "Only this one.", place="form"))
+@action("/sources/{site}", _SITE, words("url", "Only this one."))
 @reading
 def poll(data: Data, given: Given) -> Done:
     """Poll the feeds, sitemaps and sections of a site now.
@@ -466,45 +491,36 @@ def poll(data: Data, given: Given) -> Done:
     return Done("queued", text)
 
 
-@operation("/actions/propose", _FORM_ADDRESS)
+@action("/sources/new?site={site}", _THE_ADDRESS)
 async def propose(board: Dashboard, given: Given) -> Done:
     """Look at a new site: a small crawl, which takes up to four minutes."""
     found = board.proposals.begin(given["site"])
     return Done("looking", f"{found.site} is being looked at.")
 
 
-@operation("/actions/add_site", _FORM_ADDRESS)
+@action("/sources/{site}", _THE_ADDRESS)
 async def add_site(board: Dashboard, given: Given) -> Done:
     """Write the rule that is proposed for a new site."""
     file = await board.proposals.save(given["site"])
-    board.memos.sites.forget()
+    board.memos.forget(all_sites)
     return Done("added", f"{file} is written. A running crawl loads it automatically.")
 
 
-@operation(
-    "/actions/start_job",
-    words("sites", "Only these sites, separated by commas.", place="form"),
-    replace(_MODE, place="form"),
-)
+@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE)
 async def start_job(board: Dashboard, given: Given) -> Done:
     """Start a crawl by scrapyd."""
     job = await _jobs(board).start(given["sites"], given["mode"])
     return Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
 
 
-@operation("/actions/stop_job", words("job", "The id of the job.", required=True, place="form"))
+@action("/jobs", words("job", "The id of the job.", required=True))
 async def stop_job(board: Dashboard, given: Given) -> Done:
     """Stop a job of scrapyd."""
     before = await _jobs(board).stop(given["job"])
     return Done("stopped", f"Job {given['job']} is being stopped; it was {before}.")
 
 
-@operation(
-    "/actions/save",
-    _NAME,
-    words("q", "The query.", required=True, place="form"),
-    replace(_TELL, place="form"),
-)
+@action("/saved", _NAME, words("q", "The query.", required=True), _TELL)
 @reading
 def save(data: Data, given: Given) -> Done:
     """Save a search under a name.
@@ -517,7 +533,7 @@ def save(data: Data, given: Given) -> Done:
     return Done("saved", f"{kept.name} is saved.{when}")
 
 
-@operation("/actions/forget", _NAME)
+@action("/saved", _NAME)
 @reading
 def forget(data: Data, given: Given) -> Done:
     """Delete a saved search.
@@ -529,7 +545,7 @@ def forget(data: Data, given: Given) -> Done:
     return Done("forgotten", f"{given['name']} is forgotten.")
 
 
-@operation("/actions/resume", _FORM_SITE)
+@action("/sources/{site}", _SITE)
 async def resume(board: Dashboard, given: Given) -> Done:
     """Resume a site."""
 
@@ -540,5 +556,5 @@ async def resume(board: Dashboard, given: Given) -> Done:
         return Done("unchanged", f"{domain} was not paused.")
 
     done = await board.readers.call(work)
-    board.memos.sites.forget()
+    board.memos.forget(all_sites)
     return done

@@ -18,10 +18,10 @@ from newsbot.operations.exporting.formats import defused
 from newsbot.search.articles import Attention
 from newsbot.storage.sources import SiteRecord
 from newsbot.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of
-from newsbot.web.dashboard.overview import Overview
+from newsbot.web.dashboard.overview import Overview, crawl_state
 from newsbot.web.dashboard.rendering import HEADERS, answer
 from newsbot.web.dashboard.schema import given, number
-from newsbot.web.dashboard.service import FEEDS, Dashboard
+from newsbot.web.dashboard.service import FEEDS, Dashboard, stored_articles
 
 Notices = Callable[[], Mapping[tuple[str, str], int]]
 """A function that returns the number of URLs that push notices contained, by protocol and outcome."""
@@ -69,8 +69,7 @@ async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Res
 
 
 async def _metrics(board: Dashboard, _request: web.Request, *, notices: Notices) -> web.Response:
-    view = (await board.memos.overview.get()).value
-    articles = (await board.memos.articles.get()).value
+    view, articles = await board.memos.get(crawl_state), await board.memos.get(stored_articles)
     sites = await board.readers.call(lambda data: data.storage.sites.all())
     return answer(exposition(view, articles, sites, notices()), CONTENT_TYPE)
 

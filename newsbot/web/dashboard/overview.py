@@ -101,7 +101,7 @@ class Overview:
         return together(self.hours[-24:])
 
 
-def overview(data: Data) -> Overview:
+def crawl_state(data: Data) -> Overview:
     """Return the overview. This reads some thousand small rows, however many articles are stored."""
     now = data.clock()
     hours = data.activity.hours(now - DAYS * 24 * HOUR)
@@ -218,7 +218,7 @@ class Trouble:
     since: datetime | None
 
 
-def troubles(data: Data) -> list[Trouble]:
+def current_troubles(data: Data) -> list[Trouble]:
     """Return the current problems: alerts, latest first, and then alarms of sites that have no alert.
 
     An alarm means that a figure of a site fell.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
@@ -61,7 +61,7 @@ def make_environment() -> Environment:
         "marked": marked,
         "host": lambda url: urlsplit(str(url)).hostname or "",
     }
-    environment.globals |= {"link": link}
+    environment.globals |= {"link": link, "site_path": site_path}
     return environment
 
 
@@ -89,6 +89,16 @@ def link(path: str, **query: object) -> str:
     An underscore at the end of a name is removed. So a name can be a keyword of Python.
     """
     given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
+    return path + (f"?{urlencode(given)}" if given else "")
+
+
+def again(query: Iterable[tuple[str, str]], path: str, **changes: object) -> str:
+    """Return a URL with the parameters ``query`` of the present page, some of which ``changes`` replaces.
+
+    Empty values are left out, so an empty value in ``changes`` removes a parameter.
+    """
+    kept = ((name, value) for name, value in query if name not in changes)
+    given = [(name, value) for name, value in (*kept, *changes.items()) if value]
     return path + (f"?{urlencode(given)}" if given else "")
 
 

@@ -8,73 +8,79 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, TypeVar
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
-from newsbot.errors import DataError, UserError
-from newsbot.search.articles import RisingTerm
+from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.web.dashboard.access import Access
-from newsbot.web.dashboard.articles import StoryRow, TopEvent, recent_stories, rising_terms, top_events
+from newsbot.web.dashboard.articles import recent_stories, rising_terms, top_events
 from newsbot.web.dashboard.jobs import Jobs
-from newsbot.web.dashboard.overview import Overview, Trouble, overview, troubles
+from newsbot.web.dashboard.overview import crawl_state, current_troubles
 from newsbot.web.dashboard.proposals import Proposals
-from newsbot.web.dashboard.rendering import answer, json_answer, link, make_environment, site_path
-from newsbot.web.dashboard.sites import SiteRow, all_sites
+from newsbot.web.dashboard.rendering import again, answer, json_answer, make_environment
+from newsbot.web.dashboard.sites import all_sites
 from newsbot.web.incoming import read_form
-from newsbot.web.readers import Data, Memo, Readers
+from newsbot.web.readers import Data, Known, Memo, Readers
+
+_Value = TypeVar("_Value")
 
 
-@dataclass(slots=True)
+def stored_articles(data: Data) -> int:
+    """Return the number of stored articles."""
+    return data.storage.articles.count()
+
+
+FIGURES: Mapping[Callable[[Data], Any], float] = {
+    crawl_state: 10.0,
+    stored_articles: 60.0,
+    current_troubles: 30.0,
+    all_sites: 60.0,
+    top_events: 60.0,
+    recent_stories: 120.0,
+    rising_terms: 600.0,
+}
+"""The functions whose results are cached, in the order of their first computation, and the age in seconds at
+which a result is computed again."""
+
+
 class Memos:
-    """All cached figures of the process."""
+    """The cached figures of the process. They are named by the functions that compute them.
 
-    overview: Memo[Overview]
-    articles: Memo[int]
-    """The number of stored articles."""
-    troubles: Memo[list[Trouble]]
-    sites: Memo[list[SiteRow]]
-    stories: Memo[list[StoryRow]]
-    top: Memo[list[TopEvent]]
-    rising: Memo[list[RisingTerm]]
+    ``readers`` should have a thread of their own, because the computations take long.
+    """
 
-    def all(self) -> list[Memo[Any]]:
-        """Return all memos in the order of their first computation. One thread computes one after another."""
-        return [self.overview, self.articles, self.troubles, self.sites, self.top, self.stories, self.rising]
+    def __init__(self, readers: Readers) -> None:
+        self._memos = {work: Memo(readers, work, seconds) for work, seconds in FIGURES.items()}
+
+    async def known(self, work: Callable[[Data], _Value]) -> Known[_Value]:
+        """Return the result of ``work``, with the time at which it was computed."""
+        return await self._memos[work].get()
+
+    async def get(self, work: Callable[[Data], _Value]) -> _Value:
+        """Return the result of ``work``."""
+        return (await self.known(work)).value
+
+    def forget(self, work: Callable[[Data], Any]) -> None:
+        """Delete the result of ``work``, so that a user sees the effect of an action."""
+        self._memos[work].forget()
 
     def warm(self) -> None:
         """Start to compute all figures in the background, so that the first page waits less."""
-        for memo in self.all():
+        for memo in self._memos.values():
             memo.refresh()
 
     async def close(self) -> None:
         """Cancel running computations."""
-        await asyncio.gather(*(memo.close() for memo in self.all()))
-
-
-def make_memos(readers: Readers) -> Memos:
-    """Return the memos. ``readers`` should have threads of their own, because computations take long."""
-    return Memos(
-        overview=Memo(readers, overview, 10.0),
-        articles=Memo(readers, _articles, 60.0),
-        troubles=Memo(readers, troubles, 30.0),
-        sites=Memo(readers, all_sites, 60.0),
-        stories=Memo(readers, recent_stories, 120.0),
-        top=Memo(readers, top_events, 60.0),
-        rising=Memo(readers, rising_terms, 600.0),
-    )
-
-
-def _articles(data: Data) -> int:
-    return data.storage.articles.count()
+        await asyncio.gather(*(memo.close() for memo in self._memos.values()))
 
 
 _Bound = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -155,8 +161,8 @@ class Dashboard:
             session=session,
             done=done,
             can_log_in=bool(self.access.token),
-            site_path=site_path,
-            link=link,
+            query=request.query,
+            again=partial(again, list(request.query.items())),
         )
         return answer(html, "text/html", status)
 
@@ -168,7 +174,7 @@ class Dashboard:
 
     # --- doors
     def reading(self, handler: Handler) -> _Bound:
-        """Return a handler that checks the right to read first, and turns errors into readable responses."""
+        """Return a handler that checks the right to read first."""
         return self._guarded(handler, lambda request, _secret: self.access.may_read(request))
 
     def following(self, handler: Handler) -> _Bound:
@@ -190,21 +196,14 @@ class Dashboard:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
-            return await self._readable(request, handler)
+            try:
+                return await handler(self, request)
+            except DataError as error:
+                response = self.refusal(request, 503, "Unavailable", str(error))
+                response.headers["Retry-After"] = "10"
+                return response
 
         return guarded
-
-    async def _readable(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        try:
-            return await handler(self, request)
-        except DataError as error:
-            response = self.refusal(request, 503, "Unavailable", str(error))
-            response.headers["Retry-After"] = "10"
-            return response
-        except web.HTTPNotFound as missing:
-            return self.refusal(request, 404, "Not found", missing.text or "There is no such page.")
-        except web.HTTPBadRequest as bad:
-            return self.refusal(request, 400, "Invalid request", bad.text or "The request is invalid.")
 
     def closed(self, request: web.Request) -> web.Response:
         """Return the response to a request that is not allowed: the log-in page, or 401 for programs.
@@ -252,11 +251,11 @@ def _asset(name: str) -> str:
 
 logger = logging.getLogger(__name__)
 
-_TITLES: Final = {
-    404: ("Not found", "There is no such page."),
-    405: ("Invalid request", "This address does not accept this method."),
-    413: ("Invalid request", "The request is too long."),
+_TEXTS = {
+    "404: Not Found": "There is no such page.",
+    "405: Method Not Allowed": "This address does not accept this method.",
 }
+"""Texts for users, by the text that aiohttp gives to an error."""
 MAX_TOLD = 500
 """Maximum number of logged characters, of a path and of an error message."""
 _FAULT = "This is an error in newsbot; its log has the details. Please report it."
@@ -275,6 +274,8 @@ def in_our_words(board: Dashboard) -> Middleware:
             if error.status < 400:
                 raise
             return _refusal(board, request, error)
+        except ArgumentError as error:
+            return board.refusal(request, 400, "Invalid request", str(error))
         except DataError:
             raise  # a middleware of newsbot.web.service makes the response
         except UserError as error:  # for example a rule file that is being edited
@@ -290,7 +291,9 @@ def in_our_words(board: Dashboard) -> Middleware:
 def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
     if request.match_info.http_exception is not None and not board.access.may_read(request):
         return board.closed(request)  # do not reveal which paths exist
-    title, text = _TITLES.get(error.status, ("Invalid request", error.text or error.reason))
+    title = "Not found" if error.status == 404 else "Invalid request"
+    told = error.text or error.reason
+    text = "The request is too long." if error.status == 413 else _TEXTS.get(told, told)
     response = board.refusal(request, error.status, title, text)
     if allowed := error.headers.get("Allow"):
         response.headers["Allow"] = allowed
