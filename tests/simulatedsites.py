@@ -22,7 +22,7 @@ def even_world(
     draw, count, end = np.random.default_rng(seed), len(rates), days * DAY
     numbers = draw.poisson(np.asarray(rates) * days)
     owners = np.repeat(np.arange(count), numbers)
-    moments, first, keys = sort_events(owners, draw.uniform(0, end, len(owners)), count, end)
+    moments, first = sort_events(owners, draw.uniform(0, end, len(owners)), count)
     return SiteWorld(
         begin=0.0,
         learned=learned * DAY,
@@ -41,7 +41,6 @@ def even_world(
         hourly=np.repeat(np.asarray(rates, float)[:, None] / 24, 168, axis=1),
         moments=moments,
         first=first,
-        keys=keys,
     )
 
 

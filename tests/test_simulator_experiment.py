@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from newsbot.simulator.experiment import Check, Experiment, as_document, run_experiment
-from newsbot.simulator.files import as_rows
 from newsbot.simulator.plan import situations
 from newsbot.simulator.report import write_experiment
 
@@ -53,7 +52,7 @@ def test_what_holds_at_any_scale(found: Experiment, group: str) -> None:
 
 
 def test_downloads_of_sensors_are_a_little_fewer(found: Experiment) -> None:
-    single = [check for check in checks(found, "MaxProcessing") if check.what.startswith("situation")]
+    single = [check for check in checks(found, "MaxProcessing") if check.figure.startswith("situation")]
     assert len(single) == 54
     assert sum(check.published for check in single) == 432
     assert 280 < sum(check.ours for check in single) < 432
@@ -89,7 +88,7 @@ def test_the_series_end_before_and_after_the_last_instant(tmp_path: Path) -> Non
     series = pq.read_table(tmp_path / "series.parquet").to_pylist()
     rows = [row for row in series if (row["situation"], row["variant"]) == (54, 7)]
     assert [row["time"] for row in rows[-3:]] == [17_275, 17_280, 17_280]
-    run = next(row for row in as_rows(small.runs) if (row["situation"], row["variant"]) == (54, 7))
+    run = next(row for row in small.runs if (row["situation"], row["variant"]) == (54, 7))
     assert rows[-1]["needfresh"] == run["needfresh"]
     html = (tmp_path / "report.html").read_text()
     assert html.count("<svg") == 13
@@ -101,7 +100,7 @@ def test_the_series_end_before_and_after_the_last_instant(tmp_path: Path) -> Non
 def test_means_over_seeds(tmp_path: Path) -> None:
     both = run_experiment(500, seeds=2, workers=2)
     alone = [run_experiment(500, seed=seed) for seed in (1, 2)]
-    for row, *singles in zip(as_rows(both.runs), *(as_rows(one.runs) for one in alone), strict=True):
+    for row, *singles in zip(both.runs, *(one.runs for one in alone), strict=True):
         for name in ("needfresh", "sumsize", "max_processing"):
             assert row[name] == mean(name, singles)
         if row["cycles"]:

@@ -28,7 +28,7 @@ from newsbot.simulator import files
 from newsbot.simulator import report as reports
 from newsbot.simulator import strategy_comparison as comparison
 from newsbot.simulator.draws import stream
-from newsbot.simulator.experiment import comparison_table, summarize_checks
+from newsbot.simulator.experiment import summarize_checks
 from newsbot.simulator.model import (
     FREQUENCIES,
     MAX_TIME,
@@ -39,7 +39,7 @@ from newsbot.simulator.model import (
     make_routes,
 )
 from newsbot.simulator.page_state import History, pack
-from newsbot.simulator.plan import MAX_SCALE
+from newsbot.simulator.plan import MAX_SCALE, RUNS
 from newsbot.simulator.requirements import require_memory
 from newsbot.simulator.runs import Run, run_robots, run_sensor
 from newsbot.simulator.site_world import (
@@ -77,7 +77,7 @@ def experiment(call: Call) -> int:
     if folder is not None:
         reports.make_folder(folder)
     began, used = time.monotonic(), time.process_time()
-    with _progress() as progress:
+    with _progress(RUNS * options.seeds) as progress:
         found = experiments.run_experiment(
             options.scale,
             seed=options.seed,
@@ -103,9 +103,9 @@ def experiment(call: Call) -> int:
     right = (Column(name, "right") for name in ("number", "within tolerance", "largest deviation"))
     call.table(
         (Column("published figures"), *right, Column("of", wide=True)),
-        summarize_checks(comparison_table(found.checks, judged=judged)),
+        summarize_checks([check.row(judged=judged) for check in found.checks]),
     )
-    call.text(f"\n{len(found.runs['situation'])} runs in {seconds:.1f} s ({used:.1f} s of processor time)")
+    call.text(f"\n{len(found.runs)} runs in {seconds:.1f} s ({used:.1f} s of processor time)")
     call.text(f"tables and report: {folder}; open {folder}/report.html")
     return 0
 
@@ -124,7 +124,7 @@ def compare(call: Call) -> int:
     folder = options.out and options.out.expanduser()
     if folder:
         reports.make_folder(folder)
-    with _counter(len(choices) * len(seeds)) as progress:
+    with _progress(len(choices) * len(seeds)) as progress:
         found = comparison.compare(worlds, choices, budget, seeds, push, progress=progress)
     lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits of a source a day"]
     if folder:
@@ -148,7 +148,7 @@ def plan(call: Call) -> int:
     targets = comparison.read_targets(call.options.target)
     choices, push, worlds, seeds = _read(call)
     budgets, found = [], []
-    with _counter(len(choices) * comparison.most_rounds()) as progress:
+    with _progress(len(choices) * comparison.most_rounds()) as progress:
         for choice in choices:
 
             def run(a_day: float, choice: Choice = choice) -> comparison.Compared:
@@ -248,8 +248,8 @@ def merge(call: Call) -> int:
 
 def report(call: Call) -> int:
     """Write the report again from the tables in a folder."""
-    folder, tables = call.options.folder, {}
-    for name, columns in (
+    folder, tables = call.options.folder, dict[str, Any]()
+    for name, needed in (
         ("runs", ("situation", "variant", "strategy", "pages", "time", "freshness", "sumsize")),
         ("series", ("situation", "variant", "time", "needfresh", "freshness", "processing")),
         ("traffic", ("situation", "variant", "time", "sumsize")),
@@ -257,13 +257,11 @@ def report(call: Call) -> int:
     ):
         path = folder / f"{name}.parquet"
         if path.exists() or name != "comparison":
-            table = files.read_table(path, f"the table {name}", columns, whole=True)
+            table = files.read_table(path, f"the table {name}", needed, whole=True)
             plain = name in ("runs", "comparison")
-            tables[name] = {
-                column: values.to_pylist() if plain else values.to_numpy()
-                for column, values in zip(table.column_names, table.columns, strict=True)
-            }
-    if not len(tables["runs"]["situation"]):
+            columns = zip(table.column_names, table.columns, strict=True)
+            tables[name] = table.to_pylist() if plain else {one: array.to_numpy() for one, array in columns}
+    if not tables["runs"]:
         raise UserError(f"{folder}: runs.parquet contains no runs")
     return _report(call, folder, tables)
 
@@ -340,24 +338,16 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows the progress as a bar; without a terminal it shows nothing.
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function to call after each run. It shows the progress as a bar; without a terminal, nothing.
 
-    The function takes the number of finished runs and the number of all runs.
+    ``total`` is the number of runs.
     """
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
     with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
-        task = progress.add_task("runs", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@contextmanager
-def _counter(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that counts a finished run and shows the progress as :func:`_progress` does."""
-    done = iter(range(1, total + 1))
-    with _progress() as show:
-        yield lambda: show(next(done), total)
+        task = progress.add_task("runs", total=total)
+        yield lambda: progress.advance(task)
 
 
 def _processors() -> int:
@@ -411,7 +401,7 @@ def _finish(call: Call, strategy: str, run: Run) -> int:
 def _report(call: Call, folder: Path, tables: dict[str, Any]) -> int:
     about = ["Made by: scrapy simulate report. The model is described in docs/simulator.md."]
     reports.write_runs_report(folder, "Simulated runs", about, tables)
-    return _written(call, folder, "runs", len(tables["runs"]["situation"]))
+    return _written(call, folder, "runs", len(tables["runs"]))
 
 
 def _written(call: Call, place: Path, name: str, count: int, what: str = "") -> int:

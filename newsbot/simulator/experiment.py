@@ -6,28 +6,19 @@ The published figures are in published.json. The deviations from them are judged
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby, pairwise
 from math import sqrt
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from newsbot.simulator.files import Table, as_rows, as_table
-from newsbot.simulator.plan import (
-    FACTORS,
-    ROBOTS,
-    SENSORS,
-    VARIANTS,
-    Outcome,
-    Progress,
-    run_plan,
-    scaled_steps,
-    situations,
-)
+from newsbot.simulator.files import Columns, Rows
+from newsbot.simulator.plan import FACTORS, ROBOTS, SENSORS, VARIANTS, Outcome, run_plan
 from newsbot.simulator.runs import Run
 
 MB = 2**20
@@ -56,7 +47,7 @@ ORDERS = (
 The publication claims that each order holds in every situation.
 """
 Published = Mapping[str, Any]
-Rows = Mapping[tuple[int, int], Mapping[str, Any]]
+ByVariant = Mapping[tuple[int, int], Mapping[str, Any]]
 """The rows of the table of runs, by situation and variant."""
 
 
@@ -66,7 +57,7 @@ class Check:
 
     group: str
     """The table or the kind of figures to which the figure belongs."""
-    what: str
+    figure: str
     """The figure in words."""
     published: float
     ours: float
@@ -81,10 +72,19 @@ class Check:
         """True if the deviation is within the tolerance; None if there is no tolerance."""
         return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
 
+    def row(self, *, judged: bool) -> dict[str, Any]:
+        """Return the row of a table. With ``judged`` False it has no tolerance."""
+        numbers = {name: float(getattr(self, name)) for name in ("published", "ours", "deviation")}
+        verdict = {"tolerance": self.tolerance, "within": self.within} if judged else _NOT_JUDGED
+        return {"group": self.group, "figure": self.figure, **numbers, "unit": self.unit, **verdict}
+
+
+_NOT_JUDGED = {"tolerance": None, "within": None}
+
 
 def compare_with_published(
     outcome: Outcome,
-    runs: Table,
+    runs: Rows,
     correlations: dict[str, Any],
     ranking: Sequence[dict[str, Any]],
     *,
@@ -96,7 +96,7 @@ def compare_with_published(
     Published counts are divided by ``scale``, the scale of the run.
     """
     published = json.loads(files("newsbot.simulator").joinpath("published.json").read_text(encoding="utf-8"))
-    rows = {(row["situation"], row["variant"]): row for row in as_rows(runs)}
+    rows = {(row["situation"], row["variant"]): row for row in runs}
     return [
         *_quotes(published, rows, scale),
         *_correlations(published, correlations),
@@ -109,28 +109,14 @@ def compare_with_published(
     ]
 
 
-def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
-    """Return the checks as a table. With ``judged`` False it has no tolerances."""
-    return {
-        "group": [check.group for check in checks],
-        "figure": [check.what for check in checks],
-        "published": [float(check.published) for check in checks],
-        "ours": [float(check.ours) for check in checks],
-        "deviation": [float(check.deviation) for check in checks],
-        "unit": [check.unit for check in checks],
-        "tolerance": [check.tolerance if judged else None for check in checks],
-        "within": [check.within if judged else None for check in checks],
-    }
-
-
-def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
+def summarize_checks(comparison: Rows) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
     A row has the group, the number of its figures, the number of figures within tolerance, the largest
     deviation, and the figure with this deviation.
     """
     rows: list[tuple[object, ...]] = []
-    for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
+    for group, grouped in groupby(comparison, key=itemgetter("group")):
         found = list(grouped)
         worst = max(found, key=lambda row: abs(row["deviation"]))
         verdicts = [row["within"] for row in found if row["within"] is not None]
@@ -151,7 +137,7 @@ def _percent(group: str, what: str, published: float, ours: float, tolerance: fl
     return Check(group, what, published, ours, 100 * (ours / published - 1), "%", tolerance)
 
 
-def _quotes(published: Published, rows: Rows, scale: int) -> Iterator[Check]:
+def _quotes(published: Published, rows: ByVariant, scale: int) -> Iterator[Check]:
     for quote in published["quotes"]:
         variant = quote["variant"]
         situation = 10 if quote["situations"].startswith("10") else 52  # first of a group
@@ -175,7 +161,7 @@ def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]
                 yield _difference("correlations", what, theirs, found, 0.006 if wide else 0.003)
 
 
-def _processing(published: Published, rows: Rows) -> Iterator[Check]:
+def _processing(published: Published, rows: ByVariant) -> Iterator[Check]:
     """Compare the largest numbers of simultaneous downloads.
 
     The published table is sorted by time, then by pages, changes and queries. Our table is sorted in the same
@@ -193,7 +179,7 @@ def _processing(published: Published, rows: Rows) -> Iterator[Check]:
     yield _difference("MaxProcessing", "sum", sum(theirs), float(sum(ours)), 20)
 
 
-def _orders(rows: Rows) -> Iterator[Check]:
+def _orders(rows: ByVariant) -> Iterator[Check]:
     """Check :data:`ORDERS`.
 
     The deviation is the negative number of situations in which the order does not hold.
@@ -260,7 +246,7 @@ IN_JSON = (
 class Experiment:
     """The results of the plan."""
 
-    runs: Table
+    runs: Rows
     correlations: dict[str, Any]
     ranking: list[dict[str, Any]]
     events: dict[str, Any]
@@ -276,28 +262,16 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    progress: Progress = lambda _done, _total: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds: ``seed``, ``seed`` + 1, and so on.
 
-    ``scale`` divides pages and time. ``progress`` counts the runs of all seeds. Raises
+    ``scale`` divides pages and time. ``progress`` is called after each run. Raises
     :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
     """
-
-    def of_all_seeds(number: int) -> Progress:
-        return lambda done, total: progress(number * total + done, seeds * total)
-
-    plan, steps = situations(scale), scaled_steps(scale)
     outcomes = [
-        run_plan(
-            plan,
-            seed=seed + number,
-            frequencies=frequencies,
-            steps=steps,
-            workers=workers,
-            progress=of_all_seeds(number),
-        )
-        for number in range(seeds)
+        run_plan(scale, seed=one, frequencies=frequencies, workers=workers, progress=progress)
+        for one in range(seed, seed + seeds)
     ]
     runs = runs_table(outcomes)
     correlated, ranked, events = correlations(runs), ranking(runs), event_counts(outcomes)
@@ -308,14 +282,14 @@ def run_experiment(
 def as_document(found: Experiment) -> dict[str, Any]:
     """Return the JSON-able output for ``--json``."""
     return {
-        "runs": [{name: row[name] for name in IN_JSON} for row in as_rows(found.runs)],
+        "runs": [{name: row[name] for name in IN_JSON} for row in found.runs],
         "correlations": found.correlations,
         "ranking": found.ranking,
         "event_counts": found.events,
     }
 
 
-def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Table]:
+def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Any]:
     """Return the tables of several named runs. Runs with equal pages and time count as one situation."""
     sizes = list(dict.fromkeys((run.pages, run.time) for _name, run in named))
     rows, keyed = [], []
@@ -324,27 +298,25 @@ def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Table]:
         keyed.append((situation, variant, run))
         about = {"situation": situation, "variant": variant, "strategy": name}
         rows.append({**about, "pages": run.pages, "time": run.time, **summary([run])})
-    return {"runs": as_table(rows), "series": series_table(keyed), "traffic": traffic_table(keyed)}
+    return {"runs": rows, "series": series_table(keyed), "traffic": traffic_table(keyed)}
 
 
-def runs_table(outcomes: Sequence[Outcome]) -> Table:
+def runs_table(outcomes: Sequence[Outcome]) -> Rows:
     """Return one row per situation and variant, with the means of the final figures over the seeds."""
-    return as_table(
-        [
-            {
-                "situation": one.index,
-                "variant": variant.number,
-                "strategy": variant.name,
-                "pages": one.pages,
-                "time": one.time,
-                "change": one.change,
-                "query": one.query,
-                **summary([outcome.runs[one.index, variant.number] for outcome in outcomes]),
-            }
-            for one in outcomes[0].situations
-            for variant in VARIANTS
-        ]
-    )
+    return [
+        {
+            "situation": one.index,
+            "variant": variant.number,
+            "strategy": variant.name,
+            "pages": one.pages,
+            "time": one.time,
+            "change": one.change,
+            "query": one.query,
+            **summary([outcome.runs[one.index, variant.number] for outcome in outcomes]),
+        }
+        for one in outcomes[0].situations
+        for variant in VARIANTS
+    ]
 
 
 def summary(runs: Sequence[Run]) -> dict[str, Any]:
@@ -359,7 +331,7 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
     return {**{name: mean(name) for name in first}, "cycles": cycles, **{name: mean(name) for name in last}}
 
 
-def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
+def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     """Return stale pages, freshness and running downloads over time.
 
     ``named`` has a situation, a variant and a run.
@@ -376,7 +348,7 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
     )
 
 
-def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
+def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     """Return the bytes over time, of all robots together and of each robot.
 
     A robot that a variant does not have gets 0.
@@ -397,15 +369,15 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
     )
 
 
-def correlations(runs: Table) -> dict[str, Any]:
+def correlations(runs: Rows) -> dict[str, Any]:
     """Return Pearson's correlations of traffic and stale pages with each factor of the plan, by variant.
 
     Robots do not use queries, so their correlation with queries is 0, as in the publication.
     """
-    variants = np.array(runs["variant"])
 
     def correlate(variant: int, column: str, factor: str) -> float:
-        x, y = (np.array(runs[name], float)[variants == variant] for name in (factor, column))
+        rows = [row for row in runs if row["variant"] == variant]
+        x, y = (np.array([row[name] for row in rows], float) for name in (factor, column))
         if (factor == "query" and variant != SENSORS) or not (x.std() and y.std()):
             return 0.0
         return float(np.corrcoef(x, y)[0, 1])
@@ -422,10 +394,10 @@ def correlations(runs: Table) -> dict[str, Any]:
     }
 
 
-def ranking(runs: Table) -> list[dict[str, Any]]:
+def ranking(runs: Rows) -> Rows:
     """Return for each situation the robot variants, ordered by share of useful downloads, then freshness."""
     found: dict[int, list[tuple[float, float, int]]] = {}
-    for row in as_rows(runs):
+    for row in runs:
         if row["variant"] <= len(ROBOTS):
             place = (-row["useful"], -row["freshness"], row["variant"])
             found.setdefault(row["situation"], []).append(place)
@@ -435,7 +407,7 @@ def ranking(runs: Table) -> list[dict[str, Any]]:
     ]
 
 
-def event_counts(outcomes: Sequence[Outcome]) -> dict[str, list[dict[str, Any]]]:
+def event_counts(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
     """Return the number of rows of each change log and query log, as means over the seeds.
 
     Rows beyond the end of the run are counted too, as in the publication.
@@ -457,10 +429,10 @@ def _mean(values: Iterable[float | None]) -> Any:
     return known[0] if len(known) == 1 else fmean(known)
 
 
-def _labels(situation: int, variant: int, size: int) -> Table:
+def _labels(situation: int, variant: int, size: int) -> Columns:
     return {"situation": np.full(size, situation, np.int32), "variant": np.full(size, variant, np.int32)}
 
 
-def _joined(parts: Iterable[Table]) -> Table:
+def _joined(parts: Iterable[Columns]) -> Columns:
     columns = list(parts)
     return {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}

@@ -14,7 +14,7 @@ All functions that read raise :class:`newsbot.errors.UserError` with the file an
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,10 @@ from newsbot.simulator.runs import Run
 
 pa, pc, pq = optional("pyarrow"), optional("pyarrow.csv"), optional("pyarrow.parquet")
 
-Table = dict[str, Any]
-"""Columns by name, all with the same length."""
+Rows = list[dict[str, Any]]
+"""A table as rows with the same keys."""
+Columns = dict[str, Any]
+"""A table as arrays by name, all with the same length."""
 MAX_PAGES = 10**8
 _SIZE = (0, MAX_BYTES - 1)
 _TIME = (0, LAST_MOMENT)
@@ -40,32 +42,26 @@ _NUMBERS = (
 _RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processing", "cycles", "traffic")
 
 
-def as_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return rows as a table. All rows must have the same keys."""
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+def write_parquet(path: Path, table: Rows | Columns) -> Any:
+    """Write a table as Parquet, compressed by zstd, and return it as a pyarrow table.
 
-
-def as_rows(table: Table) -> list[dict[str, Any]]:
-    """Return a table as rows."""
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-
-
-def write_parquet(path: Path, table: Table) -> None:
-    """Write a table as Parquet, compressed by zstd. The file appears only when it is complete."""
+    The file appears only when it is complete.
+    """
+    found = pa.Table.from_pylist(table) if isinstance(table, list) else pa.table(table)
     with atomic_target(path) as stream:
-        pq.write_table(pa.table(table), stream, compression="zstd")
+        pq.write_table(found, stream, compression="zstd")
+    return found
 
 
-def write_tables(folder: Path, tables: dict[str, Table]) -> None:
+def write_tables(folder: Path, tables: Mapping[str, Rows | Columns]) -> None:
     """Write each table as CSV and as Parquet. In CSV, a list is written as JSON."""
     for name, table in tables.items():
-        write_parquet(folder / f"{name}.parquet", table)
-        flat = {
-            column: [json.dumps(value) for value in values] if isinstance(values[0], list) else values
-            for column, values in table.items()
-        }
+        flat = write_parquet(folder / f"{name}.parquet", table)
+        for place, field in enumerate(flat.schema):
+            if pa.types.is_list(field.type):
+                flat = flat.set_column(place, field.name, [[json.dumps(one.as_py()) for one in flat[place]]])
         with atomic_target(folder / f"{name}.csv") as stream:
-            pc.write_csv(pa.table(flat), stream)
+            pc.write_csv(flat, stream)
 
 
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
@@ -166,7 +162,7 @@ def write_run(path: Path, strategy: str, run: Run) -> None:
         "cycles": list(run.cycles),
         "traffic": run.traffic.tolist(),
     }
-    write_parquet(path, as_table([row]))
+    write_parquet(path, [row])
 
 
 def read_run(path: Path) -> tuple[str, Run]:

@@ -50,8 +50,12 @@ until they were seen. ``DOWNLOADS`` counts downloads of available pages that end
 class Steps(NamedTuple):
     """Units of time between two rows of a series: for stale pages and downloads, and for traffic."""
 
-    fresh: int = FRESH_STEP
-    traffic: int = TRAFFIC_STEP
+    fresh: int
+    traffic: int
+
+
+FULL_STEPS = Steps(FRESH_STEP, TRAFFIC_STEP)
+"""The steps of the published experiment."""
 
 
 class History(NamedTuple):

@@ -72,8 +72,8 @@ ROBOTS = (
 SENSORS = 7
 VARIANTS = (*ROBOTS, Variant(SENSORS, "sensors", 0))
 
-Progress = Callable[[int, int], None]
-"""Called with the number of finished runs and the number of all runs."""
+RUNS = len(PAGES) * sum(len(changes) * len(queries) for changes, queries in TIMES.values()) * len(VARIANTS)
+"""Number of runs of the plan."""
 
 
 @dataclass(slots=True)
@@ -118,29 +118,25 @@ def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
     kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
-    # 4 bytes for the time of a query, and 20 for the marks, notices and packed row of a change
+    # 4 bytes for the time of a query and for each unit of time (running downloads), 9 for a change in its log
     largest = max(
-        4 * estimate_rows(one.pages, one.query) + 20 * estimate_rows(one.pages, one.change) for one in plan
+        4 * (estimate_rows(one.pages, one.query) + one.time) + 9 * estimate_rows(one.pages, one.change)
+        for one in plan
     )
     return kept + workers * largest + 200 * 2**20
 
 
 def run_plan(
-    plan: Sequence[Situation],
-    *,
-    seed: int,
-    frequencies: str = "published",
-    steps: Steps | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
+    scale: int, *, seed: int, frequencies: str, workers: int, progress: Callable[[], None]
 ) -> Outcome:
     """Run all variants in all situations. The result depends on the seed but not on the number of workers.
 
-    ``workers`` is the number of threads. Raises :class:`newsbot.errors.UserError` before the first run if
-    there is not enough memory.
+    ``scale`` divides pages and time. ``workers`` is the number of threads. ``progress`` is called after each
+    run. Raises :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
     """
+    plan = situations(scale)
     require_memory(memory_needed(plan, workers), f"the plan with {workers} workers at once")
-    work = _Work(Outcome(seed, plan), frequencies, steps or Steps(), progress or (lambda *_counts: None))
+    work = _Work(Outcome(seed, plan), frequencies, scaled_steps(scale), progress)
     executor = ThreadPoolExecutor(workers, thread_name_prefix="simulate")
     try:
         return work.run(executor)
@@ -158,7 +154,7 @@ class _Work:
     outcome: Outcome
     frequencies: str
     steps: Steps
-    progress: Progress
+    progress: Callable[[], None]
 
     def run(self, executor: ThreadPoolExecutor) -> Outcome:
         """Run all tasks and return the results."""
@@ -219,4 +215,4 @@ class _Work:
     def _keep(self, fields: Sequence[Situation], variant: int, run: Run) -> None:
         for one in fields:
             self.outcome.runs[one.index, variant] = run
-        self.progress(len(self.outcome.runs), len(self.outcome.situations) * len(VARIANTS))
+            self.progress()

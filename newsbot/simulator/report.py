@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from newsbot.cli.files import atomic_target
 from newsbot.errors import UserError
-from newsbot.simulator.experiment import (
-    MB,
-    Experiment,
-    comparison_table,
-    series_table,
-    summarize_checks,
-    traffic_table,
-)
-from newsbot.simulator.files import Table, as_rows, as_table, write_tables
+from newsbot.simulator.experiment import MB, Experiment, series_table, summarize_checks, traffic_table
+from newsbot.simulator.files import Rows, write_tables
 from newsbot.simulator.plan import FACTORS
 from newsbot.simulator.requirements import optional
 from newsbot.simulator.strategy_comparison import Compared, Estimate
@@ -112,34 +106,30 @@ def write_experiment(folder: Path, found: Experiment, about: list[str], *, judge
     With ``judged`` False, the table of comparison has no tolerances.
     """
     named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
-    most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
+    most = [row for row in found.runs if row["max_processing"] is not None]
     kept = ("situation", "time", "pages", "change", "query", "max_processing")
-    tables = {
+    tables: dict[str, Any] = {
         "runs": found.runs,
         "series": series_table(named),
         "traffic": traffic_table(named),
-        "correlations": as_table(
-            [
-                {"figure": figure, "variant": int(variant), **dict(zip(FACTORS, values, strict=True))}
-                for figure in ("Sumsize", "Needfresh")
-                for variant, values in found.correlations[figure].items()
-            ]
-        ),
-        "ranking": as_table(
-            [
-                {"situation": row["situation"], **{f"place{n}": v for n, v in enumerate(row["order"], 1)}}
-                for row in found.ranking
-            ]
-        ),
-        "max_processing": as_table([{name: row[name] for name in kept} for row in most]),
-        "event_counts": as_table([{"log": log, **row} for log, rows in found.events.items() for row in rows]),
-        "comparison": comparison_table(found.checks, judged=judged),
+        "correlations": [
+            {"figure": figure, "variant": int(variant), **dict(zip(FACTORS, values, strict=True))}
+            for figure in ("Sumsize", "Needfresh")
+            for variant, values in found.correlations[figure].items()
+        ],
+        "ranking": [
+            {"situation": row["situation"], **{f"place{n}": v for n, v in enumerate(row["order"], 1)}}
+            for row in found.ranking
+        ],
+        "max_processing": [{name: row[name] for name in kept} for row in most],
+        "event_counts": [{"log": log, **row} for log, rows in found.events.items() for row in rows],
+        "comparison": [check.row(judged=judged) for check in found.checks],
     }
     write_tables(folder, tables)
     write_runs_report(folder, "The experiment of 2005, simulated again", about, tables)
 
 
-def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: dict[str, Table]) -> None:
+def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: Mapping[str, Any]) -> None:
     """Write ``report.html`` of runs into a folder. ``about`` are lines that describe the runs.
 
     The tables are ``runs``, ``series``, ``traffic``, and ``comparison`` if there are published figures.
@@ -150,12 +140,12 @@ def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: di
         columns = ["figures", "number", "within tolerance", "largest deviation", "of"]
         parts += ["Against the published figures", Listing(columns, summarize_checks(comparison))]
     parts += _over_time(tables)
-    if len(set(runs["situation"])) > 1:
+    if len({row["situation"] for row in runs}) > 1:
         parts += ["All situations", *_over_situations(runs, comparison)]
     if comparison:
         parts += _published_figures(comparison)
-    columns = [name for name in runs if name not in ("strategy", "waits")]
-    rows = [[_cell(row[name]) for name in columns] for row in as_rows(runs)]
+    columns = [name for name in runs[0] if name not in ("strategy", "waits")]
+    rows = [[_cell(row[name]) for name in columns] for row in runs]
     parts += ["All runs", Listing(columns, rows, f"{len(rows)} runs")]
     _write_page(folder, title, about, parts)
 
@@ -240,10 +230,10 @@ def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[
         stream.write(page.encode())
 
 
-def _published_figures(comparison: Table) -> Iterator[Part]:
+def _published_figures(comparison: Rows) -> Iterator[Part]:
     yield "Each published figure"
     columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
-    for group, found in groupby(as_rows(comparison), key=lambda row: row["group"]):
+    for group, found in groupby(comparison, key=itemgetter("group")):
         rows = [
             (
                 row["figure"],
@@ -258,9 +248,9 @@ def _published_figures(comparison: Table) -> Iterator[Part]:
         yield Listing(columns, rows, f"{group}: {len(rows)}", open=group == "quotes")
 
 
-def _over_time(tables: dict[str, Table]) -> Iterator[Part]:
+def _over_time(tables: Mapping[str, Any]) -> Iterator[Part]:
     situations: dict[int, list[dict[str, Any]]] = {}
-    for row in as_rows(tables["runs"]):
+    for row in tables["runs"]:
         situations.setdefault(row["situation"], []).append(row)
     for situation in [one for one in SHOWN if one in situations] or list(situations)[:MAX_SITUATIONS]:
         first = situations[situation][0]
@@ -291,21 +281,24 @@ def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
     return x[starts], np.maximum.reduceat(y, starts)
 
 
-def _over_situations(runs: Table, comparison: Table | None) -> Iterator[Chart]:
-    marks = range(1, max(runs["situation"]) + 1, 3)
-    names = dict(zip(runs["variant"], runs["strategy"], strict=True))
-    variants = np.array(runs["variant"])
+def _over_situations(runs: Rows, comparison: Rows | None) -> Iterator[Chart]:
+    marks = range(1, max(row["situation"] for row in runs) + 1, 3)
+    variants: dict[tuple[int, str], Rows] = {}
+    for row in runs:
+        variants.setdefault((row["variant"], row["strategy"]), []).append(row)
     for title, unit, column, divisor, log in OVER_SITUATIONS:
-        values = np.array(runs[column], float) / divisor  # None becomes NaN
         lines = [
             Line(
-                name, number - 1, np.array(runs["situation"])[variants == number], values[variants == number]
+                name,
+                number - 1,
+                [row["situation"] for row in rows],
+                np.array([row[column] for row in rows], float) / divisor,  # None becomes NaN
             )
-            for number, name in names.items()
+            for (number, name), rows in variants.items()
         ]
         yield Chart(title, "situation", unit, lines, log=log, dots=True, marks=marks)
     if comparison:
-        most = [row for row in as_rows(comparison) if row["figure"].startswith("situation ")]
+        most = [row for row in comparison if row["figure"].startswith("situation ")]
         most = [row for row in most if row["group"] == "MaxProcessing"]
         x = [int(row["figure"].rsplit(" ", 1)[1]) for row in most]
         lines = [

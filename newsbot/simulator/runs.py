@@ -6,8 +6,7 @@ round, which counts as a cycle, the robot waits until a page becomes available.
 
 With sensors, a request for a changed page sends a notice, and the page is downloaded. If a page is
 unavailable, its download has no bytes and ends after all arrivals of that time. Pages do not influence each
-other, so each page is run alone. Only the number of simultaneous downloads is counted over all pages. It is
-computed from the times at which notices arrive and downloads end.
+other, so each page is run alone. Only the number of simultaneous downloads is counted over all pages.
 
 Events at the same time have this order: the row of a series, changes of pages in the order of the log, steps
 of robots, queries in the order of their log, ends of downloads, arrivals of notices.
@@ -25,6 +24,7 @@ from newsbot.simulator.model import MAX_LOAD, MAX_NOTICE, MIN_LOAD, MIN_NOTICE, 
 from newsbot.simulator.page_state import (
     DOWNLOADS,
     FOUND,
+    FULL_STEPS,
     KNOWN,
     MAX_WAIT,
     MIN_WAIT,
@@ -124,64 +124,40 @@ def _next_open(state: State, route: Array) -> int:
     return first
 
 
-_END, _ARRIVAL, _EMPTY = 0, 1, 2
-"""Kinds of marks: the end of a download, the arrival of a notice, and a download without bytes.
-
-A mark is the number ``time * 4 + kind``. So sorted marks have the right order also at equal times.
-"""
 Keys = tuple[np.uint64, np.uint64]
 
 
 class Crawls(NamedTuple):
     """The crawls that sensors have started: notices and the downloads after them."""
 
-    marks: Array
-    """Arrivals of notices and ends of downloads. ``marks[0]`` is the number of marks; the marks follow."""
+    running: Array
+    """For each unit of time, the difference of the number of running downloads from the unit before.
+
+    A download without bytes runs for one unit.
+    """
     arrivals: Array
     """Arrival times of the notices of the current page that have not arrived."""
     queries: Array
     """Rows of the query log that caused these notices."""
 
 
-def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: Keys) -> int:
+@compiled
+def run_sensors(
+    history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys
+) -> int:
     """Run all pages until the end of the run. Returns the largest number of simultaneous downloads.
 
-    Draw k of the first key of ``keys`` is the duration of the notice of query k of the log, draw k of the
-    second key the duration of its download.
+    ``starts`` and ``times`` are the query log. Draw k of the first key of ``keys`` is the duration of the
+    notice of query k, draw k of the second key the duration of its download.
     """
-    busiest = max(1, int(np.diff(queries.starts).max(initial=0)))
-    arrivals, senders = np.empty(busiest, np.int64), np.empty(busiest, np.int64)
-    marks = np.empty(1 + 2 * busiest + 2 * len(history.rows), np.int64)
-    marks[0] = 0
-    page = 0
-    while page < queries.pages:
-        crawls = Crawls(marks, arrivals, senders)
-        page = _run_pages(history, queries.starts, queries.times, measures, crawls, keys, page)
-        if page < queries.pages:  # the array has no room for the marks of this page
-            marks = np.append(marks, np.empty(len(marks), np.int64))
-    used = marks[1 : marks[0] + 1]
-    used.sort()
-    # only marks up to the end of the run
-    return int(_most_at_once(used[: np.searchsorted(used, 4 * (measures.end + 1))]))
-
-
-@compiled
-def _run_pages(
-    history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys, page: int
-) -> int:
-    """Run pages from ``page`` on, while the array has room for their marks.
-
-    Returns the first page that was not run, or the number of pages if all pages were run.
-    """
-    while page < len(starts) - 1:
-        first, last = starts[page], starts[page + 1]
-        # At most two marks for each query of the page: the arrival of its notice, and the end of its
-        # download.
-        if crawls.marks[0] + 2 * (last - first) >= len(crawls.marks):
-            return page
-        _run_page(history, times[:last], measures, crawls, keys, history.starts[page] + 1, first)
-        page += 1
-    return page
+    for page in range(len(starts) - 1):
+        last = starts[page + 1]
+        _run_page(history, times[:last], measures, crawls, keys, history.starts[page] + 1, starts[page])
+    running, most = 0, 0
+    for change in crawls.running[: measures.end + 1]:
+        running += change
+        most = max(most, running)
+    return most
 
 
 @inlined
@@ -242,7 +218,7 @@ def _arrive(
     """
     end, steps = measures.end, measures.steps
     # Notices that are not due move to the front of the arrays; ``left`` is their number.
-    left, due, count = 0, NEVER, crawls.marks[0]
+    left, due = 0, NEVER
     for place in range(pending):
         arrival, query = crawls.arrivals[place], crawls.queries[place]
         if arrival != now:
@@ -254,13 +230,12 @@ def _arrive(
         if found:
             mark_seen(measures, since, now)
             since = KNOWN
+        crawls.running[now] += 1
         if not row & OPEN:
-            count += 1
-            crawls.marks[count] = now * 4 + _EMPTY
+            crawls.running[now + 1] -= 1
             continue
         done = now + between(load_key, query, MIN_LOAD, MAX_LOAD)
-        crawls.marks[count + 1], crawls.marks[count + 2] = now * 4 + _ARRIVAL, done * 4 + _END
-        count += 2
+        crawls.running[min(done, end + 1)] -= 1
         # A series holds differences; _make_run() adds them up.
         measures.processing[row_after(now, end, steps.fresh)] += 1
         if done <= end:
@@ -268,24 +243,7 @@ def _arrive(
             measures.traffic[0, row_after(done, end, steps.traffic)] += size_of(row)
             measures.tally[DOWNLOADS] += 1
             measures.tally[FOUND] += found
-    crawls.marks[0] = count
     return left, due
-
-
-@compiled
-def _most_at_once(marks: Array) -> int:
-    """Return the largest number of simultaneous downloads. ``marks`` must be sorted."""
-    running, empty, most, before = 0, 0, 0, -1
-    for mark in marks:
-        if mark >> 2 != before:
-            before = mark >> 2
-            empty = 0
-        what = mark & 3
-        # Downloads without bytes take no time, so they count only at their own time.
-        running += (what == _ARRIVAL) - (what == _END)
-        empty += what == _EMPTY
-        most = max(most, running + empty)
-    return most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,14 +318,14 @@ class Run:
 
 
 def run_robots(
-    history: History, routes: Routes, time: int, key: np.uint64, *, modified: bool, steps: Steps | None = None
+    history: History, routes: Routes, time: int, key: np.uint64, *, modified: bool, steps: Steps = FULL_STEPS
 ) -> Run:
     """Run robots on their routes for ``time`` units. Modified robots send HEAD before GET.
 
     ``key`` is the key of the random draws. Robots do not influence each other.
     """
     state = make_state(history)
-    measures = make_measures(time, steps or Steps(), routes.robots)
+    measures = make_measures(time, steps, routes.robots)
     cycles = []
     for robot in range(routes.robots):
         route = routes.pages[routes.starts[robot] : routes.starts[robot + 1]]
@@ -378,15 +336,19 @@ def run_robots(
 
 
 def run_sensor(
-    history: History, queries: QueryLog, time: int, key: np.uint64, *, steps: Steps | None = None
+    history: History, queries: QueryLog, time: int, key: np.uint64, *, steps: Steps = FULL_STEPS
 ) -> Run:
     """Run sensors for ``time`` units. A sensor reports a changed page when a visitor requests it.
 
     ``key`` is the key of the random draws.
     """
-    measures = make_measures(time, steps or Steps(), 1)
-    most = run_sensors(history, queries, measures, (stream(key, "notice"), stream(key, "load")))
-    return _make_run(history, measures, max_processing=most)
+    measures = make_measures(time, steps, 1)
+    busiest = max(1, int(np.diff(queries.starts).max(initial=0)))
+    arrivals, senders = np.empty(busiest, np.int64), np.empty(busiest, np.int64)
+    crawls = Crawls(np.zeros(time + 2, np.int32), arrivals, senders)
+    keys = stream(key, "notice"), stream(key, "load")
+    most = run_sensors(history, queries.starts, queries.times, measures, crawls, keys)
+    return _make_run(history, measures, max_processing=int(most))
 
 
 def _make_run(

@@ -22,6 +22,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from itertools import groupby
 from statistics import median
 from typing import Any, Final, Protocol
@@ -113,7 +114,7 @@ class SiteSettings:
             raise ArgumentError(f"--world learn={self.learn}: must be less than days={self.days}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SiteWorld:
     """All events of a world, which do not depend on visits.
 
@@ -155,8 +156,12 @@ class SiteWorld:
     """The times of all events, sorted by source and time."""
     first: Rows
     """Index in ``moments`` of the first event of each source, with one more entry for the end."""
-    keys: Array = field(repr=False)
-    """Sort keys of all events, by source and time. With them one call can search in many sources."""
+
+    @cached_property
+    def keys(self) -> Array:
+        """Sort keys of all events, by source and time. With them one call can search in many sources."""
+        # 2 * end is more than any time, so the keys of different sources do not overlap.
+        return np.asarray(self.owners * (2 * self.end) + self.moments)
 
     @property
     def sources(self) -> int:
@@ -175,7 +180,6 @@ class SiteWorld:
 
     def published(self, rows: Rows, at: Array) -> Rows:
         """Return the number of events of the sources ``rows`` up to the times ``at``."""
-        # 2 * end is more than any time, so the keys of different sources do not overlap.
         return np.searchsorted(self.keys, rows * (2 * self.end) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
@@ -269,15 +273,14 @@ def _number(name: str, text: str, *, whole: bool) -> float:
     return int(value) if whole else value
 
 
-def sort_events(owners: Rows, moments: Array, count: int, end: float) -> tuple[Array, Rows, Array]:
-    """Sort events by source and time. Returns ``moments``, ``first`` and ``keys`` of :class:`SiteWorld`.
+def sort_events(owners: Rows, moments: Array, count: int) -> tuple[Array, Rows]:
+    """Sort events by source and time. Returns ``moments`` and ``first`` of :class:`SiteWorld`.
 
-    ``owners`` has the source of each event, ``count`` is the number of sources, ``end`` the end of the run.
+    ``owners`` has the source of each event, ``count`` is the number of sources.
     """
     order = np.lexsort((moments, owners))
-    owners, moments = owners[order], moments[order]
     first = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))]).astype(np.intp)
-    return moments, first, owners * (2 * end) + moments
+    return moments[order], first
 
 
 def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
@@ -296,7 +299,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     moments = np.concatenate([moments, more_moments, gone[dying]])
     # Events before the birth or after the removal of a source are left out. The removal itself is an event.
     lives = (moments >= born[owners]) & (moments <= gone[owners]) & (moments < end)
-    moments, first, keys = sort_events(owners[lives], moments[lives], count, end)
+    moments, first = sort_events(owners[lives], moments[lives], count)
     draw = next(draws)
     # each host gets about the same number of sources, of all kinds
     host = draw.permutation(count) % settings.hosts
@@ -321,7 +324,6 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
         hourly=hourly,
         moments=moments,
         first=first,
-        keys=keys,
     )
 
 
@@ -520,7 +522,7 @@ class Recorded:
         draw, of_sources = np.random.default_rng([seed, 11]), self._sources
         pieces = [self._spread(one, draw) for one in of_sources]
         owners = np.repeat(np.arange(len(pieces), dtype=np.intp), [len(piece) for piece in pieces])
-        moments, first, keys = sort_events(owners, np.concatenate(pieces), len(pieces), self._end)
+        moments, first = sort_events(owners, np.concatenate(pieces), len(pieces))
         names = [host_key(one.url) for one in of_sources]
         hosts = sorted(set(names))
         places = {name: place for place, name in enumerate(hosts)}
@@ -545,7 +547,6 @@ class Recorded:
             hourly=_hourly(owners, moments, len(pieces), self._end - self._begin),
             moments=moments,
             first=first,
-            keys=keys,
         )
 
     def _spread(self, source: Source, draw: np.random.Generator) -> Array:

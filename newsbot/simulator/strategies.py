@@ -27,9 +27,8 @@ from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, 
 from newsbot.rules.rule import Rule
 from newsbot.simulator import allocation
 from newsbot.simulator.allocation import Share
-from newsbot.simulator.requirements import compiled
 from newsbot.simulator.site_world import PAGE, SiteWorld
-from newsbot.simulator.visits import WAYS, Visits, WholeRun
+from newsbot.simulator.visits import WAYS, Visits, WholeRun, make_turns, take_turns
 
 MOST_A_DAY: Final = DAY / SHORTEST
 """Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
@@ -220,8 +219,7 @@ class Push:
     def visits(self, world: SiteWorld) -> Visits:
         """See :class:`newsbot.simulator.visits.WholeRun`."""
         rows, wanted = self._wanted(world)
-        of_sources = (world.host, world.response, world.gone)
-        at = _serve(rows, wanted, of_sources, np.full(self._servers, -np.inf), world.host_delay)
+        at = take_turns(make_turns(world, servers=self._servers), rows, wanted)
         # at is NaN for visits that are not made, and no comparison with NaN is true.
         made = at < world.last[rows]
         rows, at, wait = rows[made], at[made], (at - wanted)[made]
@@ -269,37 +267,6 @@ def capped(share: Share, rates: Array, budget: float) -> Array:
         left &= ~over
         visits[left] = 0.0
     return visits
-
-
-@compiled
-def _serve(
-    rows: Rows, wanted: Array, sources: tuple[Rows, Array, Array], servers: Array, delay: float
-) -> Array:
-    """Return the time at which each visit begins. It is NaN for visits that are not made.
-
-    A visit is not made if another visit of its source is still waiting when it is wanted, or if the source
-    has ended. ``sources`` has the host, the seconds of a response and the end of each source. ``servers`` has
-    the time from which each server is free. It is updated.
-    """
-    hosts, response, gone = sources
-    at = np.full(len(rows), np.nan)
-    begins = np.full(len(gone), -np.inf)
-    free = np.full(hosts.max() + 1, -np.inf)
-    for place in range(len(rows)):
-        row = rows[place]
-        # The last visit of the source has not begun when this one is wanted, so it will see the event too; or
-        # the source has ended.
-        if begins[row] >= min(wanted[place], gone[row]):
-            continue
-        host = hosts[row]
-        begin = max(wanted[place], free[host])
-        if len(servers):
-            server = np.argmin(servers)
-            begin = max(begin, servers[server])
-            servers[server] = begin + response[row]
-        at[place] = begins[row] = begin
-        free[host] = begin + max(delay, response[row])
-    return at
 
 
 def _record(number: int) -> PageRecord:

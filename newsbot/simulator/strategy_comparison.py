@@ -14,7 +14,7 @@ import numpy as np
 from newsbot.cli.terminal import did_you_mean
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
-from newsbot.simulator.files import Table, as_table
+from newsbot.simulator.files import Rows
 from newsbot.simulator.site_world import KINDS, SiteWorld, Worlds
 from newsbot.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
 from newsbot.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
@@ -174,7 +174,7 @@ def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> 
     }
 
 
-def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Table]:
+def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows]:
     """Return the results as the tables ``policies``, ``policy_seeds`` and ``policy_hosts``."""
     policies, of_seeds, hosts = [], [], []
     for one in found:
@@ -188,8 +188,7 @@ def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Tabl
             of_seeds.append({"policy": label, "seed": seed, **run.figures})
         for host, (mean, peak) in one.runs[0].hosts.items():
             hosts.append({"policy": label, "host": host, "mean": mean, "peak": peak})
-    tables = {"policies": policies, "policy_seeds": of_seeds, "policy_hosts": hosts}
-    return {name: as_table(rows) for name, rows in tables.items()}
+    return {"policies": policies, "policy_seeds": of_seeds, "policy_hosts": hosts}
 
 
 def read_targets(text: str) -> list[Target]:

@@ -13,7 +13,7 @@ The figures are freshness and age of known states, delays, losses, cost, and loa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,8 +29,7 @@ NOT_FOUND: Final = 1500.0
 """Bytes of the response for a page that no longer exists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visits:
+class Visits(NamedTuple):
     """All visits of a run, sorted by source and time."""
 
     rows: Rows
@@ -86,17 +85,17 @@ class _Run:
         self._due = np.maximum(world.born, world.begin) + first
         self._last, self._page = world.last, world.window == 0
         self._seen = np.zeros(world.sources, np.intp)
-        self._free = np.full(len(world.hosts), -np.inf)
+        self._turns = make_turns(world, servers=0)
         self._made: list[Visits] = []
 
     def step(self, until: float) -> int:
         """Make the visits that are due before the time ``until``, and return their number."""
-        world, due = self._world, self._due
+        due = self._due
         rows = np.flatnonzero(due < until)
         # stable: sources that are due at the same time keep their order, so a run can be repeated exactly
         rows = rows[np.argsort(due[rows], kind="stable")]
         wanted = due[rows]
-        at = take_turns(wanted, world.host[rows], world.response[rows], self._free, world.host_delay)
+        at = take_turns(self._turns, rows, wanted)
         # While a visit waits for its host, the source or the run may end.
         ends = at >= self._last[rows]
         due[rows[ends]] = np.inf
@@ -133,28 +132,59 @@ class _Run:
         """Return all visits."""
         no_rows, no_times = np.zeros(0, np.intp), np.zeros(0)
         made = [Visits(no_rows, no_times, no_rows, no_rows, no_times), *self._made]
-        whole = Visits(
-            np.concatenate([one.rows for one in made]),
-            np.concatenate([one.at for one in made]),
-            np.concatenate([one.before for one in made]),
-            np.concatenate([one.until for one in made]),
-            np.concatenate([one.wait for one in made]),
-        )
+        whole = Visits(*(np.concatenate(columns) for columns in zip(*made, strict=True)))
         return whole.of(np.lexsort((whole.at, whole.rows)))
 
 
-@compiled
-def take_turns(wanted: Array, hosts: Rows, response: Array, free: Array, delay: float) -> Array:
-    """Return the times of requests, with one request at a time per host.
+class Turns(NamedTuple):
+    """The queue of visits for hosts and servers. The arrays of times are updated."""
 
-    ``wanted`` are the sorted times at which they are wanted. ``free`` has the time from which each host
-    accepts the next request. It is updated.
+    hosts: Rows
+    """The host of each source."""
+    response: Array
+    """Seconds of a response of each source."""
+    gone: Array
+    """The time at which each source ends."""
+    delay: float
+    """Minimum number of seconds between two requests to a host."""
+    begun: Array
+    """The time of the last visit of each source."""
+    free_hosts: Array
+    """The time from which each host accepts the next request."""
+    free_servers: Array
+    """The time from which each server is free. Without servers, their number is not limited."""
+
+
+def make_turns(world: SiteWorld, *, servers: int) -> Turns:
+    """Return the queue before the first visit. ``servers`` is the number of servers (0: no limit)."""
+    begun, hosts, free = (np.full(count, -np.inf) for count in (world.sources, len(world.hosts), servers))
+    return Turns(world.host, world.response, world.gone, world.host_delay, begun, hosts, free)
+
+
+@compiled
+def take_turns(turns: Turns, rows: Rows, wanted: Array) -> Array:
+    """Return the time at which each visit begins. It is NaN for visits that are not made.
+
+    There is one request at a time per host, and one per server. ``rows`` are the sources, and ``wanted`` the
+    sorted times at which the visits are wanted. A visit is not made if another visit of its source is still
+    waiting when it is wanted, or if the source has ended.
     """
-    at = np.empty_like(wanted)
-    for place in range(len(wanted)):
-        host = hosts[place]
-        at[place] = max(wanted[place], free[host])
-        free[host] = at[place] + max(delay, response[place])
+    at = np.full(len(rows), np.nan)
+    servers = turns.free_servers
+    for place in range(len(rows)):
+        row = rows[place]
+        # The last visit of the source has not begun when this one is wanted, so it will see the event too; or
+        # the source has ended.
+        if turns.begun[row] >= min(wanted[place], turns.gone[row]):
+            continue
+        host, response = turns.hosts[row], turns.response[row]
+        begin = max(wanted[place], turns.free_hosts[host])
+        if len(servers):
+            server = np.argmin(servers)
+            begin = max(begin, servers[server])
+            servers[server] = begin + response
+        at[place] = turns.begun[row] = begin
+        turns.free_hosts[host] = begin + max(turns.delay, response)
     return at
 
 
