@@ -82,10 +82,10 @@ def measure(way: str, folder: Path, articles: int, budget: int) -> dict[str, Any
         "useful": round(figures.useful_share, 3),
         "found": round(stored / expected, 3),
         "articles": expected,
-        "pages": figures.pages,
+        "pages": figures.pages_fetched,
         "requests": figures.requests,
         "twice": sum(tally.twice for tally in report.hosts.values()),
-        "of_pages": dict(figures.by_kind),
+        "of_pages": dict(figures.requests_by_kind),
     }
 
 

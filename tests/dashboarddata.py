@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -156,7 +157,7 @@ def _books(storage: Storage, bad: str) -> None:
     counters = {"pages": 60, "article_pages": 45, "articles": 45, "fetched": 70, "errors": 4}
     alert = Alert(rule="silent", subject=SITE, what=f"silent {bad}", cause=bad, todo=bad, since=now - 60)
     entry = alertbook.Entry(alert=alert, first=now, last=now)
-    storage.notes.save(alertbook.KIND, alert.key, entry.plain())
+    storage.notes.save(alertbook.KIND, alert.key, asdict(entry))
     storage.sites.add(
         [
             SiteRecord(
@@ -175,4 +176,4 @@ def _books(storage: Storage, bad: str) -> None:
     )
     cast("Any", storage).searches.save([result])
     trust = Trust(at=now, hits=30.0, misses=10.0, told=30.0, untold=10.0)
-    storage.notes.save(TRUST, f"websub:hub.test {bad}", trust.as_note())
+    storage.notes.save(TRUST, f"websub:hub.test {bad}", asdict(trust))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +213,8 @@ def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
     for _ in range(2):
         good.missed(NOW - 3600)
     with told.storage() as storage:
-        storage.notes.save(TRUST, "websub:hub.example.org", good.as_note())
-        storage.notes.save(TRUST, "indexnow:noise.example.net", gone.as_note())
+        storage.notes.save(TRUST, "websub:hub.example.org", asdict(good))
+        storage.notes.save(TRUST, "indexnow:noise.example.net", asdict(gone))
     first, second = told.run("sources", "--json").json["notifiers"]
     assert (first["protocol"], first["host"]) == ("websub", "hub.example.org")
     assert first["notices"] == pytest.approx(8, rel=0.01)

@@ -167,8 +167,8 @@ def test_the_useful_share_counts_each_article_once_and_no_sources(manifest: Mani
         ],
         manifest,
     )
-    assert (figures.articles, figures.pages, figures.useful_share) == (3, 6, 0.5)
-    assert (figures.requests, figures.conditional) == (13, 1)
+    assert (figures.articles_fetched, figures.pages_fetched, figures.useful_share) == (3, 6, 0.5)
+    assert (figures.requests, figures.conditional_requests) == (13, 1)
     assert figures.forbidden == ["http://h/closed/x"]
     assert count_log([], manifest).useful_share == 1
 
@@ -229,7 +229,7 @@ def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path:
             assert (again.status, again.headers["ETag"]) == (304, first.headers["ETag"])
         dated = fetch(server.port, "http://gazeta.demo.example/").headers["Last-Modified"]
         assert fetch(server.port, "http://gazeta.demo.example/", If_Modified_Since=dated).status == 304
-        assert count_log(server.log, server.manifest).conditional == 11
+        assert count_log(server.log, server.manifest).conditional_requests == 11
 
 
 @contextmanager

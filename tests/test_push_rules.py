@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -126,7 +126,7 @@ def test_only_live_subscriptions_believe_a_signature() -> None:
 
 
 def test_a_subscription_survives_its_note() -> None:
-    assert websub.Subscription.of_note(json.loads(json.dumps(verified().as_note()))).is_live
+    assert websub.Subscription(**json.loads(json.dumps(asdict(verified())))).is_live
 
 
 # --- finding the hub
@@ -301,7 +301,7 @@ def test_trust_follows_what_notices_are_worth_and_forgets() -> None:
     assert trust.share() == LEAST
     trust.tell(20 * HALF_LIFE, new=True)
     assert trust.share() == 1.0
-    assert Trust.of_note(trust.as_note()) == trust
+    assert Trust(**asdict(trust)) == trust
 
 
 def test_the_ledger_counts_what_was_told_and_what_was_missed() -> None:

@@ -44,10 +44,6 @@ class Entry:
     told_over: dict[str, float] = field(default_factory=dict)
     """When each output received the end of the alert, by name of the output."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return a dict for a note."""
-        return asdict(self)
-
 
 def entry_from(plain: Mapping[str, Any]) -> Entry | None:
     """Return the entry in a note; None if the note is invalid. The rules then find the alert again."""
@@ -124,8 +120,9 @@ def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], no
     """
     done = set(_done(book, now))
     for key, entry in book.items():
-        if key not in done and before.get(key) != entry.plain():
-            notes.save(KIND, key, entry.plain())
+        note = asdict(entry)
+        if key not in done and before.get(key) != note:
+            notes.save(KIND, key, note)
     for key in before:
         if key in done or key not in book:
             notes.forget(KIND, key)

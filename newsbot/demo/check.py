@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.backends import open_storage
-from newsbot.cli.command import FAULT, Call
+from newsbot.cli.command import FAULT, Call, plain
 from newsbot.cli.terminal import Column, counted
 from newsbot.clock import from_iso
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
@@ -192,15 +192,15 @@ class Figures:
     """Counts of a request log."""
 
     requests: int = 0
-    by_kind: Counter[str] = field(default_factory=Counter)
-    articles: int = 0
+    requests_by_kind: Counter[str] = field(default_factory=Counter)
+    articles_fetched: int = 0
     """Number of articles that were sent completely.
 
     An article with several requested URLs is counted once.
     """
-    pages: int = 0
+    pages_fetched: int = 0
     """Number of complete responses with status 200. Robots.txt, feeds, sitemaps and sections do not count."""
-    conditional: int = 0
+    conditional_requests: int = 0
     """Number of requests with validators."""
     forbidden: list[str] = field(default_factory=list)
     """URLs that were requested although robots.txt disallows them."""
@@ -208,7 +208,7 @@ class Figures:
     @property
     def useful_share(self) -> float:
         """Share of articles among the fetched pages; 1 if none was fetched."""
-        return self.articles / self.pages if self.pages else 1.0
+        return round(self.articles_fetched / self.pages_fetched, 4) if self.pages_fetched else 1.0
 
 
 def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
@@ -218,16 +218,16 @@ def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
     seen: set[str | None] = {None}
     for record in log:
         figures.requests += 1
-        figures.by_kind[record.kind] += 1
-        figures.conditional += record.conditional
+        figures.requests_by_kind[record.kind] += 1
+        figures.conditional_requests += record.conditional
         if record.kind == "forbidden":
             figures.forbidden.append(f"http://{record.host}{record.path}")
         if record.status == 200 and record.whole and record.kind not in _SOURCES:
-            figures.pages += 1
+            figures.pages_fetched += 1
             owner = owners.get(_key(f"http://{record.host}{record.path}"))
             # The owner of a page without an article is None. None is in ``seen`` from the start, so such
             # pages do not count.
-            figures.articles += owner not in seen
+            figures.articles_fetched += owner not in seen
             seen.add(owner)
     return figures
 
@@ -348,12 +348,12 @@ def _show(
     numbers = [Column(title, "right") for title in STORY_COLUMNS[1:]]
     call.table([Column(STORY_COLUMNS[0]), *numbers], [astuple(one) for one in judged])
     call.text()
-    kinds = [(kind or "other", count) for kind, count in figures.by_kind.most_common()]
+    kinds = [(kind or "other", count) for kind, count in figures.requests_by_kind.most_common()]
     call.table([Column("seen by the server"), Column("requests", "right")], kinds)
     call.text()
     call.text(
-        f"useful share {100 * figures.useful_share:.1f} %: {counted(figures.articles, 'article')} among "
-        f"{counted(figures.pages, 'page')} sent in full, without feeds, sitemaps and sections; "
+        f"useful share {100 * figures.useful_share:.1f} %: {counted(figures.articles_fetched, 'article')} "
+        f"among {counted(figures.pages_fetched, 'page')} sent in full, without feeds, sitemaps and sections; "
         f"{counted(figures.requests, 'request')} in {seconds:.1f} s"
     )
     for url in figures.forbidden[:SHOWN_FAULTS]:
@@ -379,13 +379,7 @@ def _as_document(
         "crawl_exit_code": code,
         "sites": dict(sorted(report.hosts.items())),
         "faults": report.faults,
-        "useful_share": round(figures.useful_share, 4),
-        "articles_fetched": figures.articles,
-        "pages_fetched": figures.pages,
-        "requests": figures.requests,
-        "requests_by_kind": dict(figures.by_kind),
-        "conditional_requests": figures.conditional,
-        "forbidden": figures.forbidden,
+        **plain(figures),
     }
 
 

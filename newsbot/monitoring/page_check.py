@@ -131,17 +131,9 @@ def _size(answer: Answer) -> int | None:
     return answer.body or None
 
 
-STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
-    "status",
-    "target",
-    "type",
-    "server",
-    "size",
-    "new",
-    "content",
-)
-WEIGHT = {STATUS: 0, TARGET: 1, TYPE: 2, SIZE: 3, SERVER: 4, NEW: 5}
-"""The sort order of the kinds of changes, the most important first. Changes of content are only counted."""
+CONTENT, NEW = "content", "new"
+LISTED = ("status", "target", "type", "size", "server", NEW)
+"""The kinds of changes, the most important first. Changes of :data:`CONTENT` are only counted."""
 SIZE_FACTOR = 2.0
 """A page is listed if its size grew or shrank by at least this factor."""
 
@@ -154,16 +146,16 @@ def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
     now, before = page.last, page.before
     if before is None:
         return {NEW: ("", now.outcome)}
-    told = {STATUS: (before.outcome, now.outcome)}
+    told = {"status": (before.outcome, now.outcome)}
     if _answered(before) and _answered(now):
-        told[TARGET] = (_target(before), _target(now))
-        told[TYPE] = (_media(before), _media(now))
-        told[SERVER] = (before.server or "", now.server or "")
-        told[SIZE] = _sizes(before, now)
+        told["target"] = (_target(before), _target(now))
+        told["type"] = (_media(before), _media(now))
+        told["server"] = (before.server or "", now.server or "")
+        told["size"] = _sizes(before, now)
         told[CONTENT] = (_validator(before), _validator(now))
     # Servers may omit these headers in some responses, for example in a 304. So a missing value is not a
     # change.
-    kinds_told = (TYPE, SERVER, CONTENT)
+    kinds_told = ("type", "server", CONTENT)
     return {
         kind: both
         for kind, both in told.items()

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.page_check import CONTENT, NEW, WEIGHT, changes_of
+from newsbot.monitoring.page_check import CONTENT, LISTED, NEW, changes_of
 from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
@@ -189,6 +189,8 @@ LIMIT = 1000
 """Maximum number of pages in each list of a report. Further pages are only counted."""
 MAX_WORDS = 200
 """Maximum number of server names, and of content types, that are counted separately."""
+TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
+"""The lists of pages that are also counted, and the value by which each is sorted."""
 REFERRERS = 5
 """Maximum number of feeds and sitemaps that a report names for an orphan, a page without links to it."""
 _AT_ONCE = 500
@@ -239,8 +241,7 @@ class _Survey:
             name: Counter() for name in ("verdicts", "outcomes", "types", "servers")
         }
         self._millis = array("f")
-        self._broken, self._refused = Top(limit, "referrer_count"), Top(limit, "at")
-        self._moved, self._orphans = Top(limit, "hops_count"), Top(limit, "at")
+        self._tops = {name: Top(limit, key) for name, key in TOPS.items()}
         self._slowest, self._largest = Top(min(limit, 50), "milliseconds"), Top(min(limit, 50), "size")
         self._run = self._first_run = 0.0
         self._begin_run(0.0)
@@ -253,7 +254,7 @@ class _Survey:
         """
         self._run = run
         self._in_run = 0
-        self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in WEIGHT}
+        self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in LISTED}
         self._content_changed = 0
 
     def add(self, page: PageRecord | None, checked: CheckedPage | None) -> None:
@@ -284,7 +285,7 @@ class _Survey:
                 by_page += 1
                 self._structure.link(where, here)
         if not by_page and self._is_orphan(page):
-            self._orphans.add(
+            self._tops["orphans"].add(
                 {"url": page.url, "at": page.first_seen, "listed_in": page.referrers[:REFERRERS]}
             )
 
@@ -330,7 +331,7 @@ class _Survey:
         plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
         if last.verdict == "moved":
             hops = [{"status": status, "to": to} for status, to in last.hops]
-            self._moved.add({**plain, "hops": hops, "hops_count": len(hops)})
+            self._tops["moved"].add({**plain, "hops": hops, "hops_count": len(hops)})
             return
         referrers = [] if page is None else list(page.referrers)
         if last.found_on and last.found_on not in referrers:
@@ -345,7 +346,7 @@ class _Survey:
             "referrer_count": number,
         }
         if last.verdict in ("broken", "refused"):
-            (self._broken if last.verdict == "broken" else self._refused).add(plain)
+            self._tops[last.verdict].add(plain)
 
     def _compare(self, checked: CheckedPage) -> None:
         runs = {one.run for one in checked.checks}
@@ -369,7 +370,7 @@ class _Survey:
         changes = {kind: top for kind, top in self._changes.items() if top.count}
         if self._first_run == self._run:  # in the first run every page is new
             changes.pop(NEW, None)
-        listed = [one for kind in WEIGHT if kind in changes for one in changes[kind].listed()]
+        listed = [one for kind in LISTED if kind in changes for one in changes[kind].listed()]
         words = {name: dict(counted.most_common()) for name, counted in self._words.items()}
         return {
             "site": self.domain,
@@ -381,17 +382,11 @@ class _Survey:
             **words,
             "bytes": self._counts["bytes"],
             **quantiles(self._millis),
-            "broken_count": self._broken.count,
-            "broken": self._broken.listed(),
-            "refused_count": self._refused.count,
-            "refused": self._refused.listed(),
-            "moved_count": self._moved.count,
-            "moved": self._moved.listed(),
+            **{f"{name}_count": top.count for name, top in self._tops.items()},
+            **{name: top.listed() for name, top in self._tops.items()},
             "changes_count": {kind: top.count for kind, top in changes.items()},
             "content_changed": self._content_changed,
             "changes": listed[: self._limit],
-            "orphans_count": self._orphans.count,
-            "orphans": self._orphans.listed(),
             "depths": {str(depth): number for depth, number in sorted(self._structure.depths.items())},
             "sections": self._structure.sections(),
             "links": self._structure.links(self._limit),

@@ -14,10 +14,8 @@ cannot use up the budget of other notifiers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from newsbot.clock import Clock, utc
 from newsbot.items import Bounded
@@ -120,12 +118,6 @@ class Trust:
         """
         return max(LEAST, min(1.0, 2 * self.precision()))
 
-    def faded(self, now: float) -> Trust:
-        """Return a copy, with the counts decayed to ``now`` (POSIX seconds)."""
-        later = replace(self)
-        later.fade(now)
-        return later
-
     def fade(self, now: float) -> None:
         """Decay all counts to ``now`` (POSIX seconds)."""
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
@@ -133,15 +125,6 @@ class Trust:
         self.told, self.untold = self.told * keep, self.untold * keep
         # if the clock was set back, the counts must not decay a second time for the same hours
         self.at = max(self.at, now)
-
-    def as_note(self) -> dict[str, Any]:
-        """Return the trust as a note; :meth:`of_note` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def of_note(cls, note: Mapping[str, Any]) -> Trust:
-        """Return the trust in a note."""
-        return cls(**{name: float(note[name]) for name in ("at", "hits", "misses", "told", "untold")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,25 +151,26 @@ class Notifier:
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
     """Return all notifiers, those with the most notices first. ``now`` is in POSIX seconds.
 
+    Figures are rounded to two digits after the point, because the weights decay every second.
     Raises :class:`newsbot.errors.DataError`.
     """
     found = []
     for name, note in notes.all(TRUST).items():
-        then = Trust.of_note(note)
+        trust = Trust(**note)
         # The weights in a note are those of the time when it was written. Old notices count less now.
-        trust = then.faded(now)
+        trust.fade(now)
         protocol, _, host = name.partition(":")
-        notices = trust.hits + trust.misses
+        notices, recall = trust.hits + trust.misses, trust.recall()
         found.append(
             Notifier(
                 protocol=protocol,
                 host=host,
-                notices=notices,
-                changes=trust.told + trust.untold,
-                precision=trust.hits / notices if notices else None,
-                recall=trust.recall(),
-                believed=trust.share(),
-                last=utc(then.at),
+                notices=round(notices, 2),
+                changes=round(trust.told + trust.untold, 2),
+                precision=round(trust.hits / notices, 2) if notices else None,
+                recall=recall and round(recall, 2),
+                believed=round(trust.share(), 2),
+                last=utc(note["at"]),
             )
         )
     return sorted(found, key=lambda one: (-one.notices, one.protocol, one.host))

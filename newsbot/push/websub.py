@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -115,15 +115,6 @@ class Subscription:
     def is_live(self) -> bool:
         """True if the hub may send content, also while a renewal is pending."""
         return self.state == "verified" or (self.state == "pending" and self.until > 0)
-
-    def as_note(self) -> dict[str, Any]:
-        """Return the subscription as a note; :meth:`of_note` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def of_note(cls, note: Mapping[str, Any]) -> Subscription:
-        """Return the subscription in a note."""
-        return cls(**note)
 
 
 def subscribe(topic: str, hub: str, page: str) -> Subscription:

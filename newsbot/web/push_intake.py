@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -88,7 +89,7 @@ class Desk:
         self.fates: Counter[tuple[str, Fate]] = Counter()
         """Number of URLs by protocol and outcome."""
         self.ledger = Ledger(clock)
-        self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.all(TRUST).items()}
+        self.ledger.trust |= {key: Trust(**note) for key, note in self.notes.all(TRUST).items()}
 
     def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
         """Queue the URLs of a notice. Return the outcome of each URL, in the same order.
@@ -248,7 +249,7 @@ class Desk:
                 self.notes.forget(TAKEN, key)
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
-            self.notes.save(TRUST, notifier, self.ledger.trust[notifier].as_note())
+            self.notes.save(TRUST, notifier, asdict(self.ledger.trust[notifier]))
 
 
 def notifier_name(protocol: str, url: str) -> str:

@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -139,7 +140,10 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
         receiver.add_to(app)
         app.middlewares.append(receiving(receiver.limit_of))  # innermost: the others handle its errors
         address = await stack.enter_async_context(listening(app, host, port))
-        rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
+        rounds = [
+            _repeat(every, partial(data.call, work))
+            for every, work in ((AGAIN_EVERY, desk.queue_again), (REVIEW_EVERY, desk.review))
+        ]
         follower = _SearchFollower(settings)
         stack.push_async_callback(follower.close)
         rounds.append(_repeat(FOLLOW_EVERY, follower.round))
@@ -215,13 +219,6 @@ async def _readable_faults(
     except DataError as error:
         logger.error("data away fault=%s", error)
         return web.Response(status=503, text="the data are unavailable", headers={"Retry-After": "30"})
-
-
-async def _every(seconds: float, data: OffThread, work: Callable[[], None]) -> None:
-    async def once() -> None:
-        await data.call(work)
-
-    await _repeat(seconds, once)
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from newsbot.clock import Clock
@@ -32,8 +32,7 @@ class Subscriptions:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        kept = notes.all(SUBSCRIPTION).values()
-        self._by_token = {one.token: one for one in map(Subscription.of_note, kept)}
+        self._by_token = {key: Subscription(**note) for key, note in notes.all(SUBSCRIPTION).items()}
 
     def __iter__(self) -> Iterator[Subscription]:
         return iter(list(self._by_token.values()))
@@ -50,7 +49,7 @@ class Subscriptions:
         """Store the subscription as it is in memory. Raises :class:`newsbot.errors.DataError`."""
         subscription = self._by_token.get(token)
         if subscription is not None:
-            self._notes.save(SUBSCRIPTION, token, subscription.as_note())
+            self._notes.save(SUBSCRIPTION, token, asdict(subscription))
 
     def drop(self, token: str) -> None:
         """Delete a subscription. Raises :class:`newsbot.errors.DataError`."""

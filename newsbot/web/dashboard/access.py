@@ -178,12 +178,12 @@ def make_access(token: str, host: str, *, public: bool) -> Access:
             f"NEWSBOT_WEB_TOKEN has less than {MIN_TOKEN} characters; create a longer one: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
-    if not token and not (is_loopback(host) or host in _HOST_NAMES):
+    loopback = is_loopback(host) or host in _HOST_NAMES
+    if not token and not loopback:
         raise UserError(
             f"--host {host} is reachable from other machines: set NEWSBOT_WEB_TOKEN (the dashboard asks for "
             "it), or leave out --host"
         )
-    loopback = is_loopback(host) or host in _HOST_NAMES
     return Access(token, reads_open=loopback and not public, host=host)
 
 

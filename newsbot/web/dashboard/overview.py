@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
@@ -111,22 +111,7 @@ def crawl_state(data: Data) -> Overview:
         latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
         at=now,
-        notifiers=[_rounded(one) for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]],
-    )
-
-
-def _rounded(one: Notifier) -> Notifier:
-    """Return a notifier whose weights are rounded to two digits after the point.
-
-    The weights decay every second, so further digits have no meaning.
-    """
-    return replace(
-        one,
-        notices=round(one.notices, 2),
-        changes=round(one.changes, 2),
-        precision=one.precision and round(one.precision, 2),
-        recall=one.recall and round(one.recall, 2),
-        believed=round(one.believed, 2),
+        notifiers=notifiers(data.notes, now)[:MAX_NOTIFIERS],
     )
 
 
