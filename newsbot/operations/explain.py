@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -424,17 +424,8 @@ def document(story: Explanation) -> dict[str, Any]:
         "host": story.host,
         "site": story.rule.domain,
         "rule": story.rule.file if story.has_rule else None,
-        "match": {
-            "kind": story.match.kind,
-            "denied": story.match.denied,
-            "pattern": None if story.match.pattern is None else str(story.match.pattern),
-        },
-        "judgement": {
-            "kind": story.judgement.kind,
-            "accepted": story.judgement.accepted,
-            "priority": story.judgement.priority,
-            "reason": story.judgement.reason,
-        },
+        "match": asdict(story.match) | {"pattern": story.match.pattern and str(story.match.pattern)},
+        "judgement": asdict(story.judgement),
         "removed": _removed_document(story),
         "found_in": _found_in(story),
         "host_pace": _pace_document(story),

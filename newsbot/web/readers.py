@@ -25,8 +25,6 @@ from newsbot.rules import RuleSet
 from newsbot.rules.load import PresentRules
 from newsbot.search.articles import ArticleSearch
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
-from newsbot.storage.sources import Activity
 
 _Answer = TypeVar("_Answer")
 
@@ -45,16 +43,6 @@ class Data:
     search: ArticleSearch
     rules: RuleSet
     clock: Clock = system_clock
-
-    @property
-    def notes(self) -> Notes:
-        """The notes of the storage."""
-        return self.storage.notes
-
-    @property
-    def activity(self) -> Activity:
-        """The hourly counters of sites in the storage."""
-        return self.storage.activity
 
     def close(self) -> None:
         """Close the connections."""

@@ -218,7 +218,7 @@ def activity(data: Data, given: Given) -> list[Period]:
     """Articles, pages and errors of the crawl, or of one site, by period."""
     seconds, number = RANGES[given["range"]]
     now = data.clock()
-    hours = data.activity.hours(now - seconds * number, given["source"] or ALL)
+    hours = data.storage.activity.hours(now - seconds * number, given["source"] or ALL)
     return periods(hours, now, seconds, number)
 
 
@@ -359,7 +359,7 @@ def why(data: Data, given: Given) -> dict[str, Any]:
 @reading
 def monitor(data: Data, _given: Given) -> dict[str, Any]:
     """Sites that were monitored."""
-    return monitored(data.notes)
+    return monitored(data.storage.notes)
 
 
 @operation("/monitor/{site}", SITE_PLACE)
@@ -369,7 +369,7 @@ def monitor_report(data: Data, given: Given) -> dict[str, Any]:
 
     Raises ``HTTPNotFound`` if there is none.
     """
-    found = kept_report(data.notes, ascii_host(given["site"]))
+    found = kept_report(data.storage.notes, ascii_host(given["site"]))
     if found is None:
         raise missing(f"{given['site']!r} was never monitored; run: scrapy crawl monitor")
     return found
@@ -405,7 +405,7 @@ async def job_log(board: Dashboard, given: Given) -> JobLog:
 @reading
 def saved(data: Data, _given: Given) -> list[dict[str, Any]]:
     """Saved searches."""
-    return [one.plain() for one in saving.saved_searches(data.notes)]
+    return [one.plain() for one in saving.saved_searches(data.storage.notes)]
 
 
 @operation("/searches")
@@ -462,7 +462,7 @@ async def pause(board: Dashboard, given: Given) -> Done:
 
     def work(data: Data) -> Done:
         domain = chosen_site(given["site"], data.storage, data.rules)
-        pauses.pause(data.notes, domain, data.clock())
+        pauses.pause(data.storage.notes, domain, data.clock())
         return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
 
     done = await board.readers.call(work)
@@ -540,7 +540,7 @@ def forget(data: Data, given: Given) -> Done:
 
     Raises :class:`ArgumentError` if no search has this name.
     """
-    if not saving.forget(data.notes, given["name"]):
+    if not saving.forget(data.storage.notes, given["name"]):
         raise ArgumentError(f"no search is saved as {given['name']!r}")
     return Done("forgotten", f"{given['name']} is forgotten.")
 
@@ -551,7 +551,7 @@ async def resume(board: Dashboard, given: Given) -> Done:
 
     def work(data: Data) -> Done:
         domain = chosen_site(given["site"], data.storage, data.rules)
-        if pauses.go_on(data.notes, domain):
+        if pauses.go_on(data.storage.notes, domain):
             return Done("resumed", f"{domain} is resumed.")
         return Done("unchanged", f"{domain} was not paused.")
 

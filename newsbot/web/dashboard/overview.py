@@ -104,14 +104,14 @@ class Overview:
 def crawl_state(data: Data) -> Overview:
     """Return the overview. This reads some thousand small rows, however many articles are stored."""
     now = data.clock()
-    hours = data.activity.hours(now - DAYS * 24 * HOUR)
+    hours = data.storage.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
         hours=periods(hours, now, HOUR, HOURS),
         days=periods(hours, now, 24 * HOUR, DAYS),
-        latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
+        latency=latency(data.storage.activity.arrivals(ARRIVALS), data.storage.activity.watched_since()),
         queue=queue(data, now),
         at=now,
-        notifiers=notifiers(data.notes, now)[:MAX_NOTIFIERS],
+        notifiers=notifiers(data.storage.notes, now)[:MAX_NOTIFIERS],
     )
 
 
@@ -208,10 +208,10 @@ def current_troubles(data: Data) -> list[Trouble]:
 
     An alarm means that a figure of a site fell.
     """
-    alerts = [entry.alert for entry in current(data.notes)]
+    alerts = [entry.alert for entry in current(data.storage.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, utc_of(one.since)) for one in alerts]
     told = {one.subject for one in found}
-    fallen = sorted(alarms(data.notes).items())
+    fallen = sorted(alarms(data.storage.notes).items())
     return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in told]
 
 

@@ -107,8 +107,8 @@ _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health
 def all_sites(data: Data) -> list[SiteRow]:
     """Return all sites, sorted by domain. This takes long, because the articles of each site are counted."""
     now = data.clock()
-    trends = data.activity.trends(now - TREND_DAYS * 24 * HOUR)
-    fallen, resting = alarms(data.notes), paused(data.notes)
+    trends = data.storage.activity.trends(now - TREND_DAYS * 24 * HOUR)
+    fallen, resting = alarms(data.storage.notes), paused(data.storage.notes)
     return [
         _row(site, now, trends.get(site.domain, {}), fallen.get(site.domain), resting.get(site.domain))
         for site in sites_of(data.storage, data.rules)
@@ -123,11 +123,11 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
         return None
     now = data.clock()
     (site,) = sites_of(data.storage, data.rules, domain)
-    hours = data.activity.hours(now - TREND_DAYS * 24 * HOUR, domain)
+    hours = data.storage.activity.hours(now - TREND_DAYS * 24 * HOUR, domain)
     days = periods(hours, now, 24 * HOUR, TREND_DAYS)
     trend = {one.at // (24 * HOUR): one.articles for one in days}
-    fallen, resting = alarms(data.notes).get(domain), paused(data.notes).get(domain)
-    _, learned = kept(data.notes, domain)
+    fallen, resting = alarms(data.storage.notes).get(domain), paused(data.storage.notes).get(domain)
+    _, learned = kept(data.storage.notes, domain)
     ordered = sorted(site.sources, key=lambda one: (one.url not in site.named, one.kind, one.url))
     # The frontier can list set-aside entries only for all sites together, so they are filtered here.
     aside = [one for one in data.frontier.aside(ASIDE_LOOKED_AT) if one.data.get("source") == domain]
@@ -185,10 +185,7 @@ def _causes(counters: Mapping[str, float]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-_HEALTH: Mapping[str, int] = {
-    word: place
-    for place, word in enumerate(("dead", "failing", "alarm", "paused", "quiet", "never polled", "ok"))
-}
+_BY_HEALTH = ("dead", "failing", "alarm", "paused", "quiet", "never polled", "ok")
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
     "articles": lambda row: -row.articles,
@@ -197,7 +194,7 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "last": lambda row: -row.last_article.timestamp() if row.last_article else 0.0,
     "next": lambda row: row.next_poll.timestamp() if row.next_poll else 1e18,
     "errors": lambda row: -row.errors,
-    "health": lambda row: min(_HEALTH.get(row.health, 9), 2 if row.alarm else 9),
+    "health": lambda row: min(map(_BY_HEALTH.index, (row.health, "alarm" if row.alarm else row.health))),
     "trend": lambda row: -sum(row.trend),
 }
 """Functions that return the sort key of a site, by the name of the order. Equal sites are sorted by name. In
