@@ -40,7 +40,7 @@ class Count:
 COUNTS: Mapping[str, Count] = {
     # 40,000 if only docstrings at the head of a module, class or function are left out
     "lines": Count(
-        44_800, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        44_500, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "files": Count(380, 380, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, __init__.py not included"),
