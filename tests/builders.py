@@ -111,16 +111,15 @@ class Desk:
         visit.record = self.context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         return visit
 
-
-def settle(desk: Desk, visit: Visit) -> None:
-    """Complete a visit alone."""
-    completion = desk.crawl.completion
-    completion.queue(visit)
-    for step in completion.conclude(visit):
-        if isinstance(step, PageRecord):
-            desk.context.storage.pages.save([step])
-        elif step is not None:
-            desk.context.frontier.ack_all([step])
+    def settle(self, visit: Visit) -> None:
+        """Complete a visit alone."""
+        completion = self.crawl.completion
+        completion.queue(visit)
+        for step in completion.conclude(visit):
+            if isinstance(step, PageRecord):
+                self.context.storage.pages.save([step])
+            elif step is not None:
+                self.context.frontier.ack_all([step])
 
 
 def make_entry(

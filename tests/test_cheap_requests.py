@@ -58,7 +58,7 @@ def visit_of(desk, *, status, body=b"", **page):
     asyncio.run(gate.process_request(request))
     gate.process_response(request, make_response(request, body, status=status, headers={"ETag": '"1"'}))
     visit.page.update(page)
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     return request
 
 

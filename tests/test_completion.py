@@ -8,7 +8,7 @@ from newsbot.crawl.visit import Ending, Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import fingerprint
-from tests.builders import START, settle
+from tests.builders import START
 
 STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"
 FEED = "https://news.test/feed.xml"
@@ -40,7 +40,7 @@ def test_a_good_visit_is_recorded_and_acknowledged(desk):
     visit = good(desk.visit(STORY))
     visit.page.update(links_count=3, server="nginx", last_modified="yesterday", content_length=12)
     desk.clock.now += 5
-    settle(desk, visit)
+    desk.settle(visit)
     record = page(desk, STORY)
     assert (record.state, record.http_status, record.checks, record.failures) == ("done", 200, 1, 0)
     assert (record.etag, record.server, record.last_modified) == ('"e"', "nginx", "yesterday")
@@ -56,17 +56,17 @@ def test_a_good_visit_is_recorded_and_acknowledged(desk):
 
 def test_changes_are_counted_from_the_second_text_on(desk):
     for digest, changes in (("one", 0), ("one", 0), ("two", 1), ("three", 2)):
-        settle(desk, good(desk.visit(STORY), digest))
+        desk.settle(good(desk.visit(STORY), digest))
         assert page(desk, STORY).changes == changes
     assert page(desk, STORY).checks == 4
 
 
 def test_not_modified_keeps_the_text_and_the_time_of_the_last_body(desk):
-    settle(desk, good(desk.visit(STORY)))
+    desk.settle(good(desk.visit(STORY)))
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.not_modified = 304, True
     desk.clock.now += 100
-    settle(desk, visit)
+    desk.settle(visit)
     record = page(desk, STORY)
     assert (record.last_fetched, record.last_full_fetch) == (START + 100, START)
     assert (record.content_hash, record.changes, record.etag) == ("d1", 0, '"e"')
@@ -82,16 +82,16 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(desk.context.storage.pages, "save", locked)
         with pytest.raises(DataUnavailable):
-            settle(desk, visit)
+            desk.settle(visit)
     assert known(desk, STORY).state == "pending"
     assert known(desk, FEED).state == "leased"
-    settle(desk, visit)
+    desk.settle(visit)
     assert known(desk, FEED).state == "done"
 
 
 @pytest.mark.parametrize("where", ["pages", "sources", "frontier"])
 def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
-    settle(desk, good(desk.visit(FEED, Kind.FEED)))
+    desk.settle(good(desk.visit(FEED, Kind.FEED)))
     visit = good(desk.visit(FEED, Kind.FEED), "d2")
     visit.found.append(links_to(STORY))
 
@@ -104,8 +104,8 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
         else:
             patch.setattr(getattr(desk.context.storage, where), "save", locked)
         with pytest.raises(DataUnavailable):
-            settle(desk, visit)
-    settle(desk, visit)
+            desk.settle(visit)
+    desk.settle(visit)
     record = page(desk, FEED)
     assert (record.checks, record.changes) == (2, 1)
     [source] = desk.context.storage.sources.all("news.test")
@@ -115,7 +115,7 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
 def test_a_fault_that_may_pass_holds_the_url_back(desk):
     visit = desk.visit(STORY)
     visit.outcome.error = "timeout"
-    settle(desk, visit)
+    desk.settle(visit)
     record = page(desk, STORY)
     assert (record.failures, record.last_fetched, record.state) == (1, None, "pending")
     assert known(desk, STORY).state == "pending"
@@ -131,7 +131,7 @@ def test_a_fault_that_may_pass_holds_the_url_back(desk):
 def test_retry_after_is_waited_for(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error, visit.outcome.retry_after = 429, "http_429", 500.0
-    settle(desk, visit)
+    desk.settle(visit)
     assert desk.context.frontier.outlook(horizon=START + 3600).next_at == START + 500
     assert page(desk, STORY).last_fetched == START
 
@@ -140,7 +140,7 @@ def test_the_scale_of_retries_is_a_setting(make_desk):
     desk = make_desk(settings={"NEWSBOT_RETRY_SCALE": 0.01})
     visit = desk.visit(STORY)
     visit.outcome.error = "timeout"
-    settle(desk, visit)
+    desk.settle(visit)
     assert desk.context.frontier.outlook(horizon=START + 3600).next_at <= START + 0.15
 
 
@@ -149,7 +149,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
         visit = desk.visit(STORY)
         assert visit.lease.attempts == attempt
         visit.outcome.error = "timeout"
-        settle(desk, visit)
+        desk.settle(visit)
         desk.clock.now += 3600
     record = page(desk, STORY)
     assert (record.state, record.failures) == ("failed", 4)
@@ -160,7 +160,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
 def test_a_final_fault_is_not_tried_again(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error = 404, "http_404"
-    settle(desk, visit)
+    desk.settle(visit)
     record = page(desk, STORY)
     assert (record.state, record.http_status, record.failures) == ("gone", 404, 1)
     assert record.content_hash is None
@@ -170,19 +170,19 @@ def test_a_final_fault_is_not_tried_again(desk):
 def test_a_fault_of_ours_is_tried_again(desk):
     visit = good(desk.visit(STORY))
     visit.end(Ending.FAULT)
-    settle(desk, visit)
+    desk.settle(visit)
     assert known(desk, STORY).state == "pending"
     assert page(desk, STORY).history[-1]["cause"] == "ours"
 
 
 def test_what_was_too_young_stays_as_it_was(desk):
-    settle(desk, good(desk.visit(STORY)))
+    desk.settle(good(desk.visit(STORY)))
     before = page(desk, STORY)
     desk.clock.now += 60
     visit = desk.visit(STORY)
     visit.outcome.error = "too_young"
     visit.page["next_due"] = START + 86400
-    settle(desk, visit)
+    desk.settle(visit)
     record = page(desk, STORY)
     assert (record.checks, record.failures, record.last_fetched) == (1, 0, before.last_fetched)
     assert record.next_due == known(desk, STORY).next_due == START + 86400
@@ -192,7 +192,7 @@ def test_a_visit_that_is_handed_back_changes_nothing(desk):
     visit = good(desk.visit(STORY))
     visit.found.append(links_to("https://news.test/other/story/2026/11/20/long-title-here-now"))
     visit.end(Ending.HELD)
-    settle(desk, visit)
+    desk.settle(visit)
     assert known(desk, STORY).state == "leased"
     assert page(desk, STORY).checks == 0
     assert desk.context.frontier.counts()["pending"] == 0
@@ -201,7 +201,7 @@ def test_a_visit_that_is_handed_back_changes_nothing(desk):
 def test_a_page_without_a_record_gets_one(desk):
     visit = good(desk.visit(STORY))
     visit.record = None
-    settle(desk, visit)
+    desk.settle(visit)
     assert page(desk, STORY).http_status == 200
 
 
@@ -214,7 +214,7 @@ def source_of(desk):
 def test_polls_of_a_source_are_booked(desk):
     visit = good(desk.visit(FEED, Kind.FEED))
     visit.found.append(links_to(STORY))
-    settle(desk, visit)
+    desk.settle(visit)
     source = source_of(desk)
     assert (source.url, source.kind, source.polls, source.new_links) == (FEED, Kind.FEED, 1, 1)
     assert (source.last_poll, source.last_new, source.unchanged) == (START, START, 0)
@@ -225,7 +225,7 @@ def test_polls_of_a_source_are_booked(desk):
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
     visit.outcome.status, visit.outcome.not_modified = 304, True
-    settle(desk, visit)
+    desk.settle(visit)
     source = source_of(desk)
     assert (source.polls, source.unchanged, source.new_links) == (2, 1, 1)
     assert (source.last_poll, source.last_new) == (START + 700, START)
@@ -235,22 +235,22 @@ def test_failures_of_a_source_are_booked_until_it_works_again(desk):
     for number in range(2):
         visit = desk.visit(FEED, Kind.FEED)
         visit.outcome.status, visit.outcome.error = 404, "http_404"
-        settle(desk, visit)
+        desk.settle(visit)
         assert source_of(desk).failures == number + 1
         desk.clock.now += 100
     source = source_of(desk)
     assert (source.failing_since, source.last_error) == (START, "http_404")
     visit = desk.visit(FEED, Kind.FEED)
     visit.outcome.error = "too_young"
-    settle(desk, visit)
+    desk.settle(visit)
     assert (source_of(desk).failures, source_of(desk).polls) == (2, 2)
-    settle(desk, good(desk.visit(FEED, Kind.FEED)))
+    desk.settle(good(desk.visit(FEED, Kind.FEED)))
     source = source_of(desk)
     assert (source.failures, source.failing_since, source.last_error) == (0, None, None)
 
 
 def test_an_article_is_no_source(desk):
-    settle(desk, good(desk.visit(STORY)))
+    desk.settle(good(desk.visit(STORY)))
     assert desk.context.storage.sources.all("news.test") == []
 
 
@@ -260,7 +260,7 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = cause
-    settle(desk, visit)
+    desk.settle(visit)
     entry = desk.context.frontier.entry(fingerprint("https://old.test/"))
     assert entry.url == ("http://old.test/" if asked else "https://old.test/")
     state = desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state
@@ -272,7 +272,7 @@ def test_http_does_not_take_the_place_of_a_refused_certificate(make_desk):
     for _ in range(3):
         visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
         visit.outcome.error = "tls"
-        settle(desk, visit)
+        desk.settle(visit)
         desk.clock.now += 3 * 86400
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "https://old.test/"
 
@@ -282,10 +282,10 @@ def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
-    settle(desk, visit)
+    desk.settle(visit)
     assert desk.context.storage.sources.all("old.test") == []
     (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
-    settle(desk, good(desk.begin(lease)))
+    desk.settle(good(desk.begin(lease)))
     key = fingerprint("https://old.test/")
     page = desk.context.storage.pages.get([key])[key]
     assert (page.url, page.host, page.failures) == ("http://old.test/", "old.test", 0)
@@ -306,11 +306,11 @@ def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_on
     with monkeypatch.context() as patch:
         patch.setattr(desk.crawl.links, "queue", killed)
         with pytest.raises(Killed):
-            settle(desk, visit)
+            desk.settle(visit)
     (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
     again = desk.begin(lease)
     again.outcome.error = "refused"
-    settle(desk, again)
+    desk.settle(again)
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
 
 
@@ -320,7 +320,7 @@ def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_
     tried = ["https://old.test/"]
     while len(tried) < 20:
         visit.outcome.error = "refused"
-        settle(desk, visit)
+        desk.settle(visit)
         desk.clock.now += 3600
         leases = desk.context.frontier.lease("test", 1, horizon=START + 9 * 60, ttl=60)
         if not leases:
@@ -335,7 +335,7 @@ def rests(desk, url, *, where, new=0):
     """Return how long a section rests after a visit with this many new links."""
     visit = desk.visit(url, Kind.SECTION, where=where, why="list")
     visit.outcome.status, visit.outcome.new_items, visit.outcome.shown = 200, new, 20
-    settle(desk, visit)
+    desk.settle(visit)
     return page(desk, url).next_due - desk.clock()
 
 
@@ -365,5 +365,5 @@ def test_a_fixed_interval_is_obeyed_as_it_is_written(make_desk):
     visit.outcome.status, visit.outcome.shown, visit.outcome.new_items = 200, 20, 20
     visit.outcome.max_age = visit.outcome.ttl = 24 * HOUR
     visit.outcome.skip_hours = frozenset(range(24))
-    settle(desk, visit)
+    desk.settle(visit)
     assert page(desk, FEED).next_due - desk.clock() == 2 * HOUR

@@ -149,7 +149,7 @@ def end(desk, visit, body, status=200):
     visit.outcome.status = status
     visit.found.extend(desk.read(response, visit))
     desk.clock.now += 1
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def test_the_search_begins_anew_after_a_month_only(bare):

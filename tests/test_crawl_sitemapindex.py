@@ -97,7 +97,7 @@ def look(desk, body, url=INDEX, **more):
     visit = desk.visit(url, Kind.SITEMAP, depth=0, **more)
     found = read(desk, visit, body)
     visit.found.extend(found)
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     given: dict[tuple[bool, bool], list[str]] = {}
     for one in found:
         given.setdefault((one.force, one.patient), []).extend(link.url for link in one.links)
@@ -210,7 +210,7 @@ def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
         [lease] = desk.context.frontier.lease("test", 1, horizon=desk.clock() + 1, ttl=60)
         visit = desk.begin(lease)
         visit.found = read(desk, visit, sitemap_xml({f"https://news.test/story/{min(turn, changes)}": ""}))
-        desk.crawl.completion.settle(visit)
+        desk.settle(visit)
         page = desk.context.storage.pages.get([lease.entry.fingerprint])[lease.entry.fingerprint]
         rests.append(page.next_due - desk.clock())
         desk.clock.now = page.next_due

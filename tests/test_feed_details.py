@@ -25,7 +25,7 @@ def named(desk, kind, url, **told):
     visit = desk.visit(FEED if kind is Kind.FEED else HOME, kind)
     link = Link(url=url, where=where, text="Story number 1 of the bridge and the town", **told)
     visit.found.append(Found(links=(link,), referrer=visit.url, depth=1))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 @pytest.mark.parametrize("feed", ["before", "leased", "at the end", "stored"])
@@ -47,7 +47,7 @@ def test_whatever_is_read_first_the_article_has_the_time_and_the_authors_of_the_
         desk.crawl.feed_details.finish()
     visit.outcome.status, visit.outcome.is_article = 200, True
     visit.page["canonical_url"] = article.canonical_url
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     if feed == "stored":
         named(desk, Kind.FEED, article.url, **details)
     kept = desk.context.storage.articles.with_keys([fingerprint(article.canonical_url)]).popitem()[1]

@@ -133,7 +133,7 @@ def heads(make_desk):
     visit, request, _ = visit_of(desk, gate)
     assert request.method == "GET", "there is no earlier visit"
     visit.page["content_hash"] = "h"
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     desk.clock.now += 3600
     return desk, gate
 
@@ -153,7 +153,7 @@ def test_a_host_that_knows_no_head_is_asked_once(heads) -> None:
     assert followed.method == "GET"
     assert followed.headers["If-None-Match"] == b'"1"'
     gate.process_response(followed, make_response(followed, status=304))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     desk.clock.now += 3600
     assert visit_of(desk, gate)[1].method == "GET"
 
@@ -162,6 +162,6 @@ def test_neither_a_second_attempt_nor_the_daily_full_request_is_a_head(heads) ->
     desk, gate = heads
     visit, request, _ = visit_of(desk, gate, attempts=1)
     assert request.method == "GET"
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     desk.clock.now += 25 * 3600
     assert visit_of(desk, gate)[1].method == "GET"

@@ -18,7 +18,7 @@ KEY = fingerprint(OTHER)
 def end(desk, visit, **page):
     visit.outcome.status = 200
     visit.page.update(page)
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def known(desk, url):

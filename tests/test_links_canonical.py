@@ -38,7 +38,7 @@ def named(desk, url):
 def end(desk, visit, *, status=200, is_article=None):
     visit.outcome.status, visit.outcome.is_article = status, is_article
     visit.outcome.error = None if status < 400 else f"http_{status}"
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def offer(desk, url, text, where=Where.FEED, kind=None):
@@ -160,5 +160,5 @@ def test_a_page_that_is_gone_cannot_be_named_whichever_came_first(desk):
     assert desk.crawl.canonical.may_name("news.test", gone)
     visit = desk.visit(gone)
     visit.outcome.status, visit.outcome.error = 404, "http_404"
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     assert not desk.crawl.canonical.may_name("news.test", gone)

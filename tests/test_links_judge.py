@@ -154,7 +154,7 @@ def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
 def test_a_person_can_ask_for_a_known_page_again(section):
     visit = section.visit(STORY)
     visit.outcome.status = 200
-    section.crawl.completion.settle(visit)
+    section.settle(visit)
     ask = found(STORY, where=Where.ARGUMENT)
     assert section.crawl.links.queue(ask) == 0
     assert section.context.frontier.counts()["pending"] == 0
@@ -336,7 +336,7 @@ def end(desk, visit, *links, status=200):
         visit.outcome.error = f"http_{status}"
     else:
         visit.found.append(found(*links, depth=3, referrer=visit.url))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def test_one_list_of_a_shape_is_queued_until_it_yields(section):

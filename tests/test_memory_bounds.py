@@ -31,7 +31,7 @@ from newsbot.ranking.url_learning import MAX_KEYS, MAX_SHAPES, SessionKeys, Shap
 from newsbot.sites import rights, statistics
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
 from newsbot.storage.sqlite import SqliteStorage
-from tests.builders import Desk, settle
+from tests.builders import Desk
 
 
 def test_a_bounded_mapping_drops_what_was_set_longest_ago() -> None:
@@ -85,12 +85,12 @@ def meet(desk: Desk, number: int) -> None:
         visit = desk.visit(url, Kind.SECTION, where=Where.BODY)
         visit.found.append(Found(links=tuple(links), referrer=url, depth=1))
         desk.context.count_site(visit.rule.domain, "fetched")
-        settle(desk, visit)
+        desk.settle(visit)
     for kind, url in ((Kind.ARTICLE, doubtful[0].url), (Kind.ARTICLE, doubtful[1].url)):
         visit = desk.visit(url, kind, where=Where.BODY, why="likely_article")
         visit.outcome.status, visit.outcome.is_article = 200, False
         desk.context.count_error(visit.rule.domain, "no_text")
-        settle(desk, visit)
+        desk.settle(visit)
 
 
 def kept(part: Any) -> Counter[str]:

@@ -33,7 +33,7 @@ def fetched(desk, url, status=200, **page):
     visit = desk.visit(url)
     visit.outcome.status = status
     visit.page.update(content_hash="h", **page)
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 # --- reprocessing

@@ -129,7 +129,7 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
     visit.outcome.status = 200
     visit.page.update(canonical_url=url(9), title="Headline 1 of a long story")
     keep(desk, names(1, 9))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     entry = desk.entry(url(9))
     assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
     [record] = desk.context.storage.pages.get([entry.fingerprint]).values()

@@ -82,7 +82,7 @@ def test_a_source_with_the_same_bytes_is_not_read_again(desk):
         assert len(read(desk, visit, body)) == expected
         assert visit.outcome.changed is (number == 0)
         assert visit.page["content_hash"] == hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
-        desk.crawl.completion.settle(visit)
+        desk.settle(visit)
     assert desk.stat("unchanged") == 1
     assert len(read(desk, desk.visit(FEED, Kind.FEED), feed_xml([STORY, STORY + "0"]))) == 1
 

@@ -27,7 +27,7 @@ from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes, keep_out
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
-from tests.builders import Desk, make_article, make_request, make_response, settle
+from tests.builders import Desk, make_article, make_request, make_response
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
@@ -76,7 +76,7 @@ def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk,
 def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, what: Any) -> None:
     out(desk, **what)  # there is no article to delete yet
     through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # with the old notes
-    settle(desk, desk.visit(URL))
+    desk.settle(desk.visit(URL))
     other = make_article(
         url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
     )
@@ -96,7 +96,7 @@ def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk
     desk.context.storage.removal.pages([fingerprint(URL)])
     desk.clock.now += REFRESH + 1
     visit.outcome.status = 200
-    settle(desk, visit)
+    desk.settle(visit)
     assert list(desk.context.storage.pages.iter()) == []
     assert desk.context.frontier.owners() == []
     known = desk.context.frontier.known([fingerprint(URL)])[fingerprint(URL)]

@@ -32,7 +32,7 @@ def show(desk, *urls, where=Where.BODY, kind=Kind.SECTION):
     visit = desk.visit(HOME if kind is Kind.SECTION else f"{HOST}/feed.xml", kind)
     links = tuple(Link(url=url, where=where, text="The ten best of all that was to see") for url in urls)
     visit.found.append(Found(links=links, referrer=visit.url, depth=1))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def queued(desk, urls):
@@ -45,7 +45,7 @@ def turn_out(desk, url, *, article):
     """Visit a page; ``article``: whether it turns out to be an article."""
     visit = desk.begin(leased(desk, url))
     visit.outcome.status, visit.outcome.is_article = 200, article
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
 
 
 def leased(desk, url) -> Lease:
@@ -127,7 +127,7 @@ def test_a_section_that_names_the_feed_that_was_read_does_not_hold_its_links_bac
         Link(url=look_alike(1), where=Where.BODY, text="The ten best of all that was to see"),
     )
     visit.found.append(Found(links=links, referrer=visit.url, depth=1))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     assert queued(desk, [look_alike(1)]) == [look_alike(1)]
 
 
@@ -139,10 +139,10 @@ def test_a_feed_that_another_worker_read_ends_the_waiting(make_desk):
         Link(url=look_alike(1), where=Where.BODY, text="The ten best of all that was to see"),
     )
     visit.found.append(Found(links=links, referrer=visit.url, depth=1))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     assert queued(desk, [look_alike(1)]) == []
     desk.context.frontier.ack(leased(desk, f"{HOST}/feed.xml"), next_due=None)
-    desk.crawl.completion.settle(desk.visit(f"{HOST}/sport/", Kind.SECTION))
+    desk.settle(desk.visit(f"{HOST}/sport/", Kind.SECTION))
     assert queued(desk, [look_alike(1)]) == [look_alike(1)]
 
 

@@ -157,7 +157,7 @@ def test_an_unchanged_section_is_not_read(desk, reader):
         assert (visit.parsed is None) == known
         list(reader.read(response, visit))
         visit.outcome.status = 200
-        desk.crawl.completion.settle(visit)
+        desk.settle(visit)
 
 
 @pytest.mark.parametrize(("kind", "where"), [(Kind.SECTION, Where.SEED), (Kind.ARTICLE, Where.ARGUMENT)])
@@ -238,9 +238,9 @@ def test_no_link_is_lost_when_a_backend_fails_between_two_pieces(desk, reader, m
 
     monkeypatch.setattr(desk.context.frontier, "add", failing)
     with pytest.raises(DataError):
-        desk.crawl.completion.settle(visit)
+        desk.settle(visit)
     some = len(entries(desk))
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     assert len(entries(desk)) > some
     assert visit.found == []
 

@@ -73,7 +73,7 @@ def test_an_unchanged_or_small_one_is_not_parsed_ahead(desk, reader):
     response = answer(desk, visit)
     list(reader.read(response, visit))
     visit.outcome.status = 200
-    desk.crawl.completion.settle(visit)
+    desk.settle(visit)
     again = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     parse(reader, answer(desk, again), again)
     assert again.parsed is None

@@ -17,7 +17,7 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from tests.builders import Desk, make_request, make_response, settle
+from tests.builders import Desk, make_request, make_response
 from tests.redisserver import RedisServer
 
 STRANGE = (
