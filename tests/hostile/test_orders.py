@@ -57,7 +57,7 @@ class Life:
         found = Found(links=(link,), referrer=f"http://{site}/feed.xml", depth=1)
         self.desk.crawl.links.queue(found, visit)
         visit.outcome.status = 200
-        settle(self.desk, visit)
+        self.desk.settle(visit)
 
     def redirect(self, url: str, site: str) -> None:
         """An article of ``site`` redirects to ``url``: the visit is now in progress."""
@@ -86,7 +86,7 @@ class Life:
             self.answer(visit, url)
         except Ignored as fault:
             visit.outcome.error = fault.cause
-        settle(self.desk, visit)
+        self.desk.settle(visit)
 
     def answer(self, visit: Visit, url: str) -> None:
         if url == self.good:
