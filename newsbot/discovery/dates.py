@@ -10,7 +10,6 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_tz
 
-from newsbot.extraction.fields.dates.moments import parse_stamp, plausible
 from newsbot.text.names import hours_ahead
 
 _MAX_LENGTH = 100
@@ -46,6 +45,9 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = 
         moment = moment.astimezone(UTC) if moment is not None else None
     except (ValueError, OverflowError):
         return None
+    # imported late: the package of extraction loads numpy, which commands without a crawl do not need
+    from newsbot.extraction.fields.dates.moments import plausible  # noqa: PLC0415
+
     return moment if moment is not None and plausible(moment, now) else None
 
 
@@ -84,6 +86,8 @@ def _of_page(text: str, zone: tzinfo, language: str) -> datetime | None:
     text = _SHORT_OFFSET.sub(r" \g<1>0\2", text)
     if (match := _SLASHES.match(text)) is not None:
         language = _order(int(match[1]), int(match[2]), text, language)
+    from newsbot.extraction.fields.dates.moments import parse_stamp  # noqa: PLC0415
+
     written = parse_stamp(text, language)
     if written is None or (written.zone is None and _OFFSET.search(text)):
         return None
