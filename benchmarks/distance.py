@@ -39,7 +39,7 @@ FEED: Final = f"http://{HOST}/feed.xml"
 ARTICLE: Final = f"http://{HOST}/2026/11/20/the-bridge-over-the-river-is-open-again"
 PARSING: Final = "discovery/"
 """A folder of the package. Its files see the link while the feed is parsed."""
-ENDS: Final = ("frontier/", "ack")
+ENDS: Final = ("frontier/", "ack_all")
 """The end of the range: a call of this method, with the article's lease, in a file with this prefix."""
 TEXT: Final = (
     "The council opened the bridge over the river again after two years of repairs on Friday morning.",
@@ -119,7 +119,7 @@ class Tracer:
                 if one is not None:
                     one.add(file, caller)
         elif event == "return" and self.link is not None:
-            self.ended = file.startswith(ENDS[0]) and code.co_name == ENDS[1] and _is_given(frame, "entry")
+            self.ended = file.startswith(ENDS[0]) and code.co_name == ENDS[1] and _is_ended(frame)
 
     def _begin(self, frame: FrameType, file: str) -> None:
         if self.feed is None:
@@ -136,6 +136,11 @@ def _caller(frame: FrameType) -> str | None:
             return back.f_code.co_filename[len(PACKAGE) :]
         back = back.f_back
     return None
+
+
+def _is_ended(frame: FrameType) -> bool:
+    """Return True if the article's lease is among those that a call of ``ack_all`` ends."""
+    return any(lease.entry.url == ARTICLE for lease, _ in frame.f_locals["done"])
 
 
 def _is_given(frame: FrameType, has: str = "", url: str = ARTICLE) -> bool:

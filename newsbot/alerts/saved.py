@@ -352,7 +352,7 @@ class _Changed:
         return sum(1 for _ in self.iter(where))
 
     def changes_after(self, cursor: str) -> int:
-        """Return the number of articles if there was no call of :meth:`changes_since` yet."""
+        """Return the number of articles for an empty cursor, and 0 for any other."""
         return 0 if cursor else len(self._articles)
 
 

@@ -254,7 +254,7 @@ class FrontierScheduler(BaseScheduler):
             return
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
             self._context.stats.set_value(UNREACHABLE, fault)
-        # At the end there is no later try, so each write is tried once even during an outage.
+        # A closing crawl cannot try again later. So each write is tried once, even during an outage.
         self._context.outage.try_now()
         with suppress(DataError):  # the leases of the other visits are released, and the pages fetched again
             self.completed.settle()
@@ -287,7 +287,7 @@ class FrontierScheduler(BaseScheduler):
     def _work_is_left(self) -> bool:
         if self._ready or self._hops or self.completed or self.recovery:
             return True
-        if self._scope.arguments.mode == "continuous":  # ends only when it is told to
+        if self._scope.arguments.mode == "continuous":  # runs until it is stopped
             return True
         refill = self._crawl.refill
         filling = refill is not None and not refill.covers(self._crawl.started)

@@ -287,7 +287,7 @@ class _LooseReader:
         begin = match.end()
         if mark is None:  # a DOCTYPE, perhaps with inner declarations in [ ]
             close = text.find(">", begin)
-            # close + 1 is 0 if there is no ">"; then the whole rest is searched
+            # Without a ">", close + 1 is 0, and the whole rest is searched.
             mark = "]>" if "[" in text[begin : close + 1 or None] else ">"
         end = text.find(mark, begin)
         if end < 0 and not final:

@@ -44,8 +44,8 @@ class WireMiddleware(Middleware):
         if archive is None:
             return response
         exchange = _exchange(request, response)
-        # The target's response replaces a redirect, so the spider never sees it. A 304 is no redirect: it
-        # goes to the spider like a page.
+        # The target's response replaces a redirect, so the spider never sees it. A 304 is not a
+        # redirect: the spider gets it like a page.
         if 300 <= response.status < 400 and response.status != 304:
             await archive.keep(exchange)
         else:

@@ -66,7 +66,7 @@ def available_memory() -> int:
         free = int(lines["MemAvailable"].split()[0]) * 1024
     if _GROUP_LIMIT.exists() and _GROUP_USED.exists():
         limit = _GROUP_LIMIT.read_text(encoding="ascii").strip()
-        # cgroup v2 writes "max" if there is no limit.
+        # cgroup v2 writes "max" for unlimited memory.
         if limit != "max":
             free = min(free, int(limit) - int(_GROUP_USED.read_text(encoding="ascii")))
     return free

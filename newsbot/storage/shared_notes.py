@@ -104,7 +104,7 @@ class SharedSites(Generic[_Known, _New]):
         """Domain -> results since the last write."""
 
     def of(self, notes: Notes, domain: str) -> _Known:
-        """Return what is known of a site."""
+        """Return what workers share about a site."""
         sites = self._known(notes)
         return sites[domain] if domain in sites else self._read({})
 

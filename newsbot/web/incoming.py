@@ -52,7 +52,7 @@ def most_connections() -> int:
 
     The other half is for data files and outgoing requests. The result is at most MAX_CONNECTIONS.
     """
-    # a negative number means that there is no limit
+    # A negative number stands for an unlimited number of files.
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
 

@@ -185,7 +185,7 @@ class SqliteLoad(Repository, Load):
     def sites(self, records: Iterable[SiteRecord]) -> None:
         with self._file.writing() as database:
             for record in records:
-                # ADD_SITE and ADD_COUNTER add to what is stored, so the old values go first.
+                # ADD_SITE and ADD_COUNTER add to stored values, so the old values are deleted first.
                 for table in ("site", "site_counter"):
                     database.execute(f"DELETE FROM {table} WHERE source = ?", (record.source,))
                 row, counters = sources.site_rows(record)
