@@ -116,6 +116,18 @@ def test_pages_follow_each_other_without_gap(search: ArticleSearch, library: Mem
         assert [url for page in pages for url in page] == whole
 
 
+def test_matches_are_ranked_once_although_most_are_copies(
+    search: ArticleSearch, library: MemoryLibrary
+) -> None:
+    for number in range(100):
+        story = f"{number // 25:032x}"
+        library.store(make_article(f"{number}", "Слово " * (number + 1), story=story))
+    asked: list[str] = []
+    search._index._database.set_trace_callback(asked.append)
+    assert len(urls(search, "слово", 4, by_time=False)) == 4
+    assert len([one for one in asked if "bm25" in one]) == 1
+
+
 def test_nothing_is_left_of_removed_articles(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
 ) -> None:

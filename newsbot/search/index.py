@@ -376,8 +376,13 @@ class SearchIndex:
         high = _LAST  # each batch is a separate transaction and continues below the previous one
         while True:
             with self._reading(asked, high) as (number, condition, values):
-                chosen = f"SELECT rowid AS row, 0.0 AS score FROM words_{number} {condition}"
-                found = self._rows(number, f"{chosen} ORDER BY rowid DESC LIMIT ?", [*values, at_once])
+                chosen = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
+                rows = self._database.execute(
+                    f"SELECT row, key, version FROM ({chosen}) JOIN article_{number} USING (row)"
+                    " ORDER BY row DESC",
+                    [*values, at_once],
+                )
+                found = [Row(*row) for row in rows]
             yield found
             if len(found) < at_once:
                 return
@@ -385,19 +390,26 @@ class SearchIndex:
 
     def best(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
         """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
-        for skip in range(0, MAX_RANKED, at_once):
-            with self._reading(asked, _LAST) as (number, condition, values):
-                # SQLite's bm25() is lower for a better match
-                score = f"-bm25(words_{number}, {_WEIGHTS})"
-                newest = (
-                    f"SELECT rowid AS row, {score} AS score FROM words_{number} {condition}"
-                    " ORDER BY rowid DESC LIMIT ?"
+        with self._reading(asked, _LAST) as (number, condition, values):
+            # For the first score FTS5 counts all matches of each word and phrase, so this is done only once.
+            # SQLite's bm25() is lower for a better match.
+            found = self._database.execute(
+                f"SELECT -bm25(words_{number}, {_WEIGHTS}), rowid FROM words_{number} {condition}"
+                " ORDER BY rowid DESC LIMIT ?",
+                [*values, MAX_RANKED],
+            )
+            ranked = sorted(map(tuple, found), reverse=True)
+        for start in range(0, len(ranked), at_once):
+            some = ranked[start : start + at_once]
+            # If the index was rebuilt in the meantime, articles have the same row numbers in the new one.
+            with self._active() as (database, number):
+                rows = database.execute(
+                    f"SELECT row, key, version FROM article_{number}"
+                    " WHERE row IN (SELECT value FROM json_each(?))",
+                    (json.dumps([row for _, row in some]),),
                 )
-                chosen = f"SELECT row, score FROM ({newest}) ORDER BY score DESC, row DESC LIMIT ? OFFSET ?"
-                found = self._rows(number, chosen, [*values, MAX_RANKED, at_once, skip])
-            yield found
-            if len(found) < at_once:
-                return
+                known = {row: (key, version) for row, key, version in rows}
+            yield [Row(row, *known[row], score) for score, row in some if row in known]
 
     def sample(self, since: datetime, until: datetime, limit: int) -> list[Sampled]:
         """Return a random sample of at most ``limit`` articles of a period, oldest first.
@@ -490,14 +502,6 @@ class SearchIndex:
         with self._active() as (database, number):
             rows = database.execute(f"SELECT day, articles FROM day_{number} ORDER BY day").fetchall()
         return _by_day(rows)
-
-    def _rows(self, number: int, chosen: str, values: Sequence[object]) -> list[Row]:
-        rows = self._database.execute(
-            f"SELECT row, key, version, score FROM ({chosen}) JOIN article_{number} USING (row)"
-            " ORDER BY score DESC, row DESC",
-            values,
-        )
-        return [Row(*row) for row in rows]
 
     @contextmanager
     def _active(self) -> Iterator[tuple[sqlite3.Connection, int]]:
