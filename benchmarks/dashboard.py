@@ -157,7 +157,7 @@ def pages(count: int, texts: Texts) -> dict[str, str]:
         "articles, a frequent phrase": f"/articles?q={phrase}",
         "articles, word of a site": f"/articles?q={quote(words[20])}&source={site}",
         "articles of a site, language": f"/articles?source={site}&language=en",
-        "articles, word, newest first": f"/articles?q={quote(words[20])}&sort=time",
+        "articles, word, best first": f"/articles?q={quote(words[20])}&sort=rank",
         "one article": f"/article?url={one}",
         "stories": "/stories",
         "why": f"/why?url={one}",
