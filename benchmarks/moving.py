@@ -96,11 +96,15 @@ def move(way: str, source: Side, target: Side, folder: Path, used: Callable[[], 
     names = {"pages": "pages", "articles": "articles", "queue": "queue", "near": "texts to the index"}
     row: Row = {"way": way, "same": same}
     for kind, name in names.items():
+        if kind not in copying.numbers:  # the source has none
+            continue
         row[f"{name}/s"] = copying.numbers[kind] / copying.seconds[kind]
         row[f"{name}, ms CPU"] = 1000 * copying.cpu[kind] / copying.numbers[kind]
     for kind in ("pages", "articles"):
         checks = [f"check {kind} {where}" for where in ("here", "there")]
-        number = comparing.numbers[checks[0]]
+        number = comparing.numbers.get(checks[0], 0)
+        if not number:
+            continue
         row[f"{kind} compared/s"] = number / sum(comparing.seconds[one] for one in checks)
         row[f"{kind} compared, ms CPU"] = 1000 * sum(comparing.cpu[one] for one in checks) / number
     row["seconds"] = sum(copying.seconds.values()) + sum(comparing.seconds.values())

@@ -1,4 +1,4 @@
-"""What storages of 10^5 to 10^6 articles cost, and by a straight line through these sizes, of 10^7.
+"""What storages of 10^4 to 10^6 articles cost, and by a straight line through these sizes, of 10^7.
 
 Each storage and size has a folder in ``--data`` with the data and the figures so far (``figures.json``).
 A later run uses them. The articles are those of benchmarks/searchtexts.py. The steps:
@@ -166,9 +166,9 @@ def measure(kind: str, number: int, steps: list[str], texts: Texts, folder: Path
     return {name: value for step in STEPS for name, value in found.get(step, {}).items()}
 
 
-def extrapolated(values: Mapping[int, float]) -> float | None:
-    """Return the value at :data:`LARGEST` by a straight line through the values by size."""
-    if len(values) < 2:
+def extrapolated(name: str, values: Mapping[int, float]) -> float | None:
+    """Return a total at :data:`LARGEST` by a straight line through the values by size; None for others."""
+    if len(values) < 2 or not name.endswith((", s", ", s CPU", ", MB")):
         return None
     slope, start = linear_regression(list(values), list(values.values()))
     return start + slope * LARGEST
@@ -202,7 +202,7 @@ def main() -> None:
         print(f"{kind:<60}" + "".join(f"{size:>12,}" for size in sizes) + f"{LARGEST:>14,} (line)")
         for name in dict.fromkeys(name for one in found.values() for name in one):
             values = {size: one[name] for size, one in found.items() if name in one}
-            guess = extrapolated(values)
+            guess = extrapolated(name, values)
             print(
                 f"  {name:<58}"
                 + "".join(f"{values[size]:>12,.1f}" if size in values else f"{'-':>12}" for size in sizes)
