@@ -1,10 +1,11 @@
 """Memory and connections of one worker over a day, with a clock that runs many times as fast.
 
-One worker polls 20 feeds and reads the new articles of a growing web (benchmarks/soakweb.py), with Redis,
-and MongoDB on the same machine. Newsbot's clock and timers, and the time that the frontier
-uses, run ``--factor`` times as fast, so that heartbeats, polls and caches do the work of a day.
+One worker polls the feeds of ``--hosts`` and reads the new articles of a growing web (benchmarks/soakweb.py),
+with Redis and MongoDB on the same machine. Newsbot's clock and timers, and the time that the frontier uses,
+run ``--factor`` times as fast, so that heartbeats, polls and caches do the work of a day.
 
-    python -m benchmarks.soakday [--hours 24] [--factor 96] [--rate 3] [--strange] [--trace] [--log FILE]
+    python -m benchmarks.soakday [--hours 24] [--factor 96] [--rate 3] [--hosts 20] [--strange]
+        [--trace] [--log FILE]
 
 Prints for each simulated hour the private memory, the stored articles, and the open files, threads and
 connections of the worker; then the slope after the warm-up (the first third). ``--rate`` is in articles per
@@ -41,7 +42,7 @@ from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.otherclock import Running
 from benchmarks.servers import own_mongo, own_redis
 from benchmarks.soaklives import Life, growth, own_megabytes
-from benchmarks.soakweb import GrowingWeb, write_rules
+from benchmarks.soakweb import HOSTS, GrowingWeb, write_rules
 
 LIMIT = 1.05
 TOP = 25
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--factor", type=float, default=96.0)
     parser.add_argument("--rate", type=float, default=3.0, help="articles published per real second")
+    parser.add_argument("--hosts", type=int, default=HOSTS)
     parser.add_argument("--strange", action="store_true")
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--log", type=Path, default=Path(tempfile.gettempdir()) / "newsbot-soakday.log")
@@ -85,17 +87,17 @@ def measure(options: argparse.Namespace) -> bool:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-soakday-")))
         begin = time.time()
         clock = Running(begin, options.factor)
-        web = (StrangeWeb if options.strange else GrowingWeb)()
+        web = (StrangeWeb if options.strange else GrowingWeb)(hosts=options.hosts)
         web.clock = lambda: datetime.fromtimestamp(clock(), UTC)
         site = stack.enter_context(LoopbackServer(web))
         mongo, url = stack.enter_context(own_mongo()), stack.enter_context(own_redis())
-        write_rules(folder / "rules", minutes=5)
+        write_rules(folder / "rules", minutes=5, hosts=options.hosts)
         own = {
             "REDIS_URL": url,
             "MONGO_URI": f"{mongo.uri}newsbot",
             "NEWSBOT_DATA": str(folder / "data"),
             "NEWSBOT_RULES": str(folder / "rules"),
-            "NEWSBOT_POLL_BUDGET": "120",
+            "NEWSBOT_POLL_BUDGET": str(6 * options.hosts),
             "NEWSBOT_CONTACT": "soak@newsbot.example",
         }
         words = [sys.executable, "-m", "benchmarks.soakday", "worker", str(begin), str(options.factor)]

@@ -58,7 +58,7 @@ class Published:
 class GrowingWeb:
     """Answers requests in one thread, publishes in another."""
 
-    def __init__(self, attackers: Attackers | None = None, seed: str = "soak") -> None:
+    def __init__(self, attackers: Attackers | None = None, seed: str = "soak", hosts: int = HOSTS) -> None:
         self.attackers = attackers
         self.published: list[Published] = []
         self.served: Counter[str] = Counter()
@@ -70,14 +70,14 @@ class GrowingWeb:
         self._chance = random.Random(seed)
         self._writers = [Writer(load_language(code), self._chance) for code in ("en", "ru")]
         self._pages: dict[tuple[str, str], Published] = {}
-        self._feeds: dict[str, list[Published]] = {f"site{n}.example": [] for n in range(HOSTS)}
+        self._feeds: dict[str, list[Published]] = {f"site{n}.example": [] for n in range(hosts)}
         self._tries: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
     def publish(self) -> None:
         """Publish one more article."""
         number = len(self.published)
-        host = f"site{self._chance.randrange(HOSTS)}.example"
+        host = f"site{self._chance.randrange(len(self._feeds))}.example"
         story = self._writers[number % 2].story()
         at = self.clock()
         path = f"/news/{at:%Y/%m/%d}/{slug(story.title)}-{100_000 + number}.html"
@@ -149,12 +149,12 @@ class Attackers:
         self._site.page(f"http://{host}/feed.xml", feed_xml(listed), headers=XML)
 
 
-def write_rules(folder: Path, *, minutes: int, attackers: Sequence[str] = ()) -> None:
+def write_rules(folder: Path, *, minutes: int, attackers: Sequence[str] = (), hosts: int = HOSTS) -> None:
     """Write one rule per host; feeds may be polled every ``minutes``."""
     folder.mkdir(parents=True)
     defaults = f"delay: 0\nconcurrency: 4\ninterval: {{feed: {minutes}m}}\n"
     (folder / "_defaults.yaml").write_text(defaults, encoding="utf8")
-    for host in (*(f"site{number}.example" for number in range(HOSTS)), *attackers):
+    for host in (*(f"site{number}.example" for number in range(hosts)), *attackers):
         rule = f"domain: {host}\nfeeds: http://{host}/feed.xml\nfollow: [feeds]\n"
         (folder / f"{host}.yaml").write_text(rule, encoding="utf8")
 

@@ -205,7 +205,10 @@ def test_closing_is_never_refused(part: Any, backend: Backend) -> None:
     assert part.close() == "close"
 
 
-def test_a_stream_that_breaks_off_is_an_outage(part: Any, backend: Backend, outage: Outage) -> None:
+def test_a_stream_that_breaks_off_is_an_outage(
+    part: Any, backend: Backend, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STEP", 1)
     stream = part.iter_pages()
     assert next(stream) == "page"
     backend.fault = DataUnavailable("server: away")

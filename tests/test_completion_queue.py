@@ -192,6 +192,7 @@ def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
     monkeypatch.setattr(desk.context.frontier, "take_turn", locked)
     hop = make_request(visit, "https://news.test/story/2")
     assert scheduler.enqueue_request(hop)
+    scheduler._take_turns()
     assert scheduler._hops == deque([(desk.clock() + 5.0, hop)])
 
 

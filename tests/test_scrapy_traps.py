@@ -84,4 +84,3 @@ def test_an_engine_without_the_known_slot_is_refused_loudly(settings, tmp_path):
     scheduler = FrontierScheduler.from_crawler(crawler)
     with pytest.raises(RuntimeError, match="requirements"):
         scheduler.open(Spider("news"))
-    scheduler._crawl.close()

@@ -141,10 +141,10 @@ def test_started_work_is_not_started_again_before_it_ends(slow: None) -> None:
         for _ in range(3):
             calls.start(work, then=lambda: ended.append("a"))
         server.answer.set()
-        await calls.wait_until_idle()
+        await calls.finish(lambda: None)
         assert server.asked == ["a"]
         calls.start(work)
-        await calls.wait_until_idle()
+        await calls.finish(lambda: None)
         assert server.asked == ["a", "a"]
 
     asyncio.run(main())

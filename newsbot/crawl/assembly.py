@@ -11,7 +11,8 @@ import tempfile
 from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import cast
+from functools import partial
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -55,6 +56,7 @@ from newsbot.sites.pauses_and_removals import paused
 PAGE_VISITS = 1 / 7
 """Default number of visits per page and day, on average, for pages with the recrawl policy ``optimum``."""
 
+_Backend = TypeVar("_Backend")
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 
 
@@ -152,17 +154,23 @@ class Crawl:
         return _crawls[crawler]
 
     def open(self) -> None:
-        """Open the backends and read what other crawls stored. Raises :class:`newsbot.errors.DataError`."""
+        """Open the backends and read what other crawls stored.
+
+        In a section (:mod:`newsbot.crawl.server_calls`), it does not block the event loop while it waits for
+        servers. Raises :class:`newsbot.errors.DataError`.
+        """
         self._open_backends()
         context = self.context
+        is_lean = isinstance(context.bare_frontier, LeanFrontier)
+        frontier = cast("LeanFrontier", context.frontier)
         # These two checks compare the backends as earlier crawls left them, so they run before the first
         # write.
         notice_lost_index(context.storage, context.index, context.clock())
-        notice_foreign_queue(context.bare_frontier, context.storage)
+        if is_lean:
+            notice_foreign_queue(frontier, context.storage)
         self.sites.open()
         self.scope.paused = frozenset(paused(context.notes))
-        if isinstance(context.bare_frontier, LeanFrontier):
-            frontier = cast("LeanFrontier", context.frontier)
+        if is_lean:
             self.refill = Refill(frontier, context.storage, self.owner, context.clock)
         self.removals.read()
         context.rules = context.rules.dropping(session_keys(context.notes))
@@ -177,15 +185,20 @@ class Crawl:
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
             )
+
+        def connect(server: str, open_backend: Callable[[], _Backend]) -> _Backend:
+            # A file is opened directly, because SQLite allows only the thread that has opened it.
+            return self.context.calls.aside(open_backend) if settings.get(server) else open_backend()
+
         # If the second or third backend cannot be opened, the ones before it are closed again.
         with ExitStack() as opened:
             if self._throwaway is not None:
                 opened.callback(self._throwaway.cleanup)
-            frontier = backends.open_frontier(settings, self.context.clock)
+            frontier = connect("REDIS_URL", partial(backends.open_frontier, settings, self.context.clock))
             opened.callback(frontier.close)
-            storage = backends.open_storage(settings, hurried=True)
+            storage = connect("MONGO_URI", partial(backends.open_storage, settings, hurried=True))
             opened.callback(storage.close)
-            index = backends.open_index(settings)
+            index = connect("REDIS_URL", partial(backends.open_index, settings))
             opened.callback(index.close)
             archive = None if dry_run else open_archive(self._settings, self.context.count)
             self.context.use(frontier, storage, index, archive)

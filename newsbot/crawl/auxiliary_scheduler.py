@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,21 +18,26 @@ from typing import Any
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CloseSpider
 from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
-from newsbot.crawl.scheduler import is_about_us
+from newsbot.crawl.scheduler import open_crawl
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
+from newsbot.items import Bounded
+from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 200_000
 """Maximum number of requests that wait at the same time. Further requests are dropped and counted."""
+MAX_SEEN = 500_000
+"""Number of URLs that are remembered, or ``max_pages`` if it is larger. Older ones may be requested again."""
 LOOK_AGAIN = 1.0
 """Seconds until the scheduler is woken if no turn comes sooner."""
 
@@ -48,8 +52,11 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(slots=True)
 class _Host:
-    site: str
-    waiting: deque[Request] = field(default_factory=deque)
+    rule: Rule
+    introduced: bool = False
+    """True if the rule's delay and concurrency are written to the frontier."""
+    waiting: deque[tuple[bytes, Request]] = field(default_factory=deque)
+    """The requests, each with its URL's fingerprint."""
     turn: float | None = None
     """The time of the turn that was taken (POSIX seconds); None if no turn is taken."""
     not_before: float = 0.0
@@ -92,8 +99,14 @@ class SideScheduler(BaseScheduler):
         self._politeness, self._removals = crawl.politeness, crawl.removals
         self.patience = crawler.settings.getfloat("NEWSBOT_PATIENCE")
         self._hosts: dict[str, _Host] = {}
-        self._seen: set[bytes] = set()
+        self._max_pages: int | None = getattr(crawler.spider, "max_pages", None)
+        self._seen = Bounded[bytes, None](max(MAX_SEEN, self._max_pages or 0))
+        """Fingerprints of the URLs that were queued."""
+        self._pages = 0
+        """Number of URLs that were queued."""
         self._waiting = 0
+        self._next: Request | None = None
+        """A request whose turn has come."""
         self._wake: Any = None
 
     @classmethod
@@ -101,29 +114,26 @@ class SideScheduler(BaseScheduler):
         """Make the scheduler as Scrapy does."""
         return cls(crawler)
 
-    def open(self, spider: Spider) -> None:
+    def open(self, spider: Spider) -> Deferred[None]:
         """Open the backends. Raises ``CloseSpider`` if they cannot be opened."""
         # The slot is private in Scrapy, but only it knows the requests in flight and can wake the engine.
         slot: Any = getattr(self.crawler.engine, "_slot", None)
         if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
             raise RuntimeError("this Scrapy has another engine slot: install the version in requirements.txt")
         self._slot = slot
-        self._max_pages: int | None = getattr(spider, "max_pages", None)
         self._spider = spider
         if isinstance(spider, SideSpider):
             spider.side = self
-        try:
-            self._crawl.open()
-        except DataError as error:
-            logger.error("data unavailable fault=%s", error)
-            logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
-            raise CloseSpider("data_unavailable") from error
         self._context.outage.ending = lambda: slot.closing is not None
+        return deferred_from_coro(open_crawl(self._crawl))
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str) -> Deferred[None]:
         """Let the spider finish, then close the backends."""
         if self._wake is not None:
             self._wake.cancel()
+        return deferred_from_coro(self._context.calls.finish(self._close, reason))
+
+    def _close(self, reason: str) -> None:
         if self._context.is_open:
             if isinstance(self._spider, SideSpider):
                 self._spider.finish(reason)
@@ -132,13 +142,13 @@ class SideScheduler(BaseScheduler):
 
     def has_pending_requests(self) -> bool:
         """Return True while a request waits for its turn."""
-        return self._waiting > 0
+        return self._waiting > 0 or self._next is not None
 
     def waiting(self) -> Counter[str]:
         """Return how many requests wait for the hosts of each site (a rule's domain)."""
         waiting: Counter[str] = Counter()
         for host in self._hosts.values():
-            waiting[host.site] += len(host.waiting)
+            waiting[host.rule.domain] += len(host.waiting)
         return waiting
 
     def enqueue_request(self, request: Request) -> bool:
@@ -153,23 +163,15 @@ class SideScheduler(BaseScheduler):
         }
         if not self._scope.in_scope(rule.domain) or (key in self._seen and not again):
             return False
-        if self._removals.covers(key, host_key(url)):
-            return False
-        full = self._max_pages is not None and len(self._seen) >= self._max_pages
+        full = self._max_pages is not None and self._pages >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
             self._context.count("beside/left_out")
             return False
+        self._pages += key not in self._seen
         self._seen.add(key)
-        name = host_key(url)
-        host = self._hosts.get(name)
-        if host is None:
-            host = self._hosts[name] = _Host(rule.domain)
-            with suppress(DataError):  # the pace is set again when robots.txt is read
-                self._context.frontier.set_politeness(
-                    name, delay=rule.delay, concurrency=rule.concurrency, at_least=True
-                )
+        host = self._hosts.setdefault(host_key(url), _Host(rule))
         request.meta.setdefault(ASIDE_KEY, 0)
-        host.waiting.append(request)
+        host.waiting.append((key, request))
         self._waiting += 1
         return True
 
@@ -178,31 +180,49 @@ class SideScheduler(BaseScheduler):
 
         After None, Scrapy is woken for the next turn.
         """
-        now = self._context.clock()
+        if self._next is None:
+            self._context.calls.start(self._choose, then=self._slot.nextcall.schedule)
+        request, self._next = self._next, None
+        return request
+
+    def _choose(self) -> None:
+        """Choose the next request, or plan when to try again."""
+        clock = self._context.clock
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
         for name in list(self._hosts):
             host = self._hosts[name]
-            if not host.waiting or name in busy:
+            if not self._is_wanted(name, host):
+                if host.not_before <= clock():
+                    del self._hosts[name]
                 continue
-            at = self._turn(name, host, now)
-            if at <= now and host.waiting:
+            if name in busy:
+                continue
+            at = self._turn(name, host)
+            if at <= clock() and host.waiting:
                 host.turn = None
                 # The host rests for two delays, because the turn in between is left to the news crawl.
-                host.not_before = now + 2 * self._politeness.delay_of(name)
+                host.not_before = clock() + 2 * self._politeness.delay_of(name)
                 # The host moves to the end of the dict, so that the other hosts come first next time.
                 self._hosts[name] = self._hosts.pop(name)
                 self._waiting -= 1
-                request = host.waiting.popleft()
+                _, request = host.waiting.popleft()
                 if isinstance(self._spider, SideSpider):
                     request = self._spider.going(request)
                 request.meta[TURN_KEY] = Turn(at)
-                return request
-            wait = min(wait, at - now)
+                self._next = request
+                return
+            wait = min(wait, at - clock())
         self._wake_in(max(wait, 0.002))
-        return None
 
-    def _turn(self, name: str, host: _Host, now: float) -> float:
+    def _is_wanted(self, name: str, host: _Host) -> bool:
+        """Drop removed pages. Return True if a page of the host is left."""
+        while host.waiting and self._removals.covers(host.waiting[0][0], name):
+            host.waiting.popleft()
+            self._waiting -= 1
+        return bool(host.waiting)
+
+    def _turn(self, name: str, host: _Host) -> float:
         """Return the time (POSIX seconds) at which the host may get a request.
 
         Takes a turn if none is taken yet and one may be taken now. If the turn comes later than
@@ -210,19 +230,25 @@ class SideScheduler(BaseScheduler):
         """
         if host.turn is not None:
             return host.turn
-        if host.not_before > now:
+        clock = self._context.clock
+        if host.not_before > clock():
             return host.not_before
+        frontier = self._context.frontier
         try:
-            rest = self._context.frontier.take_turn(name)
+            if not host.introduced:  # the pace is set again when robots.txt is read
+                rule = host.rule
+                frontier.set_politeness(name, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
+                host.introduced = True
+            rest = frontier.take_turn(name)
         except DataError:  # the outage is logged already
-            return now + max(self._context.outage.wait, 0.1)
+            return clock() + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
             self._context.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()
-            return now + LOOK_AGAIN
-        host.turn = now + rest
+            return clock() + LOOK_AGAIN
+        host.turn = clock() + rest
         return host.turn
 
     def _wake_in(self, seconds: float) -> None:

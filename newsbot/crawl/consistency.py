@@ -10,7 +10,7 @@ import logging
 
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
-from newsbot.frontier.base import Frontier, LeanFrontier
+from newsbot.frontier.base import LeanFrontier
 from newsbot.items import ArticleFilter
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
@@ -38,14 +38,12 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
         )
 
 
-def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
+def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
     """Log a warning if the queue belongs to another storage.
 
     Such a queue knows URLs as fetched that this storage lacks, so they would never be stored here. An empty
     queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
     """
-    if not isinstance(frontier, LeanFrontier):
-        return
     # The queue is read before the storage. Other workers store a page before they queue it, so a queued page
     # is found in the storage.
     counts = frontier.counts()

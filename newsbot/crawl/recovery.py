@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -64,7 +65,7 @@ class Recovery:
         """True if the server may have lost its last writes and the hosts are not written again yet."""
         self._hosts: Iterator[str] | None = None
         """Writes one host in each step; None if this has not begun."""
-        self._unqueued: list[Request] = []
+        self._unqueued: deque[Request] = deque()
         self._unusable: list[Lease] = []
         context.outage.on_return[context.bare_frontier.place] = self._resume
 
@@ -73,7 +74,7 @@ class Recovery:
         return bool(self._emptied or self._replaced or self._unqueued or self._unusable)
 
     def queue_later(self, request: Request) -> None:
-        """Keep a request of a user's spider that could not be queued."""
+        """Keep a request of a user's spider. The next :meth:`catch_up` queues it."""
         self._unqueued.append(request)
 
     def set_aside(self, lease: Lease) -> None:
@@ -127,9 +128,9 @@ class Recovery:
                 raise
         self._politeness.tell_rests()
         while self._unqueued:
-            queue_request(self._links, self._unqueued[0])
+            _queue_request(self._links, self._unqueued[0])
             # Removed only after the write has succeeded, because the call above may raise.
-            del self._unqueued[0]
+            self._unqueued.popleft()
         while self._unusable:
             self._context.frontier.nack(self._unusable[0], delay=0.0, aside=True)
             del self._unusable[0]
@@ -153,16 +154,10 @@ class Recovery:
         self._emptied, self._replaced, self._hosts = False, False, None
 
 
-def queue_request(links: Links, request: Request) -> bool:
-    """Queue a request of a user's spider. Return True if its URL was not known or ``dont_filter`` is set.
-
-    Raises :class:`newsbot.errors.DataError`.
-    """
+def _queue_request(links: Links, request: Request) -> None:
     link = Link(url=request.url, where=Where.ARGUMENT, kind=request.meta.get("kind", Kind.ARTICLE))
     found = Found(links=(link,), referrer=None, depth=0, force=request.dont_filter)
     try:
-        new = links.queue(found)
+        links.queue(found)
     except RecordRefused as error:
         logger.warning("not queued url=%s fault=%s", request.url, error)
-        return False
-    return new > 0 or request.dont_filter

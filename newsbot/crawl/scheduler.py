@@ -15,7 +15,7 @@ import atexit
 import logging
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
@@ -37,7 +37,7 @@ from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.group_calls import LONGEST, TURN
 from newsbot.crawl.memory import renew_threads, trim
 from newsbot.crawl.reachability import UNREACHABLE
-from newsbot.crawl.recovery import Recovery, queue_request
+from newsbot.crawl.recovery import Recovery
 from newsbot.crawl.slots import NO_ANSWER, Slots
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Turn, Visit
 from newsbot.crawl.waiting import Waiting
@@ -90,6 +90,22 @@ def is_about_us(record: logging.LogRecord) -> bool:
     return record.msg != "Scraper close failure"
 
 
+async def open_crawl(crawl: Crawl, then: Callable[[], None] = lambda: None) -> None:
+    """Open the backends of a crawl, and call ``then``. Raises ``CloseSpider`` if one is unavailable."""
+
+    def work() -> None:
+        crawl.open()
+        then()
+
+    try:
+        await crawl.context.calls.run(work)
+    except DataError as error:
+        logger.error("data unavailable fault=%s", error)
+        # Scrapy then closes a scraper that it has not opened, and logs a long traceback about it.
+        logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
+        raise CloseSpider("data_unavailable") from error
+
+
 class _Decision(Enum):
     """The decision on a lease."""
 
@@ -126,6 +142,8 @@ class FrontierScheduler(BaseScheduler):
         """Requests with a lease that can be sent: from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
         """Next hops of redirects that wait for a turn of their host, each after the time of its turn."""
+        self._without_turn: deque[Request] = deque()
+        """Next hops of redirects for which no turn is taken yet."""
         self._slots = Slots(self.concurrency, self._context.clock)
         self._heartbeat: Any = None
         self._refilling: Any = None
@@ -157,25 +175,18 @@ class FrontierScheduler(BaseScheduler):
         return cls(crawler)
 
     # --- life
-    def open(self, spider: Spider) -> None:
+    def open(self, spider: Spider) -> Deferred[None]:
         """Open the backends and hook into the engine. Raises ``CloseSpider`` if they cannot be opened."""
         self.spider = spider
+        self._hook()
         if not self.crawler.settings.get("NEWSBOT_CONTACT"):
             logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
-        try:
-            self._crawl.open()
-            # Release the leases of this machine's killed workers now, without waiting for the deadline.
-            for owner in dead_owners(self._context.frontier.owners()):
-                handed_back = self._context.frontier.release(owner, lost=True)
-                logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
-        except DataError as error:
-            logger.error("data unavailable fault=%s", error)
-            # Scrapy then closes a scraper that it has not opened, and logs a long traceback about it.
-            logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
-            raise CloseSpider("data_unavailable") from error
-        self._hook()
+        return deferred_from_coro(self._open())
+
+    async def _open(self) -> None:
+        await open_crawl(self._crawl, self._release_lost)
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without calling close()
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
@@ -188,6 +199,12 @@ class FrontierScheduler(BaseScheduler):
         if self._crawl.refill is not None:
             self._refilling = create_looping_call(partial(start, self._refill))
             self._refilling.start(REFILL_EVERY, now=True)
+
+    def _release_lost(self) -> None:
+        """Release the leases of this machine's killed workers now, without waiting for the deadline."""
+        for owner in dead_owners(self._context.frontier.owners()):
+            handed_back = self._context.frontier.release(owner, lost=True)
+            logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
 
     def _begin(self) -> None:
         """Create the completion queue and the recovery. The backends must be open."""
@@ -229,23 +246,13 @@ class FrontierScheduler(BaseScheduler):
 
         slot.remove_request = remove_and_settle
 
-    def close(self, reason: str) -> Deferred[None] | None:
-        """Complete the visits that can be completed, release all leases, and close the backends.
-
-        Returns a Deferred if the crawl still waits for the answer of a slow server.
-        """
+    def close(self, reason: str) -> Deferred[None]:
+        """Complete the visits that can be completed, release all leases, and close the backends."""
         self._context.stats.set_value(WAITS_FOR, "")
         for call in (self._heartbeat, self._refilling, self._explaining):
             if call is not None and call.running:
                 call.stop()
-        if self._context.calls.busy:
-            return deferred_from_coro(self._close_when_idle(reason))
-        self._close(reason)
-        return None
-
-    async def _close_when_idle(self, reason: str) -> None:
-        await self._context.calls.wait_until_idle()
-        await self._context.calls.run(self._close, reason)
+        return deferred_from_coro(self._context.calls.finish(self._close, reason))
 
     def _close(self, reason: str) -> None:
         for planned in filter(None, (self._wake, self._settling)):
@@ -257,6 +264,7 @@ class FrontierScheduler(BaseScheduler):
         # A closing crawl cannot try again later. So each write is tried once, even during an outage.
         self._context.outage.try_now()
         with suppress(DataError):  # the leases of the other visits are released, and the pages fetched again
+            self.recovery.catch_up()
             self.completed.settle()
         atexit.unregister(self._hand_back)
         self._hand_back()
@@ -285,7 +293,7 @@ class FrontierScheduler(BaseScheduler):
         return self._context.calls.busy or self._work_is_left()
 
     def _work_is_left(self) -> bool:
-        if self._ready or self._hops or self.completed or self.recovery:
+        if self._ready or self._hops or self._without_turn or self.completed or self.recovery:
             return True
         if self._scope.arguments.mode == "continuous":  # runs until it is stopped
             return True
@@ -305,17 +313,20 @@ class FrontierScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Take the next hop of a redirect, or queue a request of a user's spider in the frontier."""
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is not None:
-            visit.carrier = request
+        if visit is None:
+            self.recovery.queue_later(request)
+            self._context.calls.start(self._catch_up, then=self._worked)
+        else:
             # Scrapy finishes the request that was redirected too. _finished() must not take its end for that
             # of the visit.
-            self._hand_on(request)
-            return True
-        try:
-            return queue_request(self._links, request)
-        except DataError:
-            self.recovery.queue_later(request)
-            return True
+            visit.carrier = request
+            self._without_turn.append(request)
+        return True
+
+    def _catch_up(self) -> None:
+        if not self._context.outage.wait:
+            with suppress(DataError):
+                self.recovery.catch_up()
 
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
@@ -327,6 +338,10 @@ class FrontierScheduler(BaseScheduler):
 
     def _work(self) -> None:
         """Complete visits and lease entries. If no request is ready then, plan when to try again."""
+        self._take_turns()
+        self._take_hops()
+        if self._ready:
+            return
         if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
@@ -341,6 +356,7 @@ class FrontierScheduler(BaseScheduler):
     def _settle(self) -> None:
         if not self._context.outage.wait:
             with suppress(DataError):
+                self.recovery.catch_up()
                 self.completed.settle(SLICE)
 
     def _worked(self) -> None:
@@ -383,13 +399,15 @@ class FrontierScheduler(BaseScheduler):
             self._reachability.believe()
             self.completed.settle()
 
-    def _hand_on(self, request: Request) -> None:
-        """Let the next hop of a redirect wait for a turn of its host, like every other request."""
-        turn = request.meta.get(TURN_KEY)
-        if turn is None:
-            at = self._context.clock() + self._politeness.take_turn(host_key(request.url))
-            turn = request.meta[TURN_KEY] = Turn(at)
-        self._hops.append((turn.at, request))
+    def _take_turns(self) -> None:
+        """Let the next hops of redirects wait for a turn of their host, like every other request."""
+        while self._without_turn:
+            request = self._without_turn[0]
+            turn = request.meta.get(TURN_KEY)
+            if turn is None:
+                now = self._context.clock()
+                turn = request.meta[TURN_KEY] = Turn(now + self._politeness.take_turn(host_key(request.url)))
+            self._hops.append((turn.at, self._without_turn.popleft()))
 
     def _take_hops(self) -> None:
         now = self._context.clock()
@@ -527,7 +545,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _in_flight(self) -> Iterator[Lease]:
         waiting = [request for _, request in self._hops]
-        for request in (*self._ready, *waiting, *self.slot.inprogress):
+        for request in (*self._ready, *waiting, *self._without_turn, *self.slot.inprogress):
             visit: Visit | None = request.meta.get(META_KEY)
             if visit is not None:
                 yield visit.lease

@@ -9,8 +9,8 @@ Only one section of a crawl runs at a time, and the others wait while it is susp
 expect that another section changes the state of the crawl during a call.
 
 A server that answers within a few milliseconds is called directly, because a thread costs more than the wait.
-While all servers are that fast, no greenlets are made. So the first slow call still blocks the event loop,
-with the calls that follow in its section.
+The first call of each server runs in a thread. If a fast server becomes slow, its first slow call blocks the
+event loop.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
 import sys
 import time
 from collections import defaultdict
@@ -53,17 +54,14 @@ class Latency:
     """Mean durations of the calls of one server, in seconds."""
 
     def __init__(self) -> None:
-        self._direct = self._threaded = self._probed = 0.0
-        """Mean duration of direct calls, mean duration of calls in threads, time of the last direct call."""
-
-    @property
-    def is_slow(self) -> bool:
-        """True if the calls run in threads."""
-        return self._direct > FAST
+        self._direct = self._threaded = math.inf
+        """Mean duration of direct calls, and of calls in threads; infinite before the first one."""
+        self._probed = 0.0
+        """Time of the last direct call."""
 
     def allows_direct_call(self) -> bool:
         """Return True if the next call may block the event loop."""
-        if not self.is_slow:
+        if self._direct <= FAST:
             return True
         # A server that was slow is measured again, at most once a second and only if it seems nearly fast.
         return self._threaded <= PROBE and time.monotonic() - self._probed >= PROBE_EVERY
@@ -71,7 +69,8 @@ class Latency:
     def took(self, seconds: float, *, direct: bool) -> None:
         """Record the duration of a call."""
         if not direct:
-            self._threaded += (seconds - self._threaded) * WEIGHT
+            before = seconds if math.isinf(self._threaded) else self._threaded
+            self._threaded = before + (seconds - before) * WEIGHT
             return
         self._probed = time.monotonic()
         if self._direct <= FAST:
@@ -103,8 +102,6 @@ class ServerCalls:
         """Done when the suspended section has ended; None if no section is suspended."""
         self._started: dict[Callable[[], None], asyncio.Task[None]] = {}
         self._latency: defaultdict[str, Latency] = defaultdict(Latency)
-        self._slow: set[str] = set()
-        """The servers that are not called directly."""
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="newsbot-servers")
 
     def call(self, place: str, work: Callable[[], _Answer]) -> _Answer:
@@ -113,22 +110,23 @@ class ServerCalls:
         The call runs in a thread if it is made in a section and the server is slow. Outside of a section it
         blocks the event loop.
         """
-        section, latency = getcurrent(), self._latency[place]
-        aside = isinstance(section, _Section) and not latency.allows_direct_call()
+        latency = self._latency[place]
+        aside = isinstance(getcurrent(), _Section) and not latency.allows_direct_call()
         began = time.monotonic()
         try:
-            # switch() suspends the section and hands ``work`` to _finish(), which runs it in a thread. It
-            # returns here with the answer, or raises the error of the call.
-            answer: _Answer = section.parent.switch(work) if aside else work()
+            answer = self.aside(work) if aside else work()
         except DataError:
             latency.failed()
-            self._slow.add(place)
             raise
         latency.took(time.monotonic() - began, direct=not aside)
-        if latency.is_slow:
-            self._slow.add(place)
-        elif self._slow:
-            self._slow.discard(place)
+        return answer
+
+    def aside(self, work: Callable[[], _Answer]) -> _Answer:
+        """Return the result of ``work``, which runs in a thread if this is called in a section."""
+        section = getcurrent()
+        # switch() suspends the section and hands ``work`` to _finish(), which runs it in a thread. It returns
+        # here with the answer, or raises the error of the call.
+        answer: _Answer = section.parent.switch(work) if isinstance(section, _Section) else work()
         return answer
 
     @property
@@ -143,8 +141,6 @@ class ServerCalls:
         while self._suspended is not None:
             # A loop: of several sections that wait, another one may begin first and be suspended again.
             await asyncio.wait([self._suspended])
-        if not self._slow:  # the usual case: no greenlet
-            return work(*given, **more)
         section = _Section(partial(work, *given, **more))
         asked = _resume(section)
         answer: _Answer = asked if section.dead else await self._finish(section, asked)
@@ -161,9 +157,6 @@ class ServerCalls:
         if self._suspended is not None:
             # run() waits until the suspended section has ended.
             task = asyncio.ensure_future(self.run(work))
-        elif not self._slow:
-            work()
-            return True
         else:
             section = _Section(work)
             asked = _resume(section)
@@ -183,12 +176,13 @@ class ServerCalls:
         task.add_done_callback(ended)
         return False
 
-    async def wait_until_idle(self) -> None:
-        """Wait until no section is suspended or waits."""
+    async def finish(self, work: Callable[_Given, None], *given: _Given.args, **more: _Given.kwargs) -> None:
+        """Run ``work`` in a section when no other section is suspended or waits."""
         while self.busy:
             await asyncio.wait([*self._started.values(), *filter(None, [self._suspended])])
             # The callbacks of finished tasks run first; they may start further work.
             await asyncio.sleep(0)
+        await self.run(work, *given, **more)
 
     async def _finish(self, section: _Section, asked: Any) -> Any:
         """Run the calls that a suspended section asks for, until it ends. Return its result."""

@@ -25,11 +25,12 @@ from newsbot.clock import parse_duration
 from newsbot.crawl import address_guard
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, count, given_values, words
+from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
-from newsbot.items import Link, PageRecord, Reason, batched
+from newsbot.items import Bounded, Link, PageRecord, Reason, batched
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
@@ -141,7 +142,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.max_pages = self.asked.max_pages
         self.counted: dict[str, dict[str, int]] = {}
         """By site and verdict, the number of checks."""
-        self._no_head: set[str] = set()
+        self._no_head = Bounded[str, None](MAX_HOSTS)
         """Hosts that refuse the method HEAD."""
 
     @classmethod
@@ -174,7 +175,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 if waiting[domain] >= AHEAD:
                     continue
                 try:
-                    some = list(islice(left[domain], AHEAD))
+                    some = await self._context.calls.run(list, islice(left[domain], AHEAD))
                 # The outage is logged already. A broken iterator cannot continue, so the pages are read again
                 # from the beginning. The scheduler drops the requests of pages that were requested before.
                 except DataError:
@@ -290,10 +291,10 @@ class MonitorSpider(auxiliary.SideSpider):
         yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
             links = await asyncio.to_thread(_links_on, response)
-            for found in self._links_of(links, response, target):
+            for found in await self._context.calls.run(self._links_of, links, response, target):
                 yield found
 
-    def failed(self, failure: Failure) -> Iterator[Any]:
+    async def failed(self, failure: Failure) -> AsyncIterator[Any]:
         """Store why there was no response. If the error may be temporary, try the page again instead."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
@@ -309,7 +310,7 @@ class MonitorSpider(auxiliary.SideSpider):
         answer = Answer(method=str(request.method), fault=cause)
         check = to_check(target, answer, self._context.clock())
         with suppress(DataError):  # the outage is logged already; the next run requests the page again
-            self._save(check)
+            await self._context.calls.run(self._save, check)
         self._count(check)
         yield _item(check)
 
@@ -339,8 +340,8 @@ class MonitorSpider(auxiliary.SideSpider):
             of_site[name] = of_site.get(name, 0) + 1
             self._context.count(f"monitor/{name}")
 
-    def _links_of(self, links: list[Link], response: Response, target: Target) -> Iterator[Request]:
-        """Store the links of a page. Yield requests for linked pages of the site that have no record."""
+    def _links_of(self, links: list[Link], response: Response, target: Target) -> list[Request]:
+        """Store the links of a page. Return requests for linked pages of the site that have no record."""
         rule = self._context.rules.get(target.source)
         found = {} if rule is None else self._on_site(links, rule)
         try:
@@ -348,12 +349,14 @@ class MonitorSpider(auxiliary.SideSpider):
             linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
             self.storage.pages.discover(linked)
         except DataError:  # the outage is logged already; the next run reads the links again
-            return
+            return []
         if rule is None or target.depth + 1 > rule.max_depth:
-            return
-        for key, url in found.items():
-            if key not in known:
-                yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
+            return []
+        return [
+            self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
+            for key, url in found.items()
+            if key not in known
+        ]
 
     def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
         """Return, by fingerprint, the URLs of links to pages of the rule's site that it does not deny."""
