@@ -7,9 +7,10 @@ milliseconds; the longest by the CPU time of the loop's thread (by the clock a b
 count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds where in
 newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
 
-``--slow MS`` measures instead a crawl of the ordinary site with Redis and MongoDB that answer each command MS
-milliseconds late. Columns: by how many milliseconds a timer of the loop is late (median, 99th percentile,
-maximum), articles that were asked for, seconds of the crawl. The time until the crawl is open is left out.
+``--slow MS`` measures instead crawls of the ordinary site with Redis and MongoDB that answer each command MS
+milliseconds late: the spiders news, search and monitor, one after the other. Columns: by how many
+milliseconds a timer of the loop is late (median, 99th percentile, maximum), articles that were asked for, and
+seconds of the crawl.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from heapq import nlargest
 from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,6 +44,11 @@ from tests.slowproxy import slow_proxy
 ARTICLES, HEAVY = 40, 3
 LONGEST = 3
 SECONDS, SLOW_SECONDS = 12, 60
+SPIDERS = (
+    ("news",),
+    ("search", "-a", "sites=plain.test", "-a", "text=river"),
+    ("monitor", "-a", "sites=plain.test", "-a", "follow=links"),
+)
 TICK = 0.002
 HELD = 0.05
 DEPTH = 4
@@ -124,10 +131,9 @@ class Web:
         return Answer(status=404)
 
 
-def run(
-    name: str, servers: Mapping[str, str] = MappingProxyType({}), seconds: int = SECONDS
-) -> dict[str, Any]:
-    """Crawl with one kind of heavy pages; return the row. ``servers`` has REDIS_URL and MONGO_URI."""
+@contextmanager
+def sites(name: str) -> Iterator[tuple[Web, dict[str, str]]]:
+    """Serve the two sites; yield them, and the environment of a crawl that reads them."""
     web = Web(name)
     with tempfile.TemporaryDirectory() as folder, LoopbackServer(web.answer) as server:
         rules = Path(folder) / "rules"
@@ -136,33 +142,41 @@ def run(
         (rules / "plain.test.yaml").write_text("domain: plain.test\nfeeds: http://plain.test/feed.xml\n")
         source = "" if name == "front" else "feeds: http://heavy.test/feed.xml\nfollow: [feeds, links]\n"
         (rules / "heavy.test.yaml").write_text(f"domain: heavy.test\n{source}")
-        told = Path(folder) / "pauses.json"
-        environment = {
-            **os.environ, **server.environment, **servers,
-            "NEWSBOT_DATA": folder, "NEWSBOT_RULES": str(rules),
-        }  # fmt: skip
-        command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(told), "crawl", "news"]
-        limits = ["-s", f"CLOSESPIDER_TIMEOUT={seconds}", "--loglevel", "ERROR"]
-        began = time.monotonic()
-        subprocess.run([*command, *limits], env=environment, check=True)
-        took = time.monotonic() - began
-        calls = json.loads(told.read_text())
-    return {"pages": name, **calls, "asked": web.asked, "seconds": round(took, 1)}
+        yield web, {**os.environ, **server.environment, "NEWSBOT_DATA": folder, "NEWSBOT_RULES": str(rules)}
 
 
-def run_slow(delay: float) -> dict[str, Any]:
-    """Crawl with servers that answer each command ``delay`` seconds late; return the row."""
+def crawl(name: str, web: Web, environment: dict[str, str], seconds: int, *words: str) -> dict[str, Any]:
+    """Run a spider; return its row."""
+    told, before = Path(environment["NEWSBOT_DATA"]) / "pauses.json", web.asked
+    command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(told), "crawl", *words]
+    limits = ["-s", f"CLOSESPIDER_TIMEOUT={seconds}", "--loglevel", "ERROR"]
+    began = time.monotonic()
+    subprocess.run([*command, *limits], env=environment, check=True)
+    took = time.monotonic() - began
+    return {
+        "pages": name, **json.loads(told.read_text()), "asked": web.asked - before, "seconds": round(took, 1)
+    }  # fmt: skip
+
+
+def run(name: str) -> dict[str, Any]:
+    """Crawl with one kind of heavy pages; return the row."""
+    with sites(name) as (web, environment):
+        return crawl(name, web, environment, SECONDS, "news")
+
+
+def run_slow(delay: float) -> Iterator[dict[str, Any]]:
+    """Crawl with servers that answer each command ``delay`` seconds late; yield a row for each spider."""
     with (
         own_redis() as url,
         own_mongo() as mongo,
         slow_proxy(urlsplit(url).port or 0, delay) as redis_port,
         slow_proxy(mongo.port, delay) as mongo_port,
+        sites("slow servers") as (web, environment),
     ):
-        servers = {
-            "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-            "MONGO_URI": f"mongodb://127.0.0.1:{mongo_port}/slow?directConnection=true",
-        }
-        return run("slow servers", servers, SLOW_SECONDS)
+        environment["REDIS_URL"] = f"redis://127.0.0.1:{redis_port}/0"
+        environment["MONGO_URI"] = f"mongodb://127.0.0.1:{mongo_port}/slow?directConnection=true"
+        for spider, *words in SPIDERS:
+            yield crawl(spider, web, environment, SLOW_SECONDS, spider, *words)
 
 
 def worker(told: Path, words: list[str]) -> None:
@@ -188,10 +202,9 @@ def worker(told: Path, words: list[str]) -> None:
     asyncio.events.Handle._run = timed  # type: ignore[assignment,method-assign]  # noqa: SLF001
     threading.Thread(target=watch, args=(threading.get_ident(),), daemon=True).start()
     from scrapy.cmdline import execute  # noqa: PLC0415  (newsbot reads the environment when it is imported)
+    from scrapy.core.engine import ExecutionEngine  # noqa: PLC0415
 
-    from newsbot.crawl.scheduler import FrontierScheduler  # noqa: PLC0415
-
-    opened = FrontierScheduler.open
+    opened = ExecutionEngine.open_spider_async
     late: list[float] = []
     tasks: list[asyncio.Task[None]] = []
 
@@ -201,13 +214,13 @@ def worker(told: Path, words: list[str]) -> None:
             await asyncio.sleep(TICK)
             late.append(max(0.0, time.perf_counter() - due))
 
-    def open_and_begin(scheduler: FrontierScheduler, spider: Any) -> None:
-        opened(scheduler, spider)
+    async def open_and_begin(engine: ExecutionEngine, **more: Any) -> None:
+        tasks.append(asyncio.ensure_future(tick()))
+        await opened(engine, **more)
         asyncio.get_running_loop().call_soon(calls.clear)
         asyncio.get_running_loop().call_soon(places.clear)
-        tasks.append(asyncio.ensure_future(tick()))
 
-    FrontierScheduler.open = open_and_begin  # type: ignore[assignment,method-assign]
+    ExecutionEngine.open_spider_async = open_and_begin  # type: ignore[assignment,method-assign]
     try:
         execute(["scrapy", *words])
     finally:
@@ -249,8 +262,10 @@ def main() -> None:
     parser.add_argument("--slow", type=float, metavar="MS")
     options = parser.parse_args()
     if options.slow is not None:
-        row = run_slow(options.slow / 1000)
-        print(f"late ms {row['late_ms']}, asked {row['asked']}, seconds {row['seconds']}")
+        for row in run_slow(options.slow / 1000):
+            print(
+                f"{row['pages']:<8} late ms {row['late_ms']}, asked {row['asked']}, seconds {row['seconds']}"
+            )
         return
     rows = [run(name) for name in options.names]
     if options.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from newsbot.crawl import server_calls
-from newsbot.crawl.server_calls import FAST, Latency, ServerCalls
+from newsbot.crawl.server_calls import ENOUGH, FAST, Latency, ServerCalls
 from newsbot.errors import DataUnavailable
 from tests.crawls import World, article_html, feed_xml
+from tests.directcalls import MARK, USED
 from tests.mockserver import MockServer
 from tests.redisserver import RedisServer
 from tests.servers import MongoServer, run_mongo
@@ -182,6 +184,24 @@ def test_a_server_is_called_directly_again_after_it_was_slow(monkeypatch: pytest
     assert latency.allows_direct_call()
 
 
+def test_an_unknown_server_is_called_in_a_thread_first() -> None:
+    async def main() -> set[int]:
+        calls, threads = ServerCalls(), set()
+        await calls.run(calls.call, "server", lambda: threads.add(threading.get_ident()))
+        return threads
+
+    assert threading.get_ident() not in asyncio.run(main())
+
+
+def test_calls_that_need_no_answer_do_not_make_a_slow_server_fast() -> None:
+    latency = Latency()
+    for _ in range(3):
+        latency.took(20 * FAST, direct=False)
+        for _ in range(ENOUGH - 1):
+            latency.took(0.0, direct=False)
+        assert not latency.allows_direct_call()
+
+
 def test_after_a_fault_a_server_is_called_in_threads() -> None:
     latency = Latency()
     latency.failed()
@@ -220,3 +240,38 @@ def test_a_crawl_with_slow_servers_stores_each_article_once(
     assert "Traceback" not in done.err
     assert done.stat("articles/new") == len(stories)
     assert [site.requests(f"/news/story-{n}")[1:] for n in range(5)] == [[]] * 5
+
+
+@pytest.fixture
+def spiders(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose crawls name their spider."""
+
+    def command(*arguments: str) -> list[str]:
+        return [sys.executable, "-m", "scrapy", "crawl", "-s", f"EXTENSIONS={USED}", *arguments]
+
+    monkeypatch.setattr(world, "command", command)
+    return world
+
+
+def test_no_call_of_a_slow_server_blocks_the_event_loop(
+    spiders: World, site: MockServer, servers: dict[str, str]
+) -> None:
+    stories = [f"{HOST}/news/story-{n}" for n in range(3)]
+    listed = [*stories, f"{HOST}/news/moved", f"{HOST}/news/gone"]
+    site.page(f"{HOST}/feed.xml", feed_xml(listed), headers={"Content-Type": "application/rss+xml"})
+    links = "".join(f'<a href="{url}">Council story</a>' for url in stories)
+    for n, story in enumerate(stories):
+        site.page(story, article_html(n, extra=links))
+    site.page(f"{HOST}/news/moved", status=301, headers={"Location": stories[0]})
+    spiders.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\ndelay: 0.05\n")
+    spiders.servers = servers
+    for words in (
+        ("news",),
+        ("news", "-a", "now=yes"),
+        ("search", "-a", "text=bridge", "-a", "sites=news.test"),
+        ("monitor", "-a", "follow=links"),
+    ):
+        done = spiders.crawl(*words)
+        assert done.code == 0, done.err
+        assert "Traceback" not in done.err
+        assert MARK not in done.err, done.err[done.err.index(MARK) :]

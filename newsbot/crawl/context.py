@@ -87,9 +87,11 @@ class Context:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""
         # First, so that work in other threads does not report the closed backends as an outage.
         self.outage.over = True
-        self.frontier.close()
-        self.storage.close()
-        self.index.close()
+        for part in (self.frontier, self.storage, self.index):
+            if part.is_local:
+                part.close()
+            else:
+                self.calls.aside(part.close)
         if self.archive is not None:
             self.archive.close()
 

@@ -36,26 +36,28 @@ logger = logging.getLogger(__name__)
 FAST = 0.01
 """Maximum mean duration in seconds of the calls of a server that is called directly."""
 PROBE = 0.05
-"""Maximum mean duration in seconds of calls in threads, for a direct call that measures the server again.
+"""If :data:`ENOUGH` calls in threads took at most this number of seconds each, the next call is a direct one.
 
 A call in a thread seems slower than it is, because the thread waits for Python's global lock.
 """
+ENOUGH = 40
+"""Some calls in a row may need no answer of the server, for example because there is nothing to write."""
 PROBE_EVERY = 1.0
-"""Minimum number of seconds between two such direct calls."""
-FAILED = 5.0
-"""Duration in seconds that a failed call counts as."""
+"""Minimum number of seconds between two direct calls of a slow server."""
 WEIGHT = 1 / 8
-"""Weight of the last call in the mean duration."""
+"""Weight of the last direct call in the mean duration."""
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 
 
 class Latency:
-    """Mean durations of the calls of one server, in seconds."""
+    """Durations of the calls of one server, in seconds."""
 
     def __init__(self) -> None:
-        self._direct = self._threaded = math.inf
-        """Mean duration of direct calls, and of calls in threads; infinite before the first one."""
+        self._direct = math.inf
+        """Mean duration of direct calls; infinite before the first one, and after a failed call."""
+        self._quick = 0
+        """Number of the last calls in threads that took at most :data:`PROBE` each."""
         self._probed = 0.0
         """Time of the last direct call."""
 
@@ -63,26 +65,25 @@ class Latency:
         """Return True if the next call may block the event loop."""
         if self._direct <= FAST:
             return True
-        # A server that was slow is measured again, at most once a second and only if it seems nearly fast.
-        return self._threaded <= PROBE and time.monotonic() - self._probed >= PROBE_EVERY
+        # A slow server is measured again, at most once a second and only if it seems nearly fast.
+        return self._quick >= ENOUGH and time.monotonic() - self._probed >= PROBE_EVERY
 
     def took(self, seconds: float, *, direct: bool) -> None:
         """Record the duration of a call."""
         if not direct:
-            before = seconds if math.isinf(self._threaded) else self._threaded
-            self._threaded = before + (seconds - before) * WEIGHT
+            self._quick = self._quick + 1 if seconds <= PROBE else 0
             return
         self._probed = time.monotonic()
-        if self._direct <= FAST:
-            self._direct += (seconds - self._direct) * WEIGHT
-            self._threaded = self._direct
-        else:
-            # While slow, one fast direct call is enough to call the server directly again.
+        if self._direct > FAST:  # one fast direct call is enough to call the server directly again
             self._direct = seconds
+            return
+        self._direct += (seconds - self._direct) * WEIGHT
+        if self._direct > FAST:
+            self._quick = 0
 
     def failed(self) -> None:
         """Record that a call failed. The next calls run in threads."""
-        self._direct = self._threaded = FAILED
+        self._direct, self._quick = math.inf, 0
 
 
 class _Section(greenlet):

@@ -1,0 +1,50 @@
+"""A Scrapy extension for tests: prints each call to a server that blocks the event loop."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from scrapy.crawler import Crawler
+
+from newsbot import settings
+from newsbot.crawl import server_calls
+from newsbot.crawl.server_calls import ServerCalls
+from newsbot.storage.mongo import MongoStorage
+
+USED = json.dumps({**settings.EXTENSIONS, "tests.directcalls.DirectCalls": 0})
+"""The setting EXTENSIONS with which it is used."""
+MARK = "DIRECT CALL"
+
+
+class DirectCalls:
+    """Watches the calls of one process. Servers are not called directly to measure them."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> DirectCalls:
+        server_calls.PROBE = -1.0
+        for kind, name in ((ServerCalls, "call"), (ServerCalls, "aside")):
+            setattr(kind, name, _watched(getattr(kind, name)))
+        MongoStorage.close = _told(MongoStorage.close)  # type: ignore[method-assign]
+        return cls()
+
+
+def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(calls: ServerCalls, *given: Any) -> Any:
+        *place, work = given
+        return method(calls, *place, _told(work))
+
+    return watched
+
+
+def _told(work: Callable[..., Any]) -> Callable[..., Any]:
+    def told(*given: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            print(MARK, *traceback.format_stack(limit=12), file=sys.stderr)
+        return work(*given)
+
+    return told
