@@ -97,11 +97,13 @@ def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
 
 def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_desk):
     desk = make_desk(TWO)
-    assert desk.crawl.sources.with_sources == {"a.test"}
+    assert desk.crawl.sources.of("a.test").any
+    assert not desk.crawl.sources.of("c.test").any
     kinds = (("b.test", Kind.SECTION), ("c.test", Kind.SITEMAP))
     records = [SourceRecord(url=f"https://{site}/x", source=site, kind=kind) for site, kind in kinds]
     desk.context.storage.sources.save(records)
-    assert make_desk(TWO).crawl.sources.with_sources == {"a.test", "c.test"}
+    sources = make_desk(TWO).crawl.sources
+    assert [sources.of(f"{site}.test").any for site in "abc"] == [True, False, True]
 
 
 def test_a_dry_run_keeps_nothing(make_desk, tmp_path):

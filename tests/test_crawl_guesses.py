@@ -170,7 +170,7 @@ def test_the_search_begins_anew_after_a_month_only(bare):
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
     assert bare.context.notes.all(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
-    assert "bare.test" in bare.crawl.sources.with_sources
+    assert bare.crawl.sources.of("bare.test").any
     [source] = [one for one in bare.context.storage.sources.all("bare.test") if one.kind is Kind.FEED]
     assert source.next_due <= bare.clock() + 6 * 3600, "it is polled like any feed now"
 

@@ -148,7 +148,7 @@ def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
     )
     asked = entry(desk, "https://x.test/login")
     assert (asked.kind, asked.priority, asked.data["force"]) == (Kind.ARTICLE, ASKED_PRIORITY, True)
-    assert desk.crawl.sources.with_sources == {"news.test", "other.test"}
+    assert all(desk.crawl.sources.of(site).any for site in ("news.test", "other.test"))
 
 
 def test_a_person_can_ask_for_a_known_page_again(section):
@@ -165,9 +165,9 @@ def test_a_person_can_ask_for_a_known_page_again(section):
 def test_a_found_feed_makes_its_site_one_with_sources(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/", Kind.SECTION, where=Where.SEED, depth=0)
-    assert desk.crawl.sources.with_sources == set()
+    assert not desk.crawl.sources.of("bare.test").any
     desk.crawl.links.queue(found("https://bare.test/rss", where=Where.AUTODISCOVERY, kind=Kind.FEED), visit)
-    assert desk.crawl.sources.with_sources == {"bare.test"}
+    assert desk.crawl.sources.of("bare.test").any
     assert entry(desk, "https://bare.test/rss").kind is Kind.FEED
 
 
@@ -270,7 +270,7 @@ def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/a-story", where=Where.BODY)
     assert desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
-    desk.crawl.sources.with_sources.add("bare.test")
+    desk.crawl.sources.of("bare.test").add(Kind.FEED)
     assert not desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
     desk.crawl.links.queue(found(story(1, "bare.test")), visit)
     assert rejected(desk) == {"not_followed": 1}

@@ -137,7 +137,7 @@ def test_links_of_an_article_are_read_only_where_they_are_followed(make_desk):
     assert isinstance(article, Article)
     assert isinstance(found, Found)
     assert "https://bare.test/story/2" in urls(found)
-    desk.crawl.sources.with_sources.add("bare.test")
+    desk.crawl.sources.of("bare.test").add(Kind.FEED)
     visit = desk.visit("https://bare.test/story/3", where=Where.BODY)
     assert len(read(desk, visit, article_html(3, extra=more))) == 1
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from scrapy.http import Response
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
+from newsbot.items import Bounded
 from newsbot.push.websub import topic_and_hubs
 
 HUB = "hub"
 MAX_HUBS = 10
-_MAX_OFFERS = 100_000
 
 
 class Hubs:
@@ -26,8 +26,8 @@ class Hubs:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._offers: dict[str, dict[str, Any]] | None = None
-        """By page URL, the hub notes of the storage; None if they are not read yet."""
+        self._offers = Bounded[str, dict[str, Any] | None](MAX_HOSTS)
+        """By page URL, the hub note in the storage, or None if the page has none."""
 
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
         """Store the hubs of a page: first those of its Link headers, then ``hubs`` from the document.
@@ -38,18 +38,19 @@ class Hubs:
         headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         found = topic_and_hubs(headers, response.url, hubs, self_url)
         notes = self._context.notes
-        if self._offers is None:
-            self._offers = notes.all(HUB)
         page, known = visit.lease.entry.url, self._offers
+        if page not in known:
+            known[page] = notes.get_many([(HUB, page)]).get((HUB, page))
         # ``scrapy serve`` must not renew a subscription to a hub that the page does not name any more.
         if found is None:
-            if known.pop(page, None) is not None:
+            if known[page] is not None:
                 notes.forget(HUB, page)
+                known[page] = None
             return
         offer: dict[str, Any] = {
             "topic": found[0][:2000],
             "hubs": [hub[:2000] for hub in found[1][:MAX_HUBS]],
         }
-        if known.get(page) != offer and len(known) < _MAX_OFFERS:
+        if known[page] != offer:
             notes.save(HUB, page, offer)
             known[page] = offer

@@ -6,8 +6,8 @@ that its recrawl policy keeps between two polls.
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import replace
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import entry_again
@@ -21,6 +21,7 @@ from newsbot.recrawl.index import SourceIndex
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.rules import RuleSet
+from newsbot.rules.rule import Rule
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint
@@ -31,37 +32,72 @@ BATCH = 1000
 """Number of pages that :func:`make_due` reads and queues together."""
 
 
+@dataclass(slots=True)
+class SiteSources:
+    """The sources of one site that may exist."""
+
+    any: bool = False
+    """True if a feed or sitemap is known."""
+    sitemap: bool = False
+    """True if a sitemap is known."""
+
+    def add(self, kind: Kind) -> None:
+        """Add a feed or a sitemap."""
+        self.any, self.sitemap = True, self.sitemap or kind is Kind.SITEMAP
+
+    def take_rule(self, rule: Rule | None) -> None:
+        """Add the sources that the site's rule names."""
+        if rule is not None:
+            self.any |= bool(rule.feeds or rule.sitemaps)
+            self.sitemap |= bool(rule.sitemaps)
+
+
 class SourceRegistry:
-    """Records which sites have feeds or sitemaps, and which of these are dead."""
+    """Records which sites have feeds or sitemaps, and which of these are dead.
+
+    It keeps :data:`MAX_HOSTS` sites in memory. The others are read when they are needed.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.with_sources: set[str] = set()
-        """Domains for which a feed or sitemap is known."""
-        self.with_sitemaps: set[str] = set()
-        """Domains for which a sitemap is known."""
-        self.dead: set[str] = set()
+        self._sites = Bounded[str, SiteSources](MAX_HOSTS)
+        self.dead = Bounded[str, None](MAX_HOSTS)
         """URLs of feeds and sitemaps that do not exist, although a page or robots.txt names them."""
         self.sitemap_files = Bounded[str, int](MAX_HOSTS)
         """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:
         """Read the sources that earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
-        known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
-        # A source that timed out may come back. A source counts as dead only if its URL is gone, or leads to
-        # something else.
-        self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
-        alive = [one for one in known if one.url not in self.dead]
-        self.with_sources = {one.source for one in alive}
-        self.with_sitemaps = {
-            one.source for one in known if one.kind == "sitemap" and one.url not in self.dead
-        }
-        self.take_rules(self._context.rules)
+        self._take(self._context.storage.sources.all())
+
+    def of(self, domain: str) -> SiteSources:
+        """Return the sources of a site. Raises :class:`newsbot.errors.DataError`."""
+        if domain not in self._sites and len(self._sites) >= MAX_HOSTS:
+            self._take(self._context.storage.sources.all(domain))
+        return self._of(domain)
+
+    def _of(self, domain: str) -> SiteSources:
+        site = self._sites.get(domain)
+        if site is None:
+            site = self._sites[domain] = SiteSources()
+            site.take_rule(self._context.rules.get(domain))
+        return site
+
+    def _take(self, sources: Iterable[SourceRecord]) -> None:
+        for one in sources:
+            if one.kind is Kind.SECTION:
+                continue
+            # A source that timed out may come back. A source counts as dead only if its URL is gone, or leads
+            # to something else.
+            if one.failures and is_no_source(one.last_error or ""):
+                self.dead.add(one.url)
+            else:
+                self._of(one.source).add(one.kind)
 
     def take_rules(self, rules: RuleSet) -> None:
         """Add the sources that ``rules`` name."""
-        self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}
-        self.with_sitemaps |= {rule.domain for rule in rules if rule.sitemaps}
+        for domain, site in self._sites.items():
+            site.take_rule(rules.get(domain))
 
 
 class SourceState:

@@ -27,8 +27,8 @@ ENOUGH = 3
 """Number of right claims after which a site is trusted without further checks."""
 OUTWEIGHED = 10
 """Minimum number of right claims for each wrong claim, for a site to be trusted."""
-MAX_SITES = 20_000
-"""Maximum number of sites that are remembered."""
+MAX_SITES = 5000
+"""Maximum number of sites that are kept in memory."""
 MAX_SETTLED = 50_000
 """Maximum number of URLs in :attr:`CanonicalTrust.settled`; they take 4 MB."""
 

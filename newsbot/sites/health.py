@@ -26,7 +26,7 @@ USUAL = 0.4
 MAX_REASON = 40
 """Maximum length of a stored reason in characters."""
 MAX_SITES = 5000
-"""Maximum number of sites that a worker watches."""
+"""Maximum number of sites that are kept in memory."""
 
 _CAUSES = (
     (("http_404", "http_410"), "URLs have changed: scrapy rules learn, scrapy rules new"),

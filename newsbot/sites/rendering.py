@@ -19,7 +19,7 @@ TRIES = 3
 REST = 30 * DAY
 """Seconds after which another page of such a site is rendered, as a test."""
 MAX_SITES = 20_000
-"""Maximum number of sites that are remembered."""
+"""Maximum number of sites that are kept in memory."""
 
 
 @dataclass(slots=True)

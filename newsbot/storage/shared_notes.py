@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from newsbot.items import batched
+from newsbot.items import Bounded, batched
 from newsbot.storage.notes import NoteName, Notes
 
 TRIES = 5
@@ -78,8 +78,8 @@ class SharedSites(Generic[_Known, _New]):
 
     ``read`` makes the knowledge of a site from its note (from an empty one if there is none), ``add`` adds
     the result of one page to it, and ``plain`` makes the note. A result counts in this worker at once, and in
-    others after :meth:`write`. Sites beyond the first ``most`` get no results. All methods raise
-    :class:`newsbot.errors.DataError`.
+    others after :meth:`write`. ``most`` sites are kept in memory; the others are read when they are needed.
+    All methods raise :class:`newsbot.errors.DataError`.
     """
 
     def __init__(
@@ -97,23 +97,25 @@ class SharedSites(Generic[_Known, _New]):
                 add(known, one)
             return plain(known)
 
-        self._kind, self._read, self._add, self._most = kind, read, add, most
+        self._read, self._add = read, add
         self._shared = SharedNotes(kind, merged)
-        self._sites: dict[str, _Known] | None = None
+        self._sites = Bounded[str, _Known](most)
         self._new: dict[str, list[_New]] = {}
         """Domain -> results since the last write."""
 
     def of(self, notes: Notes, domain: str) -> _Known:
         """Return what workers share about a site."""
-        sites = self._known(notes)
-        return sites[domain] if domain in sites else self._read({})
+        if domain not in self._sites:
+            known = self._read(self._shared.read(notes, [domain]).get(domain, {}))
+            for one in self._new.get(domain, ()):
+                self._add(known, one)
+            self._sites[domain] = known
+        return self._sites[domain]
 
     def add(self, notes: Notes, domain: str, result: _New) -> None:
         """Add the result of a page of a site."""
-        sites = self._known(notes)
-        if domain in sites or len(sites) < self._most:
-            self._add(sites.setdefault(domain, self._read({})), result)
-            self._new.setdefault(domain, []).append(result)
+        self._add(self.of(notes, domain), result)
+        self._new.setdefault(domain, []).append(result)
 
     def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Merge the new results into the notes, except for removed sites (``is_out``).
@@ -123,17 +125,11 @@ class SharedSites(Generic[_Known, _New]):
         for domain in list(filter(is_out, self._new)):
             del self._new[domain]
         for domain, note in self._shared.write(notes, self._new).items():
-            self._known(notes)[domain] = self._read(note)
+            self._sites[domain] = self._read(note)
             del self._new[domain]
 
     def read_again(self, notes: Notes) -> None:
-        """Read what other workers have written since the notes were read, if they were."""
-        if self._sites is not None:
-            for domain, note in notes.all(self._kind).items():
-                if domain not in self._new:  # otherwise the note lacks results of this worker
-                    self._sites[domain] = self._read(note)
-
-    def _known(self, notes: Notes) -> dict[str, _Known]:
-        if self._sites is None:
-            self._sites = {domain: self._read(note) for domain, note in notes.all(self._kind).items()}
-        return self._sites
+        """Read what other workers have written about the sites in memory."""
+        for domain, note in self._shared.read(notes, self._sites).items():
+            if domain not in self._new:  # otherwise the note lacks results of this worker
+                self._sites[domain] = self._read(note)

@@ -236,7 +236,7 @@ class LinkJudge:
         if chosen is not None:
             return "links" in chosen or (visit.kind is Kind.SECTION and "sections" in chosen)
         listed = visit.data.get("where") in (Where.FEED, Where.NEWS_SITEMAP)
-        return visit.kind is Kind.SECTION or not (listed or rule.domain in self._registry.with_sources)
+        return visit.kind is Kind.SECTION or not (listed or self._registry.of(rule.domain).any)
 
     def _outside_dates(self, link: Link) -> bool:
         arguments = self._scope.arguments

@@ -108,7 +108,7 @@ class ListProbing:
         entry, domain = lease.entry, lease.entry.data["source"]
         if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
             return None
-        needless = domain in self._with_lists or domain in self._registry.with_sitemaps
+        needless = domain in self._with_lists or self._registry.of(domain).sitemap
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
 
     def _worth(self, batch: Batch, visit: Visit) -> bool | None:

@@ -116,9 +116,7 @@ class Links:
         for entry in entries:
             listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
             if listed and entry.url not in self._registry.dead:
-                self._registry.with_sources.add(entry.data["source"])
-                if entry.kind is Kind.SITEMAP:
-                    self._registry.with_sitemaps.add(entry.data["source"])
+                self._registry.of(entry.data["source"]).add(entry.kind)
         return new
 
     def offer(self, entries: list[Entry]) -> None:

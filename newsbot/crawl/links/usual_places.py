@@ -46,8 +46,6 @@ _ABSENT = (
     Reason.NOTHING_THERE,
 )
 """Errors that mean that there is no feed at this address, so that the next usual place is tried."""
-MAX_DEAD = 100_000
-"""Maximum number of dead sources that are remembered."""
 _SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
 """Errors of visits that say nothing about the source."""
 
@@ -66,8 +64,7 @@ class UsualPlaces:
 
         If the site names feeds but no sitemap, only ``/sitemap.xml`` is queued.
         """
-        domain = visit.rule.domain
-        if domain in self._registry.with_sitemaps or not _is_home(visit) or visit.outcome.failed:
+        if visit.outcome.failed or not _is_home(visit) or self._registry.of(visit.rule.domain).sitemap:
             return
         self._begin(visit, visit.url)
 
@@ -84,25 +81,25 @@ class UsualPlaces:
             or visit.outcome.error in _SAYS_NOTHING
         ):
             return
+        site = self._registry.of(domain)
         if not _is_dead(visit):
-            self._registry.dead.discard(url)
+            self._registry.dead.pop(url, None)
             if not visit.outcome.failed:
-                self._registry.with_sources.add(domain)
+                site.any = True
             return
-        if len(self._registry.dead) < MAX_DEAD:
-            self._registry.dead.add(url)
+        self._registry.dead.add(url)
         others = [
             one
             for one in self._context.storage.sources.all(domain)
             if one.kind != Kind.SECTION and one.url != url and not one.failures
         ]
         if not any(one.kind == Kind.SITEMAP for one in others) and not visit.rule.sitemaps:
-            self._registry.with_sitemaps.discard(domain)
+            site.sitemap = False
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return
         if not others:
             if visit.outcome.failed:  # an empty feed exists, and may have its first items tomorrow
-                self._registry.with_sources.discard(domain)
+                site.any = False
             self._begin(visit, visit.data.get("referrer") or url)
 
     def _begin(self, visit: Visit, url: str) -> None:
@@ -114,7 +111,7 @@ class UsualPlaces:
             return
         places = self._places(visit, url)
         # The site names a feed. Other feeds would show the same articles, but a sitemap has the older ones.
-        if domain in self._registry.with_sources:
+        if self._registry.of(domain).any:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
             self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
@@ -130,9 +127,7 @@ class UsualPlaces:
         if not outcome.failed and not outcome.shown:
             outcome.error = Reason.NOTHING_THERE.value
         if not outcome.failed:
-            self._registry.with_sources.add(domain)
-            if visit.kind is Kind.SITEMAP:
-                self._registry.with_sitemaps.add(domain)
+            self._registry.of(domain).add(visit.kind)
             self._context.count("guessed/found")
             self._remember(domain, ASK_AGAIN, found=visit.lease.entry.url)
             logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)
@@ -143,7 +138,7 @@ class UsualPlaces:
         if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
             self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
             return True
-        place = None if domain in self._registry.with_sources else self._place_after(visit)
+        place = None if self._registry.of(domain).any else self._place_after(visit)
         if place is not None:
             self._ask(visit, place)
         return True
