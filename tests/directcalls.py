@@ -34,9 +34,9 @@ class DirectCalls:
 
 
 def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(calls: ServerCalls, *given: Any) -> Any:
+    def watched(calls: ServerCalls, *given: Any, local: bool = False) -> Any:
         *place, work = given
-        return method(calls, *place, _told(work))
+        return method(calls, *place, work if local else _told(work), **({"local": True} if local else {}))
 
     return watched
 

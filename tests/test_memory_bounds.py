@@ -140,12 +140,9 @@ def test_no_table_of_a_crawl_grows_with_the_number_of_sites(
 def test_what_a_worker_forgets_of_its_sites_is_read_again(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (
-        "crawl.source_state.MAX_HOSTS",
-        "sites.canonical_trust.MAX_SITES",
-        "sites.rendering.MAX_SITES",
-    ):
-        monkeypatch.setattr(f"newsbot.{limit}", 2)
+    monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
+    for module in ("canonical_trust", "rendering"):
+        monkeypatch.setattr(f"newsbot.sites.{module}.MAX_SITES", 2)
     domains = [f"site{number}.test" for number in range(5)]
     desk = make_desk()
     notes, knowledge = desk.context.notes, desk.crawl.sites

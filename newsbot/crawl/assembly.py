@@ -12,7 +12,7 @@ from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -56,7 +56,6 @@ from newsbot.sites.pauses_and_removals import paused
 PAGE_VISITS = 1 / 7
 """Default number of visits per page and day, on average, for pages with the recrawl policy ``optimum``."""
 
-_Backend = TypeVar("_Backend")
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 
 
@@ -161,17 +160,15 @@ class Crawl:
         """
         self._open_backends()
         context = self.context
-        is_lean = isinstance(context.bare_frontier, LeanFrontier)
-        frontier = cast("LeanFrontier", context.frontier)
         # These two checks compare the backends as earlier crawls left them, so they run before the first
         # write.
         notice_lost_index(context.storage, context.index, context.clock())
-        if is_lean:
+        if isinstance(context.bare_frontier, LeanFrontier):
+            frontier = cast("LeanFrontier", context.frontier)
             notice_foreign_queue(frontier, context.storage)
+            self.refill = Refill(frontier, context.storage, self.owner, context.clock)
         self.sites.open()
         self.scope.paused = frozenset(paused(context.notes))
-        if is_lean:
-            self.refill = Refill(frontier, context.storage, self.owner, context.clock)
         self.removals.read()
         context.rules = context.rules.dropping(session_keys(context.notes))
         self.sources.read()
@@ -185,20 +182,16 @@ class Crawl:
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
             )
-
-        def connect(server: str, open_backend: Callable[[], _Backend]) -> _Backend:
-            # A file is opened directly, because SQLite allows only the thread that has opened it.
-            return self.context.calls.aside(open_backend) if settings.get(server) else open_backend()
-
         # If the second or third backend cannot be opened, the ones before it are closed again.
+        aside, redis, mongo = self.context.calls.aside, settings.get("REDIS_URL"), settings.get("MONGO_URI")
         with ExitStack() as opened:
             if self._throwaway is not None:
                 opened.callback(self._throwaway.cleanup)
-            frontier = connect("REDIS_URL", partial(backends.open_frontier, settings, self.context.clock))
+            frontier = aside(partial(backends.open_frontier, settings, self.context.clock), local=not redis)
             opened.callback(frontier.close)
-            storage = connect("MONGO_URI", partial(backends.open_storage, settings, hurried=True))
+            storage = aside(partial(backends.open_storage, settings, hurried=True), local=not mongo)
             opened.callback(storage.close)
-            index = connect("REDIS_URL", partial(backends.open_index, settings))
+            index = aside(partial(backends.open_index, settings), local=not redis)
             opened.callback(index.close)
             archive = None if dry_run else open_archive(self._settings, self.context.count)
             self.context.use(frontier, storage, index, archive)
@@ -229,7 +222,7 @@ class Crawl:
         old = self.context.rules
         self.context.rules = rules.dropping(session_keys(self.context.notes))
         self.politeness.take_rules(old)
-        self.sources.take_rules(rules)
+        self.sources.read()
 
     def frontier_knows_all(self) -> bool:
         """Return True if the frontier knows every fetched page.

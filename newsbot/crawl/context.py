@@ -88,10 +88,7 @@ class Context:
         # First, so that work in other threads does not report the closed backends as an outage.
         self.outage.over = True
         for part in (self.frontier, self.storage, self.index):
-            if part.is_local:
-                part.close()
-            else:
-                self.calls.aside(part.close)
+            self.calls.aside(part.close, local=part.is_local)
         if self.archive is not None:
             self.archive.close()
 

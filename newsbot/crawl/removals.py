@@ -23,8 +23,12 @@ class Removals:
         self._tombstones.read(self._context.notes)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True if a URL was removed. ``key`` is its fingerprint, ``host`` its host key."""
-        self._tombstones.refresh(self._context.notes)
+        """Return True if a URL was removed. ``key`` is its fingerprint, ``host`` its host key.
+
+        Outside of a section, a server's notes are not read again, because this would block the event loop.
+        """
+        if self._context.storage.is_local or self._context.calls.in_section:
+            self._tombstones.refresh(self._context.notes)
         return self._tombstones.covers(key, host)
 
     def covers_site(self, domain: str) -> bool:

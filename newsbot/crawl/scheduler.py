@@ -90,15 +90,11 @@ def is_about_us(record: logging.LogRecord) -> bool:
     return record.msg != "Scraper close failure"
 
 
-async def open_crawl(crawl: Crawl, then: Callable[[], None] = lambda: None) -> None:
+async def open_crawl(crawl: Crawl, *then: Callable[[], None]) -> None:
     """Open the backends of a crawl, and call ``then``. Raises ``CloseSpider`` if one is unavailable."""
-
-    def work() -> None:
-        crawl.open()
-        then()
-
     try:
-        await crawl.context.calls.run(work)
+        for step in (crawl.open, *then):
+            await crawl.context.calls.run(step)
     except DataError as error:
         logger.error("data unavailable fault=%s", error)
         # Scrapy then closes a scraper that it has not opened, and logs a long traceback about it.
@@ -315,18 +311,13 @@ class FrontierScheduler(BaseScheduler):
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None:
             self.recovery.queue_later(request)
-            self._context.calls.start(self._catch_up, then=self._worked)
+            self._context.calls.start(self._settle, then=self._worked)
         else:
             # Scrapy finishes the request that was redirected too. _finished() must not take its end for that
             # of the visit.
             visit.carrier = request
             self._without_turn.append(request)
         return True
-
-    def _catch_up(self) -> None:
-        if not self._context.outage.wait:
-            with suppress(DataError):
-                self.recovery.catch_up()
 
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
@@ -403,11 +394,10 @@ class FrontierScheduler(BaseScheduler):
         """Let the next hops of redirects wait for a turn of their host, like every other request."""
         while self._without_turn:
             request = self._without_turn[0]
-            turn = request.meta.get(TURN_KEY)
-            if turn is None:
-                now = self._context.clock()
-                turn = request.meta[TURN_KEY] = Turn(now + self._politeness.take_turn(host_key(request.url)))
-            self._hops.append((turn.at, self._without_turn.popleft()))
+            if TURN_KEY not in request.meta:
+                rest = self._politeness.take_turn(host_key(request.url))
+                request.meta[TURN_KEY] = Turn(self._context.clock() + rest)
+            self._hops.append((request.meta[TURN_KEY].at, self._without_turn.popleft()))
 
     def _take_hops(self) -> None:
         now = self._context.clock()

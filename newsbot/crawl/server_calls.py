@@ -105,6 +105,11 @@ class ServerCalls:
         self._latency: defaultdict[str, Latency] = defaultdict(Latency)
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="newsbot-servers")
 
+    @property
+    def in_section(self) -> bool:
+        """True if the caller runs in a section."""
+        return isinstance(getcurrent(), _Section)
+
     def call(self, place: str, work: Callable[[], _Answer]) -> _Answer:
         """Call the server ``place`` and return the result of ``work``. Its errors are raised.
 
@@ -112,7 +117,7 @@ class ServerCalls:
         blocks the event loop.
         """
         latency = self._latency[place]
-        aside = isinstance(getcurrent(), _Section) and not latency.allows_direct_call()
+        aside = self.in_section and not latency.allows_direct_call()
         began = time.monotonic()
         try:
             answer = self.aside(work) if aside else work()
@@ -122,12 +127,16 @@ class ServerCalls:
         latency.took(time.monotonic() - began, direct=not aside)
         return answer
 
-    def aside(self, work: Callable[[], _Answer]) -> _Answer:
-        """Return the result of ``work``, which runs in a thread if this is called in a section."""
+    def aside(self, work: Callable[[], _Answer], *, local: bool = False) -> _Answer:
+        """Return the result of ``work``, which runs in a thread if this is called in a section.
+
+        ``local``: ``work`` is called directly, because SQLite allows only the thread that has opened a file.
+        """
         section = getcurrent()
         # switch() suspends the section and hands ``work`` to _finish(), which runs it in a thread. It returns
         # here with the answer, or raises the error of the call.
-        answer: _Answer = section.parent.switch(work) if isinstance(section, _Section) else work()
+        threaded = isinstance(section, _Section) and not local
+        answer: _Answer = section.parent.switch(work) if threaded else work()
         return answer
 
     @property

@@ -21,7 +21,6 @@ from newsbot.recrawl.index import SourceIndex
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint
@@ -45,12 +44,6 @@ class SiteSources:
         """Add a feed or a sitemap."""
         self.any, self.sitemap = True, self.sitemap or kind is Kind.SITEMAP
 
-    def take_rule(self, rule: Rule | None) -> None:
-        """Add the sources that the site's rule names."""
-        if rule is not None:
-            self.any |= bool(rule.feeds or rule.sitemaps)
-            self.sitemap |= bool(rule.sitemaps)
-
 
 class SourceRegistry:
     """Records which sites have feeds or sitemaps, and which of these are dead.
@@ -67,7 +60,11 @@ class SourceRegistry:
         """By domain, the number of files of sitemap indexes that this crawl has queued."""
 
     def read(self) -> None:
-        """Read the sources that earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
+        """Read the sources that the rules name and that earlier crawls found.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        self._sites.clear()
         self._take(self._context.storage.sources.all())
 
     def of(self, domain: str) -> SiteSources:
@@ -77,27 +74,20 @@ class SourceRegistry:
         return self._of(domain)
 
     def _of(self, domain: str) -> SiteSources:
-        site = self._sites.get(domain)
-        if site is None:
-            site = self._sites[domain] = SiteSources()
-            site.take_rule(self._context.rules.get(domain))
-        return site
+        if domain not in self._sites:
+            rule = self._context.rules.get(domain)
+            sitemap = rule is not None and bool(rule.sitemaps)
+            self._sites[domain] = SiteSources(sitemap or (rule is not None and bool(rule.feeds)), sitemap)
+        return self._sites[domain]
 
     def _take(self, sources: Iterable[SourceRecord]) -> None:
         for one in sources:
-            if one.kind is Kind.SECTION:
-                continue
             # A source that timed out may come back. A source counts as dead only if its URL is gone, or leads
             # to something else.
             if one.failures and is_no_source(one.last_error or ""):
                 self.dead.add(one.url)
-            else:
+            elif one.kind is not Kind.SECTION:
                 self._of(one.source).add(one.kind)
-
-    def take_rules(self, rules: RuleSet) -> None:
-        """Add the sources that ``rules`` name."""
-        for domain, site in self._sites.items():
-            site.take_rule(rules.get(domain))
 
 
 class SourceState:

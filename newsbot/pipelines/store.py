@@ -80,7 +80,8 @@ class StorePipeline:
 
         async def store() -> Stored:
             nonlocal lost_answers
-            self._refuse_removed(article)  # a person may have removed it while this worker waited
+            # A person may have removed it while this worker waited.
+            await self._context.calls.run(self._refuse_removed, article)
             try:
                 with self._context.timed("store"):
                     return await self._context.together.store(article, over, peers)

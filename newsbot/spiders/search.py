@@ -144,15 +144,11 @@ class SearchSpider(auxiliary.SideSpider):
             domains.setdefault(rule.domain, rule)
             yield self._request(url, rule)
         for rule in domains.values():
-            known = self._known(rule)
+            known = await context.calls.run(context.storage.pages.iter, source=rule.domain)
             while some := await context.calls.run(list, islice(known, AT_ONCE)):
-                for request in some:
-                    yield request
-
-    def _known(self, rule: Rule) -> Iterator[Request]:
-        for page in self._context.storage.pages.iter(source=rule.domain):
-            if page.kind not in ("feed", "sitemap") and page.state != "gone":
-                yield self._request(page.url, rule)
+                for page in some:
+                    if page.kind not in ("feed", "sitemap") and page.state != "gone":
+                        yield self._request(page.url, rule)
 
     def _request(self, url: str, rule: Rule, depth: int = 0) -> Request:
         return Request(
@@ -187,6 +183,8 @@ class SearchSpider(auxiliary.SideSpider):
 
     async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
         context, url = self._context, canonicalize(response.url, rule.drop_query)
+        if self._crawl.removals.covers(fingerprint(url), host_key(url)):
+            return  # the page was removed while it was read
         results = [
             SearchResult(
                 search=self.search.name,
@@ -200,19 +198,11 @@ class SearchSpider(auxiliary.SideSpider):
             )
             for wanted, places in found.items()
         ]
-        if not await context.outage.patiently(self._save, url, results):
-            return
+        await context.outage.patiently(context.storage.searches.save, results)
         hits = sum(places.hits for places in found.values())
         for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
             self.counted[name] += amount
             context.count(f"search/{name}", amount)
-
-    def _save(self, url: str, results: list[SearchResult]) -> bool:
-        """Store results. Return False if the page was removed while it was read."""
-        if self._crawl.removals.covers(fingerprint(url), host_key(url)):
-            return False
-        self._context.storage.searches.save(results)
-        return True
 
     def _requests(self, links: list[Link], response: Response, rule: Rule) -> Iterator[Request]:
         depth, now = response.meta[DEPTH] + 1, self._context.now()
