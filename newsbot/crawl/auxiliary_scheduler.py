@@ -53,10 +53,7 @@ SETTINGS: dict[str, Any] = {
 @dataclass(slots=True)
 class _Host:
     rule: Rule
-    introduced: bool = False
-    """True if the rule's delay and concurrency are written to the frontier."""
-    waiting: deque[tuple[bytes, Request]] = field(default_factory=deque)
-    """The requests, each with its URL's fingerprint."""
+    waiting: deque[Request] = field(default_factory=deque)
     turn: float | None = None
     """The time of the turn that was taken (POSIX seconds); None if no turn is taken."""
     not_before: float = 0.0
@@ -163,6 +160,8 @@ class SideScheduler(BaseScheduler):
         }
         if not self._scope.in_scope(rule.domain) or (key in self._seen and not again):
             return False
+        if self._removals.covers(key, host_key(url)):
+            return False
         full = self._max_pages is not None and self._pages >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
             self._context.count("beside/left_out")
@@ -171,7 +170,7 @@ class SideScheduler(BaseScheduler):
         self._seen.add(key)
         host = self._hosts.setdefault(host_key(url), _Host(rule))
         request.meta.setdefault(ASIDE_KEY, 0)
-        host.waiting.append((key, request))
+        host.waiting.append(request)
         self._waiting += 1
         return True
 
@@ -192,11 +191,9 @@ class SideScheduler(BaseScheduler):
         wait = LOOK_AGAIN
         for name in list(self._hosts):
             host = self._hosts[name]
-            if not self._is_wanted(name, host):
-                if host.not_before <= clock():
-                    del self._hosts[name]
-                continue
-            if name in busy:
+            if not host.waiting and host.not_before <= clock():
+                del self._hosts[name]
+            if not host.waiting or name in busy:
                 continue
             at = self._turn(name, host)
             if at <= clock() and host.waiting:
@@ -206,7 +203,7 @@ class SideScheduler(BaseScheduler):
                 # The host moves to the end of the dict, so that the other hosts come first next time.
                 self._hosts[name] = self._hosts.pop(name)
                 self._waiting -= 1
-                _, request = host.waiting.popleft()
+                request = host.waiting.popleft()
                 if isinstance(self._spider, SideSpider):
                     request = self._spider.going(request)
                 request.meta[TURN_KEY] = Turn(at)
@@ -214,13 +211,6 @@ class SideScheduler(BaseScheduler):
                 return
             wait = min(wait, at - clock())
         self._wake_in(max(wait, 0.002))
-
-    def _is_wanted(self, name: str, host: _Host) -> bool:
-        """Drop removed pages. Return True if a page of the host is left."""
-        while host.waiting and self._removals.covers(host.waiting[0][0], name):
-            host.waiting.popleft()
-            self._waiting -= 1
-        return bool(host.waiting)
 
     def _turn(self, name: str, host: _Host) -> float:
         """Return the time (POSIX seconds) at which the host may get a request.
@@ -233,13 +223,9 @@ class SideScheduler(BaseScheduler):
         clock = self._context.clock
         if host.not_before > clock():
             return host.not_before
-        frontier = self._context.frontier
         try:
-            if not host.introduced:  # the pace is set again when robots.txt is read
-                rule = host.rule
-                frontier.set_politeness(name, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
-                host.introduced = True
-            rest = frontier.take_turn(name)
+            self._politeness.introduce(name, host.rule)  # the pace is set again when robots.txt is read
+            rest = self._context.frontier.take_turn(name)
         except DataError:  # the outage is logged already
             return clock() + max(self._context.outage.wait, 0.1)
         if rest > self.patience:

@@ -183,7 +183,7 @@ class SearchSpider(auxiliary.SideSpider):
 
     async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
         context, url = self._context, canonicalize(response.url, rule.drop_query)
-        if self._crawl.removals.covers(fingerprint(url), host_key(url)):
+        if await context.calls.run(self._crawl.removals.covers, fingerprint(url), host_key(url)):
             return  # the page was removed while it was read
         results = [
             SearchResult(
