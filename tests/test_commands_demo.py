@@ -16,7 +16,7 @@ CRAWLER = """
 import os, sys, urllib.request
 from pathlib import Path
 from newsbot.dedup.minhash import text_key
-from newsbot.demo.publishing import load_manifest
+from tests.manifests import load_manifest
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage
 

@@ -24,12 +24,13 @@ from benchmarks.demoweb.plan import MIN_ARTICLES, Paper, Plan, make_plan
 from benchmarks.demoweb.rulefiles import write_rules
 from benchmarks.demoweb.server import DemoServer, read_log
 from newsbot.demo.check import COLUMNS, compare, count_log
-from newsbot.demo.publishing import TRACKING, Manifest, load_manifest
+from newsbot.demo.publishing import TRACKING, Manifest
 from newsbot.demo.server import Record
 from newsbot.items import Article, Kind
 from newsbot.rules import load_rules
 from newsbot.rules.rule import classify
 from tests import warm
+from tests.manifests import load_manifest
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

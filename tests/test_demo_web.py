@@ -24,7 +24,6 @@ from newsbot.demo.publishing import (
     MIN_ARTICLES,
     Article,
     Manifest,
-    load_manifest,
     load_sites,
     make_manifest,
     publish,
@@ -34,6 +33,7 @@ from newsbot.items import Article as Stored
 from newsbot.items import Kind
 from newsbot.rules import load_rules
 from newsbot.rules.rule import classify
+from tests.manifests import load_manifest
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CHARSETS = {site.name: site.charset for site in load_sites()}

@@ -99,8 +99,6 @@ class SideScheduler(BaseScheduler):
         self._max_pages: int | None = getattr(crawler.spider, "max_pages", None)
         self._seen = Bounded[bytes, None](max(MAX_SEEN, self._max_pages or 0))
         """Fingerprints of the URLs that were queued."""
-        self._pages = 0
-        """Number of URLs that were queued."""
         self._waiting = 0
         self._next: Request | None = None
         """A request whose turn has come."""
@@ -162,11 +160,10 @@ class SideScheduler(BaseScheduler):
             return False
         if self._removals.covers(key, host_key(url)):
             return False
-        full = self._max_pages is not None and self._pages >= self._max_pages
+        full = self._max_pages is not None and len(self._seen) >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
             self._context.count("beside/left_out")
             return False
-        self._pages += key not in self._seen
         self._seen.add(key)
         host = self._hosts.setdefault(host_key(url), _Host(rule))
         request.meta.setdefault(ASIDE_KEY, 0)
@@ -189,8 +186,7 @@ class SideScheduler(BaseScheduler):
         clock = self._context.clock
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
-        for name in list(self._hosts):
-            host = self._hosts[name]
+        for name, host in list(self._hosts.items()):
             if not host.waiting and host.not_before <= clock():
                 del self._hosts[name]
             if not host.waiting or name in busy:
@@ -220,21 +216,20 @@ class SideScheduler(BaseScheduler):
         """
         if host.turn is not None:
             return host.turn
-        clock = self._context.clock
-        if host.not_before > clock():
+        if host.not_before > self._context.clock():
             return host.not_before
         try:
             self._politeness.introduce(name, host.rule)  # the pace is set again when robots.txt is read
             rest = self._context.frontier.take_turn(name)
         except DataError:  # the outage is logged already
-            return clock() + max(self._context.outage.wait, 0.1)
+            return self._context.clock() + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
             self._context.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()
-            return clock() + LOOK_AGAIN
-        host.turn = clock() + rest
+            return self._context.clock() + LOOK_AGAIN
+        host.turn = self._context.clock() + rest
         return host.turn
 
     def _wake_in(self, seconds: float) -> None:

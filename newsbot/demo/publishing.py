@@ -69,13 +69,6 @@ class Manifest:
         path.write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def load_manifest(path: Path) -> Manifest:
-    """Return the manifest in a file that :meth:`Manifest.save` wrote."""
-    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    data["articles"] = [Expected(**row) for row in data["articles"]]
-    return Manifest(**data)
-
-
 def without_tracking(path: str) -> str:
     """Return a path with its query, without the tracking and session parameters. The sites ignore these."""
     start, _, query = path.partition("?")

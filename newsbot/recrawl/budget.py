@@ -64,14 +64,14 @@ class NutchType:
     of polls.
     """
 
-    def __init__(self, count: int, controller: Controller, first: float, longest: float = DAY) -> None:
-        self.controller, self.longest = controller, longest
+    def __init__(self, count: int, controller: Controller, first: float) -> None:
+        self.controller = controller
         self.interval = np.full(count, first)
 
     def next_polls(self, polled: Polled) -> Array:
         """Learn whether the sources changed. Return the times of the next polls."""
         factor = np.where(polled.new > 0, 1 - NUTCH_FASTER, 1 + min(10.0, self.controller.value))
-        interval = np.clip(self.interval[polled.rows] * factor, SHORTEST, self.longest)
+        interval = np.clip(self.interval[polled.rows] * factor, SHORTEST, DAY)
         self.interval[polled.rows] = interval
         return np.asarray(polled.at + interval)
 
@@ -87,8 +87,8 @@ class MinifluxType:
     is its inverse). The week is the last 7 days, in steps of an hour.
     """
 
-    def __init__(self, count: int, controller: Controller, longest: float = DAY) -> None:
-        self.controller, self.longest = controller, longest
+    def __init__(self, count: int, controller: Controller) -> None:
+        self.controller = controller
         self.counts = np.zeros((count, int(WEEK / HOUR)))
         self.hour = np.full(count, -1, np.intp)
 
@@ -107,7 +107,7 @@ class MinifluxType:
         self.counts[rows, now % slots] += np.where(first, 0.0, polled.new)
         self.hour[rows] = now
         weekly = np.maximum(self.counts[rows].sum(axis=1), 1.0)
-        interval = np.clip(WEEK / weekly * self.controller.value, SHORTEST, self.longest)
+        interval = np.clip(WEEK / weekly * self.controller.value, SHORTEST, DAY)
         return np.asarray(polled.at + interval)
 
     def spend(self, requests: float, hours: float) -> None:

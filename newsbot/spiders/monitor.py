@@ -291,7 +291,7 @@ class MonitorSpider(auxiliary.SideSpider):
         yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
             links = await asyncio.to_thread(_links_on, response)
-            for found in await self._context.calls.run(self._links_of, links, response, target):
+            for found in await self._context.calls.run(list, self._links_of(links, response, target)):
                 yield found
 
     async def failed(self, failure: Failure) -> AsyncIterator[Any]:
@@ -340,8 +340,8 @@ class MonitorSpider(auxiliary.SideSpider):
             of_site[name] = of_site.get(name, 0) + 1
             self._context.count(f"monitor/{name}")
 
-    def _links_of(self, links: list[Link], response: Response, target: Target) -> list[Request]:
-        """Store the links of a page. Return requests for linked pages of the site that have no record."""
+    def _links_of(self, links: list[Link], response: Response, target: Target) -> Iterator[Request]:
+        """Store the links of a page. Yield requests for linked pages of the site that have no record."""
         rule = self._context.rules.get(target.source)
         found = {} if rule is None else self._on_site(links, rule)
         try:
@@ -349,14 +349,12 @@ class MonitorSpider(auxiliary.SideSpider):
             linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
             self.storage.pages.discover(linked)
         except DataError:  # the outage is logged already; the next run reads the links again
-            return []
+            return
         if rule is None or target.depth + 1 > rule.max_depth:
-            return []
-        return [
-            self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
-            for key, url in found.items()
-            if key not in known
-        ]
+            return
+        for key, url in found.items():
+            if key not in known:
+                yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
 
     def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
         """Return, by fingerprint, the URLs of links to pages of the rule's site that it does not deny."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,12 @@ class Place:
 
     def open(self) -> Storage:
         return BACKENDS[self.backend](self)
+
+    def open_empty(self, folder: Path) -> Storage:
+        """Open a storage without data. ``folder`` is an empty folder."""
+        if self.uri:
+            empty_mongo(self.uri)
+        return replace(self, folder=folder).open()
 
 
 MONGO_DATABASE = "newsbot_test_contracts"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import repeat
 from multiprocessing.synchronize import Barrier
 from typing import Any
@@ -19,7 +18,7 @@ from newsbot.items import Article
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.base import Storage
 from tests import warm
-from tests.contracts.storage_backends import Place, empty_mongo
+from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, owner_of
 
 
@@ -154,9 +153,7 @@ def test_a_batch_is_a_sequence(
 ) -> None:
     outcomes = []
     for many in (True, False):
-        if place.backend == "mongo":
-            empty_mongo(place.uri)
-        storage = replace(place, folder=tmp_path_factory.mktemp("data")).open()
+        storage = place.open_empty(tmp_path_factory.mktemp("data"))
         results = [
             store_many(storage, batch) if many else [storage.articles.store(one) for one in batch]
             for batch in batches

@@ -13,7 +13,7 @@ from newsbot.items import Article
 from newsbot.storage.article_decision import Stored, Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Joined, overlapping, story_id
-from tests.contracts.storage_backends import Place, empty_mongo
+from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article
 
 A, B, C, D, E, F = (f"https://example.org/{name}" for name in "abcdef")
@@ -80,9 +80,7 @@ def test_a_group_joins_as_its_articles_do_one_by_one(
 ) -> None:
     outcomes = []
     for many in (True, False):
-        if place.backend == "mongo":
-            empty_mongo(place.uri)
-        storage = replace(place, folder=tmp_path_factory.mktemp("data")).open()
+        storage = place.open_empty(tmp_path_factory.mktemp("data"))
         known: set[str] = set()
         for batch in batches:
             articles = {url: new(url) for url in batch if url not in known}
