@@ -63,7 +63,8 @@ def test_every_command_of_a_crawl_has_the_shard_key_or_is_a_documented_scatter(
             condition = condition_of(command)
             commands[name] += 1
             if not has_key(name, condition):
-                seen[name, min(condition, default="nothing")] += 1
+                # The second batch of a scatter also has the last _id of the first.
+                seen[name, min(condition.keys() - {"_id"}, default="nothing")] += 1
         client.drop_database(database)
     assert commands["pages"] > 100
     assert commands["articles"] > 100

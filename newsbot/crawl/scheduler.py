@@ -336,7 +336,9 @@ class FrontierScheduler(BaseScheduler):
         if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
-                if self._settling is None:
+                # Without a request in flight, no other visit ends soon. What this visit found may also decide
+                # whether the next entry is downloaded.
+                if self._settling is None or not self.slot.inprogress:
                     self.completed.settle(SLICE)
                 if not self._reachability.enough_tried:
                     self._lease()
