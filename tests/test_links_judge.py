@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from newsbot import urls as urls_module
 from newsbot.clock import utc
 from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
@@ -59,6 +60,9 @@ def section(make_desk):
 def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
     """To limit memory: pages, entries and verdicts of 50,000 links took 94 MB at once."""
     monkeypatch.setattr(intake, "LINKS_AT_ONCE", 40)
+    monkeypatch.setattr(
+        "newsbot.urls._split", urls_module._split.__wrapped__
+    )  # its cache has a limit of its own
     desk = make_desk({"news.test": "domain: news.test\n"})
     sitemap = "https://news.test/sitemap.xml"
     visit = desk.visit(sitemap, Kind.SITEMAP, where=Where.SEED, depth=0)
