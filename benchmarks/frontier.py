@@ -41,7 +41,7 @@ from scrapy_redis.queue import PriorityQueue
 from benchmarks.servers import own_redis, redis_seconds
 from newsbot.frontier.base import Added, Entry, Lease
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.redis.keys import FIRST_LEVEL, LOAD, Keys
+from newsbot.frontier.redis.layout import FIRST_LEVEL, LOAD, Keys
 from newsbot.items import Kind
 
 HOSTS = 1000

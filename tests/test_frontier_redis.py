@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from newsbot.frontier.base import FETCH_STEP, Added, Entry, Known
-from newsbot.frontier.redis import RedisFrontier, keys
+from newsbot.frontier.redis import RedisFrontier, layout
 from newsbot.items import Kind
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
@@ -41,7 +41,7 @@ def test_the_minute_of_a_fetch_stays_and_seconds_of_an_earlier_version_are_read(
 def test_known_urls_survive_the_growth_of_their_buckets(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "LOAD", 2)
+    monkeypatch.setattr(layout, "LOAD", 2)
     clock = FakeClock()
     frontier, other = (RedisFrontier(**redis_place, clock=clock) for _ in range(2))
     other.known([key_of("x")])

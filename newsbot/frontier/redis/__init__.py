@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``frontier``: the frontier itself
-* ``scripts``: runs the Lua scripts of ``newsbot/frontier/lua``
-* ``keys``: the names of the keys
-* ``codec``: the encoding of entries
+* ``frontier``: the frontier itself, and its calls of the Lua scripts of ``newsbot/frontier/lua``
+* ``layout``: the names of the keys, and the encoding of entries
 """
 
 from newsbot.frontier.redis.frontier import RedisFrontier

@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``frontier``: the frontier itself
-* ``rows``: the states of a URL as they are stored; reads rows. ``migrations/`` has the tables
-* ``adding``: adds entries
-* ``leasing``: chooses the entries that are leased next
-* ``outlook``: computes what is pending, and when the next entry can be leased
-* ``transfer``: copies of all entries, for ``scrapy move``
+* ``frontier``: the frontier itself: chooses the entries that are leased next, ends leases, and computes when
+  the next entry can be leased
+* ``entries``: the states of a URL as they are stored, and reads and adds entries; ``migrations/`` has the
+  tables
 """

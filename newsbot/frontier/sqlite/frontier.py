@@ -10,15 +10,19 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from newsbot.clock import Clock, system_clock
 from newsbot.connections.sqlite import migrations_in, open_database, readable_errors, snapshot, transaction
 from newsbot.frontier.base import (
+    ALONE,
     ASIDE,
+    MAX_LOST,
     Added,
     Entry,
     EntryCopy,
@@ -30,11 +34,8 @@ from newsbot.frontier.base import (
     Watch,
     Worker,
 )
-from newsbot.frontier.sqlite import transfer as sqlite_transfer
-from newsbot.frontier.sqlite.adding import Adding, mark_done
-from newsbot.frontier.sqlite.leasing import choose, correct, reclaim, settle, unsettled
-from newsbot.frontier.sqlite.outlook import look_ahead
-from newsbot.frontier.sqlite.rows import PUBLIC_STATES, dump, entry_of, find
+from newsbot.frontier.sqlite import entries as stored_entries
+from newsbot.frontier.sqlite.entries import PUBLIC_STATES, Adding, dump, entry_of, find, mark_done
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
@@ -133,7 +134,7 @@ UPDATE frontier_hosts SET next_turn = last_turn
 WHERE host = ? AND last_turn <= ? AND next_turn <= last_turn + delay + 0.001
 """
 """Undoes a turn that was not used. The rest of a host is not shortened."""
-SAME_TURN = 0.001
+_SAME_TURN = 0.001
 """Tolerance in seconds for comparing turns, since their times are results of floating-point sums."""
 
 _ENTRY = """
@@ -243,10 +244,10 @@ class SqliteFrontier:
         with self._writing() as db:
             if not lost:
                 return db.execute(_RELEASE, (owner,)).rowcount
-            # The rows are read completely before reclaim() changes them: the query reads the index that is
+            # The rows are read completely before _reclaim() changes them: the query reads the index that is
             # changed.
             rows = db.execute(_LEASES_OF, (owner,)).fetchall()
-            reclaim(db, rows, self._clock())
+            _reclaim(db, rows, self._clock())
             return len(rows)
 
     def owners(self) -> list[str]:
@@ -257,7 +258,7 @@ class SqliteFrontier:
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Extend the leases of ``owner``; see the protocol."""
         with self._writing() as db:
-            return Resumed(take_again(db, owner, leases, self._clock() + ttl))
+            return Resumed(_take_again(db, owner, leases, self._clock() + ttl))
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
@@ -280,7 +281,7 @@ class SqliteFrontier:
         now = self._clock()
         with self._writing() as db:
             if missed is not None:
-                db.execute(_GIVE_BACK, (host, missed + SAME_TURN))
+                db.execute(_GIVE_BACK, (host, missed + _SAME_TURN))
             (at,) = db.execute(_TAKE_TURN, (host, now, now, now, now)).fetchone()
         return max(0.0, float(at) - now)
 
@@ -317,11 +318,11 @@ class SqliteFrontier:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
         now = self._clock()
         with self._reading() as db:
-            if not unsettled(db, now, horizon):  # usually nothing must be moved, and no write lock is needed
-                return look_ahead(db, now, horizon, accept)
+            if not _unsettled(db, now, horizon):  # usually nothing must be moved, and no write lock is needed
+                return _look_ahead(db, now, horizon, accept)
         with self._writing() as db:
             settle(db, now, horizon)
-            return look_ahead(db, now, horizon, accept)
+            return _look_ahead(db, now, horizon, accept)
 
     def counts(self) -> dict[str, int]:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
@@ -349,24 +350,24 @@ class SqliteFrontier:
     def host(self, name: str) -> HostCopy | None:
         """Return the politeness settings of a host; None for an unknown host."""
         with readable_errors(self._path):
-            return sqlite_transfer.host(self._db, name)
+            return stored_entries.host(self._db, name)
 
     def copy_hosts(self) -> Iterator[HostCopy]:
         """Yield all hosts."""
         with readable_errors(self._path):
-            for some in sqlite_transfer.copy_hosts(self._db):
+            for some in stored_entries.copy_hosts(self._db):
                 yield from some
 
     def copy_entries(self) -> Iterator[EntryCopy]:
         """Yield all entries."""
         with readable_errors(self._path):
-            for some in sqlite_transfer.copy_entries(self._db):
+            for some in stored_entries.copy_entries(self._db):
                 yield from some
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
         """Store the copies of entries that are not known yet."""
         with self._writing() as db:
-            sqlite_transfer.take_entries(db, copies)
+            stored_entries.take_entries(db, copies)
 
     def close(self) -> None:
         """Close the file. Leases are not returned: call :meth:`release` first."""
@@ -398,14 +399,14 @@ _SET_DEADLINE = "UPDATE frontier_urls SET at = ? WHERE id = ?"
 _UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = lost - 1 WHERE id = ?"
 _TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
 _RETURN = "UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, token = NULL WHERE id = ?"
-PENDING_STATES = ("ready", "waiting")
+_PENDING_STATES = ("ready", "waiting")
 """Stored states of an entry whose lease was reclaimed and that no other worker has leased since then.
 
 After its last lost lease it is ``aside``.
 """
 
 
-def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
+def _take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
     """Extend the leases to ``deadline``, lease reclaimed entries again, and return other leases of ``owner``.
 
     Return the number of leases. Call it inside a transaction. See
@@ -424,7 +425,7 @@ def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dead
         # holds the entry now, only the count is corrected.
         if lost := row["lost"] > 0:
             db.execute(_UNCOUNT, (row["id"],))
-        if row["state"] in PENDING_STATES or (row["state"] == "aside" and lost):
+        if row["state"] in _PENDING_STATES or (row["state"] == "aside" and lost):
             # An entry that was set aside for its lost leases has the reason in its data.
             data = json.loads(row["data"])
             data.pop(ASIDE, None)
@@ -440,3 +441,349 @@ def _end(db: sqlite3.Connection, lease: Lease, statement: str, **values: Any) ->
     """End a lease with the SQL ``statement``. Return False if the caller no longer holds the lease."""
     values |= {"fingerprint": lease.entry.fingerprint, "token": lease.token}
     return db.execute(statement, values).rowcount == 1
+
+
+# --- leasing: chooses the entries that are leased next
+# Before this, entries are *settled*: an entry whose stored state has ended gets its next state. The table in
+# :mod:`newsbot.frontier.sqlite.entries` shows the states.
+
+BATCH = 300
+"""Maximum number of rows of one state that one call moves, so that a million due pages do not block it."""
+
+# One EXISTS for each state: each of them is one seek in the index on (state, at).
+_UNSETTLED = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at <= :now)
+    OR EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'held' AND at <= :now)
+    OR EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'waiting' AND at <= :horizon)
+    OR EXISTS (SELECT 1 FROM frontier_urls WHERE state = 'done' AND at <= :horizon)
+"""
+
+_EXPIRED = """
+SELECT id, due, lost, data FROM frontier_urls WHERE state = 'leased' AND at <= :now ORDER BY at LIMIT :batch
+"""
+
+_RECLAIM = """
+UPDATE frontier_urls SET state = ?, at = ?, data = ?, lost = ?, attempts = attempts + 1,
+    owner = NULL, token = NULL
+WHERE id = ?
+"""
+
+# The delay after a failure has ended, but a page may have been queued for a later time.
+_END_DELAYS = """
+UPDATE frontier_urls SET
+    state = CASE WHEN due <= :horizon THEN 'ready' ELSE 'waiting' END,
+    at = CASE WHEN due <= :horizon THEN NULL ELSE due END
+WHERE id IN (SELECT id FROM frontier_urls WHERE state = 'held' AND at <= :now ORDER BY at LIMIT :batch)
+"""
+
+_FALL_DUE = """
+UPDATE frontier_urls SET state = 'ready', due = at, at = NULL
+WHERE id IN (SELECT id FROM frontier_urls WHERE state = :state AND at <= :horizon ORDER BY at LIMIT :batch)
+"""
+
+_NOTE_HORIZON = """
+UPDATE frontier_horizon SET furthest = CASE
+    WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
+    ELSE max(furthest, :horizon) END
+"""
+"""The noted horizon becomes earlier only if all ready entries became ready just now, because only then all of
+them are due within the new horizon."""
+
+_HOSTS_BY_TURN = """
+SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
+WHERE ready > 0 AND leased < concurrency AND next_turn <= ? ORDER BY next_turn, id
+"""
+
+_HOLDS_SUSPECT = """
+SELECT 1 FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL AND owner = ? AND lost > 0 LIMIT 1
+"""
+
+# "lost > 0" repeats the condition of the partial index; SQLite does not conclude it from "lost >= :least".
+_SUSPECTS = """
+SELECT u.*, h.id AS host_id, h.host AS host_name
+FROM frontier_urls u INDEXED BY frontier_urls_suspects CROSS JOIN frontier_hosts h ON h.id = u.host
+WHERE u.state = 'ready' AND u.lost >= :least AND u.lost <= :most AND u.lost > 0 AND u.due <= :horizon
+    AND h.leased < h.concurrency AND h.next_turn <= :now
+ORDER BY u.lost, h.next_turn, h.id, u.priority DESC, u.due, u.id
+"""
+"""``INDEXED BY`` and ``CROSS JOIN`` make SQLite begin with the suspects. Usually there are none."""
+
+_BEST_OF_HOST = """
+SELECT *, host AS host_id, ? AS host_name FROM frontier_urls
+WHERE state = 'ready' AND host = ? AND due <= ? AND lost = 0 ORDER BY priority DESC, due, id LIMIT ? OFFSET ?
+"""
+
+
+AHEAD = 3600.0
+""":func:`correct` changes nothing if the clock was ahead by less than this number of seconds."""
+_LATEST = "SELECT latest FROM frontier_clock"
+_NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
+# Times within the next hour stay: they may be right, and they end soon.
+_CORRECT_ENDS = """
+UPDATE frontier_urls SET at = max(:now, at - :ahead)
+WHERE state IN ('waiting', 'held', 'leased') AND at > :now + :least
+"""
+# Pages that were fetched while the clock was ahead: the interval until their next fetch stays the same, and
+# begins now.
+_CORRECT_DUE = """
+UPDATE frontier_urls SET at = max(:now, at - last_fetched + :now), last_fetched = :now
+WHERE state = 'done' AND at > :now AND last_fetched > :now
+"""
+_CORRECT_TURNS = """
+UPDATE frontier_hosts SET next_turn = max(:now, next_turn - :ahead), last_turn = :now
+WHERE last_turn > :now + :least
+"""
+
+
+def correct(db: sqlite3.Connection, now: float) -> None:
+    """Record the time ``now``. If the clock was ahead earlier, correct the times that were planned then.
+
+    Otherwise sources that were read while the clock was a month ahead would not be read for a month. A wait
+    that began before the clock was ahead may end too early, once.
+    """
+    (latest,) = db.execute(_LATEST).fetchone()
+    # Less than an hour is left as it is: the waits end by themselves soon, and clocks of machines differ a
+    # little.
+    if latest > now + AHEAD:
+        values = {"now": now, "ahead": latest - now, "least": AHEAD}
+        for statement in (_CORRECT_ENDS, _CORRECT_DUE, _CORRECT_TURNS):
+            db.execute(statement, values)
+    db.execute(_NOTE_CLOCK, (now,))
+
+
+def _unsettled(db: sqlite3.Connection, now: float, horizon: float) -> bool:
+    """Return True if there are entries that :func:`settle` would move to another state."""
+    return db.execute(_UNSETTLED, {"now": now, "horizon": horizon}).fetchone() is not None
+
+
+def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
+    """Move entries whose stored state has ended to the next state.
+
+    These are expired leases, ended delays, and entries due at or before ``horizon``. At most :data:`BATCH`
+    entries of each state are moved. Call it inside a transaction.
+    """
+    values = {"now": now, "horizon": horizon, "batch": BATCH}
+    # The order of the three steps matters: reclaimed leases and ended delays become "waiting", and the last
+    # step makes those of them ready that are due.
+    _reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
+    moved = db.execute(_END_DELAYS, values).rowcount
+    for state in ("waiting", "done"):
+        moved += db.execute(_FALL_DUE, {"state": state, **values}).rowcount
+    if moved:
+        db.execute(_NOTE_HORIZON, {"moved": moved, "horizon": horizon})
+
+
+def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
+    """End leases and count them as lost. ``rows`` are their entries, with id, due, lost and data.
+
+    An entry that lost ``MAX_LOST`` leases in a row is set aside. The others are pending again.
+    """
+    for row in rows:
+        lost = row["lost"] + 1
+        if lost < MAX_LOST:
+            state, at, data = "waiting", row["due"], row["data"]  # it was due, so settle() makes it ready
+        else:
+            note = f"{lost} leases lost in a row: the workers that had it died or hung"
+            state, at, data = "aside", now, dump({**json.loads(row["data"]), ASIDE: note})
+        db.execute(_RECLAIM, (state, at, data, lost, row["id"]))
+
+
+def choose(
+    db: sqlite3.Connection,
+    now: float,
+    horizon: float,
+    limit: int,
+    *,
+    accept: Callable[[str], bool] | None,
+    owner: str,
+    alone: bool,
+) -> list[sqlite3.Row]:
+    """Return up to ``limit`` rows to lease.
+
+    Each host whose turn has come gives its best entry, in the order of turns. One host may give a suspect
+    instead, if ``owner`` holds no suspect. If these are fewer than ``limit``, hosts without a delay give
+    further entries in rotation, up to their concurrency. If nothing was found and ``alone`` is True, one
+    suspect that must be leased alone is returned.
+    """
+    first: list[sqlite3.Row] = []
+    roomy: list[tuple[sqlite3.Row, int]] = []
+    # At most one suspect for each call: if it kills the worker, no second suspect shares the blame.
+    suspect = _suspect(db, now, horizon, accept, owner, lost=range(1, ALONE))
+    for host in db.execute(_HOSTS_BY_TURN, (now,)):
+        if accept is not None and not accept(host["host"]):
+            continue
+        suspected = suspect is not None and suspect["host_id"] == host["id"]
+        best = suspect if suspected else _best(db, host, horizon, 1, 0).fetchone()
+        if best is None:  # all ready entries of the host are suspects, or due after this worker's horizon
+            continue
+        first.append(best)
+        if host["delay"] == 0 and host["room"] > 1:
+            # the number of best entries that are taken already; a suspect is not one of them
+            roomy.append((host, 0 if suspected else 1))
+        if len(first) >= limit:
+            return first
+    # The worker has nothing else in work, so a lost lease would be the fault of this entry.
+    if not first and alone:
+        last = _suspect(db, now, horizon, accept, owner, lost=range(ALONE, MAX_LOST))
+        return [] if last is None else [last]
+    # One entry of each roomy host is in `first` already, so "room - 1" are left.
+    missing = limit - len(first)
+    more = [
+        _best(db, host, horizon, min(host["room"] - 1, missing), skipped).fetchall()
+        for host, skipped in roomy
+    ]
+    # each round takes one further entry of each host, so that no host is preferred
+    turns = (row for turn in zip_longest(*more) for row in turn if row is not None)
+    return first + list(islice(turns, missing))
+
+
+def _best(db: sqlite3.Connection, host: sqlite3.Row, horizon: float, count: int, skip: int) -> sqlite3.Cursor:
+    """Return the rows of a host's best due entries: ``count`` rows after the first ``skip``, no suspects."""
+    return db.execute(_BEST_OF_HOST, (host["host"], host["id"], horizon, count, skip))
+
+
+def _suspect(
+    db: sqlite3.Connection,
+    now: float,
+    horizon: float,
+    accept: Callable[[str], bool] | None,
+    owner: str,
+    *,
+    lost: range,
+) -> sqlite3.Row | None:
+    """Return the row of the next suspect whose number of lost leases is in the range ``lost``.
+
+    Return None if there is none, or if ``owner`` already holds a suspect.
+    """
+    values = {"now": now, "horizon": horizon, "least": lost[0], "most": lost[-1]}
+    rows: Iterable[sqlite3.Row] = db.execute(_SUSPECTS, values)
+    found = next((row for row in rows if accept is None or accept(row["host_name"])), None)
+    # the second query is needed only if there is a suspect, which is rare
+    if found is None or db.execute(_HOLDS_SUSPECT, (owner,)).fetchone() is not None:
+        return None
+    return found
+
+
+# --- outlook: computes what is pending and when the next entry can be leased; all queries use indexes
+
+# An expired lease counts too: the next call of lease reclaims it and can give the entry to this worker.
+_OVERDUE = """
+SELECT host, count(*) AS urls FROM frontier_urls
+WHERE state IN ('waiting', 'done') AND at <= :horizon GROUP BY host
+UNION ALL
+SELECT host, count(*) FROM frontier_urls
+WHERE state = 'leased' AND at <= :now AND due <= :horizon GROUP BY host
+"""
+
+_HELD = """
+SELECT host, count(*) AS urls, min(at) AS ends FROM frontier_urls
+WHERE state = 'held' AND at IS NOT NULL AND due <= ? GROUP BY host
+"""
+
+_LIVE_LEASES = """
+SELECT host, count(*) AS urls FROM frontier_urls
+WHERE state = 'leased' AND at > ? AND due <= ? GROUP BY host
+"""
+_DEADLINES = "SELECT host, min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL GROUP BY host"
+
+_FREE = """
+SELECT id, host, next_turn FROM frontier_hosts WHERE ready > 0 AND leased < concurrency ORDER BY next_turn
+"""
+_FULL = "SELECT * FROM frontier_hosts WHERE ready > 0 AND leased >= concurrency ORDER BY next_turn"
+_HAS_READY = "SELECT 1 FROM frontier_urls WHERE state = 'ready' AND host = ? AND due <= ? LIMIT 1"
+
+_READY = "SELECT urls FROM frontier_totals WHERE state = 'ready'"
+_READY_BY_HOST = "SELECT host, ready FROM frontier_hosts WHERE ready > 0"
+_READY_WITHIN = """
+SELECT host, count(*) AS urls FROM frontier_urls WHERE state = 'ready' AND due <= ? GROUP BY host
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """The arguments of one outlook: time, horizon and accepted hosts."""
+
+    db: sqlite3.Connection
+    now: float
+    horizon: float
+    accept: Callable[[str], bool] | None
+
+    def takes(self, host: sqlite3.Row) -> bool:
+        return self.accept is None or self.accept(host["host"])
+
+    def with_hosts(self, rows: Iterable[sqlite3.Row]) -> list[tuple[sqlite3.Row, sqlite3.Row]]:
+        """Pair each row with its host's row. Rows of refused hosts are left out."""
+        one = "SELECT * FROM frontier_hosts WHERE id = ?"
+        # list(): the rows are read completely, because the same connection runs another query for each of
+        # them.
+        pairs = [(row, self.db.execute(one, (row["host"],)).fetchone()) for row in list(rows)]
+        return [(row, host) for row, host in pairs if self.takes(host)]
+
+
+def _look_ahead(
+    db: sqlite3.Connection, now: float, horizon: float, accept: Callable[[str], bool] | None
+) -> Outlook:
+    """Return the outlook. Call :func:`newsbot.frontier.sqlite.frontier.settle` first.
+
+    One call of ``settle`` moves a limited number of entries. If due entries are left, ``next_at`` is ``now``,
+    because the next call of ``lease`` settles more of them.
+    """
+    present = _Present(db, now, horizon, accept)
+    # the due entries that settle() left, because it moves only a batch of each state
+    overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
+    held = present.with_hosts(db.execute(_HELD, (horizon,)))
+    next_at, host = min(_openings(present, held), default=(None, None))
+    return Outlook(
+        next_at=now if overdue else next_at,
+        host=None if overdue else host,
+        pending=sum(row["urls"] for row, _ in overdue + held) + _count_ready(present),
+        leased=sum(row["urls"] for row, _ in present.with_hosts(db.execute(_LIVE_LEASES, (now, horizon)))),
+    )
+
+
+def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[tuple[float, str]]:
+    """Yield pairs (time at which an entry can be leased, host). The caller uses the earliest time."""
+    free = _first_free(present)  # the hosts are sorted by turn, so no later one is earlier
+    if free is not None:
+        yield free
+        if free[0] <= present.now:
+            return  # an entry can be leased now, so no other time is earlier
+    deadlines: dict[int, float] = dict(present.db.execute(_DEADLINES).fetchall())
+    for host in present.db.execute(_FULL):
+        if present.takes(host) and _has_ready(present, host):
+            yield _opens(host, deadlines), host["host"]
+    # An entry that is held back needs both: the end of its delay and a turn of its host.
+    for row, host in held:
+        yield max(row["ends"], _opens(host, deadlines)), host["host"]
+
+
+def _first_free(present: _Present) -> tuple[float, str] | None:
+    """Return the next turn and the name of the first host with a free lease and a ready entry."""
+    for host in present.db.execute(_FREE):
+        if present.takes(host) and _has_ready(present, host):
+            return host["next_turn"], host["host"]
+    return None
+
+
+def _opens(host: sqlite3.Row, deadlines: dict[int, float]) -> float:
+    """Return when the host can give an entry: at its next turn, or if it is full, when a lease expires."""
+    turn: float = host["next_turn"]
+    return turn if host["leased"] < host["concurrency"] else max(turn, deadlines.get(host["id"], turn))
+
+
+def _has_ready(present: _Present, host: sqlite3.Row) -> bool:
+    return present.db.execute(_HAS_READY, (host["id"], present.horizon)).fetchone() is not None
+
+
+def _count_ready(present: _Present) -> int:
+    """Return the number of ready entries that are due within the horizon."""
+    db = present.db
+    # The counters include entries that became ready for another worker with a later horizon. If there may be
+    # such entries, the rows must be counted instead.
+    (furthest,) = db.execute("SELECT furthest FROM frontier_horizon").fetchone()
+    if furthest > present.horizon:
+        rows = db.execute(_READY_WITHIN, (present.horizon,))
+        return sum(row["urls"] for row, _ in present.with_hosts(rows))
+    if present.accept is None:
+        return int(db.execute(_READY).fetchone()[0])
+    return sum(host["ready"] for host in db.execute(_READY_BY_HOST) if present.takes(host))

@@ -1,13 +1,98 @@
-"""Adds entries in two steps: decides on each entry, then writes all changes together."""
+"""Reads and writes entries of the SQLite frontier, whose tables are in ``migrations/``.
+
+The table below lists the states of a URL as they are stored. The state *pending* of
+:mod:`newsbot.frontier.base` is stored as one of three states (ready, waiting, held). A query then reads only
+rows that can match:
+
+=========== =============================== ========================================
+``state``   ``at``: when the state ends     next state
+=========== =============================== ========================================
+``ready``   NULL                            leased, by a worker
+``waiting`` its due time                    ready, when a horizon reaches ``at``
+``held``    the end of a nack's delay       waiting, or ready immediately
+``leased``  its deadline                    waiting; aside after ``MAX_LOST`` losses
+``done``    its next due time, NULL: never  ready, when a horizon reaches ``at``
+``aside``   time when it was set aside      stays until ``add`` forces it
+=========== =============================== ========================================
+
+Triggers update the counters of hosts and the totals, so that no code path can forget to count.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from newsbot.frontier.base import Added, Entry, EntryData
-from newsbot.frontier.sqlite.rows import PUBLIC_STATES, dump, host_ids
+from newsbot.connections.sqlite import select_in
+from newsbot.frontier.base import Added, Entry, EntryCopy, EntryData, HostCopy
+from newsbot.items import Kind
+
+PUBLIC_STATES = {
+    "ready": "pending",
+    "waiting": "pending",
+    "held": "pending",
+    "leased": "leased",
+    "done": "done",
+    "aside": "aside",
+}
+"""Stored state -> state name of :mod:`newsbot.frontier.base`."""
+
+# Only what the decision needs: most links of a page are known, and their URLs and data are not read.
+_FIND = """
+SELECT fingerprint, id, state, at, priority, due, last_fetched,
+    json_extract(data, '$.published_at') IS NOT NULL AS told
+FROM frontier_urls WHERE fingerprint IN
+"""
+
+
+def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, sqlite3.Row]:
+    """Return the rows of known fingerprints: id, state, at, priority, due, last_fetched and ``told``.
+
+    ``told`` is true if the entry's data have ``published_at``.
+    """
+    return {row["fingerprint"]: row for row in select_in(db, _FIND, fingerprints)}
+
+
+def _host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
+    """Return host -> row id. Unknown hosts are inserted in the given order, with default politeness."""
+    ids = {}
+    for host in dict.fromkeys(hosts):
+        row = db.execute("SELECT id FROM frontier_hosts WHERE host = ?", (host,)).fetchone()
+        if row is None:
+            cursor = db.execute("INSERT INTO frontier_hosts (host) VALUES (?) RETURNING id", (host,))
+            row = cursor.fetchone()
+        ids[host] = row[0]
+    return ids
+
+
+def entry_of(row: sqlite3.Row) -> Entry:
+    """Return the entry of a full row. The column ``host_name`` must hold the host's name."""
+    return Entry(
+        url=row["url"],
+        fingerprint=row["fingerprint"],
+        host=row["host_name"],
+        kind=Kind(row["kind"]),
+        priority=row["priority"],
+        due=row["due"],
+        depth=row["depth"],
+        data=json.loads(row["data"]),
+    )
+
+
+def dump(data: Mapping[str, Any]) -> str:
+    """Return ``data`` as JSON that can be encoded in UTF-8, as SQLite requires."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, e.g. in the title of a feed item
+        return json.dumps(data, separators=(",", ":"))
+    return text
+
+
+# --- adding: adds entries in two steps: decides on each entry, then writes all changes together
 
 _INSERT = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
@@ -121,7 +206,7 @@ class Adding:
         """Write all changes. Call it inside a transaction."""
         changed = [target for target in self._targets.values() if target.changed]
         whole = [(target, target.entry) for target in changed if target.entry is not None]
-        hosts = host_ids(db, [entry.host for _, entry in whole])
+        hosts = _host_ids(db, [entry.host for _, entry in whole])
         db.executemany(
             _INSERT,
             [
@@ -155,7 +240,7 @@ class Adding:
 
 def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float | None) -> None:
     """Write entries as done although they were not fetched. Call it inside a transaction."""
-    hosts = host_ids(db, [entry.host for entry in entries])
+    hosts = _host_ids(db, [entry.host for entry in entries])
     db.executemany(
         _MARK_DONE,
         [
@@ -190,3 +275,89 @@ def _timing(target: _Target) -> tuple[object, ...]:
 
 def _columns(entry: Entry, hosts: Mapping[str, int]) -> tuple[object, ...]:
     return entry.kind.value, entry.depth, entry.url, dump(entry.data), hosts[entry.host]
+
+
+# --- transfer: reads copies of hosts and entries from the file, and stores such copies
+
+_AT_ONCE = 500
+_ENTRIES = """
+SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
+WHERE u.id > ? ORDER BY u.id LIMIT ?
+"""
+_HOSTS = "SELECT id, host, delay, concurrency, next_turn FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
+_HOST = "SELECT host, delay, concurrency, next_turn FROM frontier_hosts WHERE host = ?"
+_TAKE = """
+INSERT OR IGNORE INTO frontier_urls (fingerprint, host, state, at, priority, due, kind, depth, url, data,
+    attempts, lost, last_fetched)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_STATES: dict[str, Literal["held", "done", "aside"]] = {"held": "held", "done": "done", "aside": "aside"}
+
+
+def copy_hosts(database: sqlite3.Connection) -> Iterator[list[HostCopy]]:
+    """Yield all hosts in batches."""
+    for rows in _batches(database, _HOSTS):
+        yield [_host(row) for row in rows]
+
+
+def host(database: sqlite3.Connection, name: str) -> HostCopy | None:
+    """Return the host with this key; None if it is unknown."""
+    row = database.execute(_HOST, (name,)).fetchone()
+    return None if row is None else _host(row)
+
+
+def _host(row: sqlite3.Row) -> HostCopy:
+    return HostCopy(
+        host=row["host"], delay=row["delay"], concurrency=row["concurrency"], next_turn=row["next_turn"]
+    )
+
+
+def copy_entries(database: sqlite3.Connection) -> Iterator[list[EntryCopy]]:
+    """Yield all entries in batches, in the order in which they were added."""
+    for rows in _batches(database, _ENTRIES):
+        yield [_copy(row) for row in rows]
+
+
+def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> None:
+    """Store the copies of entries that are not known yet. Call it inside a write transaction."""
+    hosts = _host_ids(database, [copy.entry.host for copy in copies])
+    rows = []
+    for copy in copies:
+        entry = copy.entry
+        state, at = copy.state, copy.at
+        if state == "pending":
+            # The copy says only "pending"; as in _timing, an entry without a due time is ready
+            # immediately.
+            state, at = ("ready", None) if entry.due <= 0 else ("waiting", entry.due)  # type: ignore[assignment]  # as stored
+        rows.append(
+            (
+                *(entry.fingerprint, hosts[entry.host], state, at, entry.priority, entry.due),
+                *(entry.kind.value, entry.depth, entry.url, dump(entry.data)),
+                *(copy.attempts, copy.lost, copy.last_fetched),
+            )
+        )
+    database.executemany(_TAKE, rows)
+
+
+def _copy(row: sqlite3.Row) -> EntryCopy:
+    state = _STATES.get(row["state"])
+    return EntryCopy(
+        entry=entry_of(row),
+        state=state or "pending",
+        # "at" of a pending or leased entry (a due time or a deadline) has no meaning in another frontier.
+        at=row["at"] if state else None,
+        last_fetched=row["last_fetched"],
+        attempts=row["attempts"],
+        lost=row["lost"],
+    )
+
+
+def _batches(database: sqlite3.Connection, statement: str) -> Iterator[list[sqlite3.Row]]:
+    """Yield the rows of ``statement`` in batches, by id.
+
+    No query stays open between two batches, so the file is never locked for long.
+    """
+    place = 0
+    while rows := database.execute(statement, (place, _AT_ONCE)).fetchall():
+        yield rows
+        place = rows[-1]["id"]
