@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.feed_world import FeedWorld, WorldSettings, make_world
 from newsbot.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
-from newsbot.recrawl.index import Rhythm
 from newsbot.recrawl.policy import DAY, HOUR, Array
+from newsbot.recrawl.sources import Rhythm
 
 LEARNED, JUDGED, STOPPED = 21, 35, 30
 """Days."""

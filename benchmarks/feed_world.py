@@ -15,9 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
-from newsbot.recrawl.index import Rates, SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, Rates, SquareRootIndex
 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR
@@ -81,7 +80,7 @@ class FeedWorld:
         return np.searchsorted(self.keys, rows * (2 * self.seconds) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates (:class:`newsbot.recrawl.index.Rates`)."""
+        """Return the true rates (:class:`newsbot.recrawl.sources.Rates`)."""
         count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours) + _THURSDAY * HOURS
         return np.asarray(self.hourly[rows[:, None], count % (HOURS * DAYS)])
 
@@ -93,7 +92,7 @@ class Foretold:
     world: FeedWorld
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates (:class:`newsbot.recrawl.index.Rates`)."""
+        """Return the true rates (:class:`newsbot.recrawl.sources.Rates`)."""
         hour = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
         last = self.world.bursting.shape[1] - 1
         return np.asarray(self.world.bursting[rows[:, None], np.minimum(hour, last)])

@@ -36,9 +36,8 @@ from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.demoweb.plan import PER_FEED
 from benchmarks.feed_world import DAYS, HOURS, FeedWorld, WorldSettings, judge, run_policy
 from benchmarks.otherclock import LOOK_AGAIN, Running, SharedTime
-from newsbot.recrawl.budget import Controller
-from newsbot.recrawl.index import SquareRootIndex, begin_with_rates, first_threshold
 from newsbot.recrawl.policy import DAY, HOUR
+from newsbot.recrawl.sources import Controller, SquareRootIndex, begin_with_rates, first_threshold
 from newsbot.storage.sqlite import SqliteStorage
 
 RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}

@@ -34,7 +34,7 @@ from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.kept_reports import keep_report, kept_report
 from newsbot.monitoring.report import site_report
-from newsbot.recrawl.index import Rhythm
+from newsbot.recrawl.sources import Rhythm
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.notes import to_json

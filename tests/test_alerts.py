@@ -30,7 +30,7 @@ from newsbot.alerts.rules import (
 from newsbot.alerts.watch import Options, Watch, tell
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
-from newsbot.recrawl.index import Rhythm
+from newsbot.recrawl.sources import Rhythm
 from newsbot.sites.health import Pages
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage

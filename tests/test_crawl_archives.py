@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.demoweb.messages import Answer
-from newsbot.discovery.list_probing import BARREN_ENOUGH
+from newsbot.discovery.list_pages import BARREN_ENOUGH
 from newsbot.discovery.sections import MAX_LINKS
 from tests.crawls import article_html, feed_xml
 

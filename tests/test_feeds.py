@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.feed_types import Feed, FeedError, Hub
-from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.feeds import Feed, FeedError, Hub, parse_feed
 from newsbot.items import Kind, Where
 
 DATA = Path(__file__).parent / "data" / "feeds"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.feed_types import MAX_ITEMS, FeedError
-from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.feeds import MAX_ITEMS, FeedError, parse_feed
 from newsbot.discovery.sections import MAX_LINKS, find_links
 from newsbot.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle

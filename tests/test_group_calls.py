@@ -14,8 +14,7 @@ from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
-from newsbot.storage.article_decision import Stored, Verdict
-from newsbot.storage.articles import Articles
+from newsbot.storage.articles import Articles, Stored, Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article

@@ -12,7 +12,7 @@ from newsbot.clock import utc
 from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.list_probing import ListTrials
+from newsbot.discovery.list_pages import ListTrials
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
 from newsbot.recrawl.policy import Outcome

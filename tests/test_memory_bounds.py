@@ -24,8 +24,8 @@ from newsbot.crawl.auxiliary_scheduler import SideScheduler
 from newsbot.crawl.certificates import HttpHandler
 from newsbot.crawl.hubs import HUB, Hubs
 from newsbot.crawl.visit import Found
-from newsbot.discovery import list_probing
-from newsbot.discovery.list_probing import ListTrials, ListWalks
+from newsbot.discovery import list_pages
+from newsbot.discovery.list_pages import ListTrials, ListWalks
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
@@ -65,7 +65,7 @@ LIMITS = {
     "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),
     "newsbot.crawl.scope": ("MAX_HOSTS",),
     "newsbot.crawl.assembly": ("MAX_HOSTS",),
-    "newsbot.discovery.list_probing": ("MAX_SHAPES", "MAX_WALKS"),
+    "newsbot.discovery.list_pages": ("MAX_SHAPES", "MAX_WALKS"),
     "newsbot.ranking.url_learning": ("MAX_SITES", "MAX_SHAPES"),
     "newsbot.sites.statistics": ("MAX_SITES",),
     "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
@@ -195,7 +195,7 @@ def test_a_spider_beside_the_crawl_forgets_hosts_and_old_pages(
 
 # --- single tables
 def test_articles_that_lists_have_shown_have_a_limit_over_all_sites(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_probing, "MAX_COVERED", 1000, raising=False)
+    monkeypatch.setattr(list_pages, "MAX_COVERED", 1000, raising=False)
     walks = ListWalks()
     for number in range(100):
         keys = [f"{number}-{one}".encode() for one in range(100)]
@@ -210,13 +210,13 @@ def test_dates_of_a_long_list_are_dropped_and_its_age_is_known_nevertheless() ->
     walks.read("a.test", "/1", None, [b"1"])
     for date in (50.0, *range(49, 0, -1)):
         walks.dated("/1", float(date))
-    assert len(walks._walks["/1"].dates) <= list_probing.OLD_ENOUGH + 1
+    assert len(walks._walks["/1"].dates) <= list_pages.OLD_ENOUGH + 1
     assert walks.is_older("/1", 50.0)
     assert not walks.is_older("/1", 51.0)
 
 
 def test_lists_that_are_held_back_have_a_limit_over_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_probing, "MAX_OF_ALL", 50, raising=False)
+    monkeypatch.setattr(list_pages, "MAX_OF_ALL", 50, raising=False)
     lists = ListTrials()
     for number in range(100):
         lists.may_try("a.test", f"https://a.test/kind-{chr(97 + number % 26)}{chr(97 + number // 26)}/1")

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
-from newsbot.recrawl.index import Rhythm, SquareRootIndex
 from newsbot.recrawl.policy import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, Rhythm, SquareRootIndex
 
 MONDAY = 1_799_625_600.0
 """Midnight, UTC."""

@@ -14,9 +14,9 @@ from newsbot.config.check import number_of
 from newsbot.crawl.recrawl_policy import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl.index import SourceIndex, first_threshold
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST, plan
 from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.sources import SourceIndex, first_threshold
 from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
-from newsbot.rights.directives import opted_out, page_rights
-from newsbot.rights.site_files import read_robots, read_tdmrep
+from newsbot.rights import opted_out, page_rights, read_robots, read_tdmrep
 
 URL = "https://news.test/story/1?page=2"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.article_decision import Decision, Verdict, decide
+from newsbot.storage.articles import Decision, Verdict, decide
 
 PAGE = "https://news.test/a"
 PRINTED = "https://news.test/print/a"

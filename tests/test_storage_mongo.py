@@ -18,7 +18,7 @@ from pymongo.database import Database
 
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import ArticleFilter
-from newsbot.storage.article_decision import Verdict
+from newsbot.storage.articles import Verdict
 from newsbot.storage.mongo import MongoStorage, changes, schema
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord

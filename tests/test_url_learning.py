@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.list_probing import shape_of
+from newsbot.discovery.list_pages import shape_of
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking import url_learning
 from newsbot.ranking.judging import Judgement, judge

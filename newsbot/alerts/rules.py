@@ -17,9 +17,9 @@ import numpy as np
 from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
 from newsbot.frontier.base import Frontier
-from newsbot.recrawl.index import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
+from newsbot.recrawl.sources import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, pages_from
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

@@ -17,8 +17,7 @@ from typing import Generic, TypeVar, cast
 from newsbot.crawl.availability import Guarded, Outage
 from newsbot.errors import DataError, RecordBusy, RecordRefused
 from newsbot.items import Article
-from newsbot.storage.article_decision import Stored
-from newsbot.storage.articles import SiteText
+from newsbot.storage.articles import SiteText, Stored
 from newsbot.storage.base import Storage
 
 LARGEST = 32

@@ -5,7 +5,7 @@ A worker holds some 32 leases. If each visit read its own record, it would take 
 Only the worker that holds the lease of a page writes the results of a visit. But a result may be outdated if
 another page names the same article. So it never decides what is stored: keys of records are unique. If
 another article is stored under the URL in the meantime, the write is refused
-(:class:`newsbot.storage.article_decision.Verdict`), and the caller reads again.
+(:class:`newsbot.storage.articles.Verdict`), and the caller reads again.
 """
 
 from __future__ import annotations

@@ -15,11 +15,17 @@ from newsbot.clock import DAY, Clock
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
 from newsbot.items import Bounded, Kind
-from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
-from newsbot.recrawl.index import POLLS_AN_HOUR, begin_with_rates, first_threshold
 from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import FixedIntervals, Never, Policy
+from newsbot.recrawl.sources import (
+    HIGHEST,
+    LOWEST,
+    POLLS_AN_HOUR,
+    Controller,
+    begin_with_rates,
+    first_threshold,
+)
 from newsbot.rules.rule import RECRAWL
 from newsbot.storage.base import Storage
 
@@ -34,7 +40,7 @@ NOTE = ("polling", "budget")
 class PollBudget:
     """Adjusts the threshold of the square-root index until all sources together use the poll budget.
 
-    :mod:`newsbot.recrawl.index` explains index and threshold. The polls of all workers are counted in the
+    :mod:`newsbot.recrawl.sources` explains index and threshold. The polls of all workers are counted in the
     source records. Two workers that adjust the threshold at the same time therefore get the same result, and
     no lock is needed.
     """

@@ -17,9 +17,9 @@ from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.frontier.base import Frontier
 from newsbot.items import Bounded, Kind, PageRecord, Reason, Where
-from newsbot.recrawl.index import SourceIndex
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
+from newsbot.recrawl.sources import SourceIndex
 from newsbot.rules import RuleSet
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord

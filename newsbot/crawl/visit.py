@@ -17,7 +17,7 @@ from newsbot.clock import from_iso
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
-from newsbot.rights.directives import PageRights
+from newsbot.rights import PageRights
 from newsbot.rules.rule import Rule
 
 META_KEY = "visit"

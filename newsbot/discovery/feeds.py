@@ -13,27 +13,261 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.feed_types import (
-    MAX_AUTHORS,
-    MAX_ITEMS,
-    MAX_RAW_LEAD,
-    Collector,
-    Feed,
-    FeedError,
-    RawItem,
-)
+from newsbot.discovery.dates import parse_date
 from newsbot.discovery.gzipped import gunzip
-from newsbot.discovery.xml_events import Enough, TextCapture, pieces, read
+from newsbot.discovery.xml_events import Enough, TextCapture, pieces, read, unescape
 from newsbot.extraction.page.charset import decode
+from newsbot.items import Kind, Link, Where
+from newsbot.urls import absolute
+
+# --- the data of a feed, and the conversion of its items to links, for all formats
+
+MAX_ITEMS = 5000
+"""Maximum number of items that are read from a feed. The first items are usually the newest."""
+MAX_HUBS = 10
+MAX_TTL = 7 * 86400.0
+"""Maximum seconds for which a feed may ask not to be polled. Longer times are ignored."""
+_MAX_TITLE = 500
+_MAX_LEAD = 300
+_MAX_AUTHOR = 200
+MAX_AUTHORS = 10
+_MAX_RAW_LEAD = 4_000
+"""Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
+below its title."""
+
+# also control characters, the no-break space, the zero-width space and the byte order mark
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
+_MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
+"""Tags and comments. A "<" in a title that is not part of one is kept."""
+# jane@example.org (Jane Doe)
+_MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
+_BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
+"""Tags that separate words. Other tags, such as ``<b>``, may be inside a word."""
+
+
+class SourceError(ValueError):
+    """Raised if a body is not a source of the expected kind; ``reason`` is a token."""
+
+    def __init__(self, reason: Literal["empty", "html", "not_a_feed", "not_a_sitemap"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class FeedError(SourceError):
+    """Raised if a body is not a feed. :attr:`Feed.problems` counts other faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A service that announces changes of a feed: a WebSub hub or an rssCloud."""
+
+    url: str
+    protocol: Literal["websub", "rsscloud"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Feed:
+    """The content of one feed."""
+
+    links: list[Link] = field(default_factory=list)
+    """The items in the feed's order, each URL once. The ``text`` of a link is the item's title."""
+    title: str | None = None
+    site_url: str | None = None
+    ttl: float | None = None
+    """Seconds after a poll during which the feed asks not to be polled again."""
+    update_period: float | None = None
+    """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
+    skip_hours: frozenset[int] = frozenset()
+    """Hours of the day (UTC) in which the feed asks not to be polled."""
+    hubs: list[Hub] = field(default_factory=list)
+    self_url: str | None = None
+    next_url: str | None = None
+    """URL of the page with older items (RFC 5005)."""
+    problems: list[str] = field(default_factory=list)
+    """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, leading_junk,
+    trailing_junk, bad_date, item_without_link, bad_link, duplicate_item, too_many_items, no_items."""
+
+
+@dataclass(slots=True)
+class _RawItem:
+    """An item as the feed contains it."""
+
+    addresses: list[tuple[str, str | None]]
+    """Pairs (href, base of relative URLs), the most reliable first."""
+    title: str | None
+    published: Iterable[str]
+    modified: Iterable[str]
+    lead: str = ""
+    """The text below the title, with its markup."""
+    authors: Iterable[str] = ()
+
+
+class SourceCollector:
+    """Collects the links of a source: parses dates and counts faults."""
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+        self._url = url
+        self._now = now
+        self._zone = zone
+        self._problems = Counter(problems)
+        self._links: dict[str, Link] = {}
+        self.language = ""
+        """The language that the source declares (BCP 47)."""
+
+    def problem(self, token: str, count: int = 1) -> None:
+        """Count a fault."""
+        if count > 0:
+            self._problems[token] += count
+
+    def problems(self) -> list[str]:
+        """Return the faults with their numbers, e.g. ``bad_date:3``."""
+        return [f"{token}:{count}" for token, count in self._problems.items()]
+
+    def date(self, texts: Iterable[str]) -> datetime | None:
+        """Return the first time in ``texts``. If none of them can be parsed, this is a fault."""
+        written = False
+        for text in texts:
+            if not text:
+                continue
+            moment = parse_date(text, now=self._now, zone=self._zone, language=self.language)
+            if moment:
+                return moment
+            written = written or bool(text.strip())
+        if written:
+            self.problem("bad_date")
+        return None
+
+
+class _Collector(SourceCollector):
+    """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+        super().__init__(url, now, zone, problems)
+        self.feed = Feed()
+        self._items = 0
+        self._hubs: dict[str, Hub] = {}
+        self.base = url
+
+    @property
+    def full(self) -> bool:
+        """True if no more items are accepted."""
+        return self._items >= MAX_ITEMS
+
+    def resolve(self, href: str, base: str | None = None) -> str | None:
+        """Return ``href`` as an absolute URL, or None if it is not an http(s) URL."""
+        return absolute(base or self.base, href)
+
+    def add_hub(self, href: str, protocol: Literal["websub", "rsscloud"] = "websub") -> None:
+        """Add a hub, at most :data:`MAX_HUBS` in all."""
+        hub = self.resolve(href)
+        if hub and len(self._hubs) < MAX_HUBS:
+            self._hubs.setdefault(hub, Hub(hub, protocol))
+
+    def set_ttl(self, seconds: float) -> None:
+        """Set the seconds for which the feed asks not to be polled.
+
+        The first value that is above 0 and at most :data:`MAX_TTL` is kept.
+        """
+        if 0 < seconds <= MAX_TTL and self.feed.ttl is None:
+            self.feed.ttl = seconds
+
+    def set_title(self, text: str) -> None:
+        """Set the feed's title. The first title that is not empty is kept."""
+        self.feed.title = self.feed.title or clean_title(text)
+
+    def add(self, item: _RawItem) -> None:
+        """Convert an item to a link, or count the fault if it has no usable URL."""
+        self._items += 1  # items without a link count too, because the limit must bound the work
+        address = self._address(item)
+        if address is None:
+            return
+        if address in self._links:
+            self.problem("duplicate_item")
+            return
+        self._links[address] = Link(
+            url=address,
+            where=Where.FEED,
+            kind=Kind.ARTICLE,
+            text=clean_title(item.title or ""),
+            lead=_clean_lead(item.lead),
+            published_at=self.date(item.published),
+            modified_at=self.date(item.modified),
+            authors=tuple(dict.fromkeys(name for text in item.authors if (name := _clean_author(text)))),
+        )
+
+    def collected(self) -> Feed:
+        """Return the feed with the items, hubs and faults that were found."""
+        if not self._links:
+            self.problem("no_items")
+        self.feed.links, self.feed.hubs = list(self._links.values()), list(self._hubs.values())
+        self.feed.problems = self.problems()
+        return self.feed
+
+    def _address(self, item: _RawItem) -> str | None:
+        if not item.addresses:
+            self.problem("item_without_link")
+            return None
+        for href, base in item.addresses:
+            address = absolute(base or self._item_base(), href)
+            if address:
+                return address
+        self.problem("bad_link")
+        return None
+
+    def _item_base(self) -> str:
+        """Return the base of relative links of items.
+
+        In a feed on another host, such as FeedBurner, they are relative to the site that the feed is about.
+        """
+        site_url = self.feed.site_url
+        if self.base == self._url and site_url and _host(site_url) != _host(self._url):
+            return site_url
+        return self.base
+
+
+def clean_title(text: str) -> str | None:
+    """Return a title as one line of plain text, with markup and entities resolved."""
+    # The markup is removed before entities are resolved. An escaped "&lt;b&gt;" is text and not a tag.
+    if "<" in text:
+        text = _MARKUP.sub(_in_place_of, text)
+    return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
+
+
+def _clean_author(text: str) -> str | None:
+    """Return an author's name as one line. For ``jane@example.org (Jane Doe)``, as in RSS, it is Jane Doe."""
+    named = _MAILED.fullmatch(text.strip())
+    return clean_title(named[1] if named else text[:_MAX_AUTHOR])
+
+
+def _clean_lead(text: str) -> str | None:
+    """Return the start of the text below a title, as one line of plain text; None if there is none."""
+    cleaned = clean_title(text)
+    return cleaned[:_MAX_LEAD].strip() if cleaned else None
+
+
+def _in_place_of(tag: re.Match[str]) -> str:
+    return " " if _BREAKS.match(tag[0]) else ""
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+# --- reading
 
 _MAX_TEXT = 20_000
 _MAX_LINKS = 20
@@ -101,7 +335,7 @@ class _Item:
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
     """Links as (rank, href, base of relative URLs). The lowest rank is the best (:func:`_rank`)."""
 
-    def raw(self) -> RawItem:
+    def raw(self) -> _RawItem:
         """Return the item with its URLs, the most reliable first.
 
         The original URL that FeedBurner and Pheedo add comes before the link to their own counter.
@@ -119,7 +353,7 @@ class _Item:
             for href in (guid, self.about or "", self.texts.get("id", ""))
             if href.strip().lower().startswith(("http://", "https://"))
         ]
-        return RawItem(
+        return _RawItem(
             addresses=links,
             title=self.texts.get("title") or self.texts.get("dc:title"),
             published=[self.texts[key] for key in (*_PUBLISHED, "date") if key in self.texts],
@@ -130,9 +364,9 @@ class _Item:
 
 
 class FeedHandler(TextCapture):
-    """Receives the events of a document and fills a :class:`Collector`."""
+    """Receives the events of a document and fills a :class:`_Collector`."""
 
-    def __init__(self, found: Collector) -> None:
+    def __init__(self, found: _Collector) -> None:
         super().__init__()
         self.found = found
         self._item: _Item | None = None
@@ -209,13 +443,13 @@ class FeedHandler(TextCapture):
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
-            self.listen(MAX_RAW_LEAD)
+            self.listen(_MAX_RAW_LEAD)
 
     def _finish_skipping(self) -> None:
         name, self._skipped = self._skipped, None
         if name is None or not self.wants_text:
             return
-        text = self.heard()[:MAX_RAW_LEAD].strip()
+        text = self.heard()[:_MAX_RAW_LEAD].strip()
         if text and self._item is not None:
             self._item.texts[name] = text
 
@@ -324,7 +558,7 @@ _BETWEEN = re.compile(r"[\s,]*+")
 _DECODER = json.JSONDecoder()
 
 
-def read_json(text: str, found: Collector) -> Feed:
+def read_json(text: str, found: _Collector) -> Feed:
     """Return the content of a JSON Feed; ``found`` is an empty collector.
 
     Raises :class:`FeedError` if the text is another JSON document.
@@ -369,7 +603,7 @@ def _one_by_one(text: str, position: int) -> Iterator[Any]:
         yield item
 
 
-def _read_top(whole: dict[str, Any], found: Collector) -> None:
+def _read_top(whole: dict[str, Any], found: _Collector) -> None:
     found.set_title(_text_of(whole, "title"))
     if home := _text_of(whole, "home_page_url"):
         found.feed.site_url = found.resolve(home)
@@ -383,7 +617,7 @@ def _read_top(whole: dict[str, Any], found: Collector) -> None:
             found.add_hub(address, "rsscloud" if _text_of(hub, "type").lower() == "rsscloud" else "websub")
 
 
-def _read_items(items: Iterator[Any], found: Collector) -> None:
+def _read_items(items: Iterator[Any], found: _Collector) -> None:
     for item in items:
         if found.full:
             return
@@ -394,7 +628,7 @@ def _read_items(items: Iterator[Any], found: Collector) -> None:
         if own.lower().startswith(("http://", "https://")):
             addresses.append(own)
         found.add(
-            RawItem(
+            _RawItem(
                 addresses=[(address, None) for address in addresses],
                 title=_text_of(item, "title"),
                 published=[_text_of(item, "date_published")],
@@ -414,7 +648,7 @@ def _authors(item: dict[str, Any]) -> list[str]:
 
 def _lead(item: dict[str, Any]) -> str:
     texts = (_text_of(item, key) for key in ("summary", "content_text", "content_html"))
-    return next((text[:MAX_RAW_LEAD] for text in texts if text.strip()), "")
+    return next((text[:_MAX_RAW_LEAD] for text in texts if text.strip()), "")
 
 
 def _text_of(value: dict[str, Any], key: str) -> str:
@@ -486,9 +720,9 @@ class _Source:
     zone: tzinfo
     problems: list[str] = field(default_factory=list)
 
-    def collector(self) -> Collector:
+    def collector(self) -> _Collector:
         """Return a new collector. A second one is needed if parsing has to start again."""
-        return Collector(self.url, self.now, self.zone, self.problems)
+        return _Collector(self.url, self.now, self.zone, self.problems)
 
 
 def _with_entities(text: str, prologue: str) -> str:

@@ -17,8 +17,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.feed_types import FeedError, SourceCollector, SourceError, clean_title
-from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
 from newsbot.discovery.gzipped import gunzip, unpacked
 from newsbot.discovery.xml_events import Enough, TextCapture, read
 from newsbot.extraction.page.charset import detect

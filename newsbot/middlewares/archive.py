@@ -19,7 +19,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.middlewares import Middleware
-from newsbot.rights.directives import page_rights
+from newsbot.rights import page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.warc.writer import Exchange

@@ -23,7 +23,7 @@ from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
-from newsbot.rights.site_files import RobotsSignals, read_robots
+from newsbot.rights import RobotsSignals, read_robots
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import MAX_TEXT, keep_file, kept_file, origin_of
 from newsbot.urls import host_key

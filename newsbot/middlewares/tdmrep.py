@@ -18,7 +18,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import Bounded
 from newsbot.middlewares import Middleware
-from newsbot.rights.site_files import MAX_BYTES, PATH, read_tdmrep
+from newsbot.rights import MAX_BYTES, PATH, read_tdmrep
 from newsbot.sites.rights import KEEP_SECONDS, MAX_KNOWN, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 

@@ -26,7 +26,7 @@ from newsbot.operations.exporting.formats import FORMATS, Format, Write, format_
 from newsbot.operations.exporting.increment import Following, export_new
 from newsbot.operations.move.copying import lines
 from newsbot.operations.move.side import WholeFrontier, check_idle
-from newsbot.rights.directives import opted_out
+from newsbot.rights import opted_out
 from newsbot.search.articles import MAX_COMPARED
 from newsbot.search.query import Hit
 from newsbot.storage.base import Storage

@@ -49,7 +49,7 @@ from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.extraction import parse_html, read_page
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.rights.directives import page_rights
+from newsbot.rights import page_rights
 from newsbot.rules.rule import Rule, ascii_domain, classify
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html

@@ -13,7 +13,7 @@ from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article
-from newsbot.storage.article_decision import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
 

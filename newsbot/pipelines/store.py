@@ -16,7 +16,7 @@ from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.pauses_and_removals import forget_texts, is_out
-from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import Stored, Verdict
 from newsbot.storage.stories import is_settled, story_id
 
 TRIES = 5

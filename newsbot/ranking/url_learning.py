@@ -28,14 +28,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from newsbot.discovery.list_probing import shape_of as list_shape
+from newsbot.discovery.list_pages import shape_of as list_shape
 from newsbot.items import Bounded, Link, Reason, Where, batched
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
 from newsbot.rules.shape import kind_of, split_path
-from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import AT_ONCE, SharedNotes
+from newsbot.storage.notes import AT_ONCE, Notes, SharedNotes
 from newsbot.urls import canonicalize, fingerprint
 
 ENOUGH_TEXTS = 3

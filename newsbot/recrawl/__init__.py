@@ -8,8 +8,7 @@ Files in reading order:
 
 * ``policy``: the outcome of a visit, and the interface of policies
 * ``planning``: before a download, after a visit, and after a failed attempt
-* ``budget``: a parameter of a policy that is adjusted to a budget of requests; policies of other programs,
-  for comparison and as options
-* ``index``: the policy for sources, the square-root rule, and the rate of new items of each source
+* ``sources``: the policies for sources: the square-root rule with the rate of new items of each source, and
+  policies of other programs, whose parameter is adjusted to a budget of requests
 * ``pages``: the policies for articles and other pages, one of which shares a budget among the pages of a site
 """

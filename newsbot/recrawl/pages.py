@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Final
 
 from newsbot.items import EventKind, PageRecord
-from newsbot.recrawl.budget import NUTCH_FASTER, NUTCH_SLOWER
 from newsbot.recrawl.policy import DAY, Outcome
+from newsbot.recrawl.sources import NUTCH_FASTER, NUTCH_SLOWER
 from newsbot.rules.rule import Rule
 
 QUIET_AFTER: Final = 3

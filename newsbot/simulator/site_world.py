@@ -183,7 +183,7 @@ class SiteWorld:
         return np.searchsorted(self.keys, rows * (2 * self.end) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates for ``hours`` hours from ``at`` on (:class:`newsbot.recrawl.index.Rates`)."""
+        """Return the true rates for ``hours`` hours from ``at`` (:class:`newsbot.recrawl.sources.Rates`)."""
         count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours) + THURSDAY * 24
         return np.asarray(self.hourly[rows[:, None], count % WEEK_HOURS])
 

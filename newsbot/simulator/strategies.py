@@ -20,10 +20,9 @@ import numpy as np
 from newsbot.cli.terminal import did_you_mean
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Event, EventKind, Kind, PageRecord
-from newsbot.recrawl.budget import Controller, MinifluxType, NutchType
-from newsbot.recrawl.index import SquareRootIndex, first_threshold
 from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
+from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, SquareRootIndex, first_threshold
 from newsbot.rules.rule import Rule
 from newsbot.simulator import allocation
 from newsbot.simulator.allocation import Share
@@ -83,7 +82,7 @@ class Task:
     def an_hour(self) -> float:
         """Mean number of visits per hour of all existing sources.
 
-        This is the budget of a :class:`newsbot.recrawl.budget.Controller`.
+        This is the budget of a :class:`newsbot.recrawl.sources.Controller`.
         """
         return self.a_day * self.world.existing / 24
 

@@ -14,8 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from newsbot.items import Bounded
-from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedSites
+from newsbot.storage.notes import Notes, SharedSites
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)

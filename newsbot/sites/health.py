@@ -10,8 +10,7 @@ from typing import Any
 
 from newsbot.cli.terminal import when
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedSites
+from newsbot.storage.notes import Notes, SharedSites
 from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from newsbot.clock import DAY
-from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedSites
+from newsbot.storage.notes import Notes, SharedSites
 
 NOTE_KIND = "rendering"
 TRIES = 3

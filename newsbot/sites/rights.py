@@ -18,7 +18,7 @@ from scrapy.http import Response
 
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.rights.site_files import Reservations, RobotsSignals
+from newsbot.rights import Reservations, RobotsSignals
 from newsbot.storage.notes import Notes
 from newsbot.urls import host_key
 

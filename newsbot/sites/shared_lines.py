@@ -12,8 +12,7 @@ from typing import Any
 
 from newsbot.errors import DataError
 from newsbot.extraction import SiteMemories, SiteMemory
-from newsbot.storage.notes import Notes
-from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.notes import Notes, SharedNotes
 
 logger = logging.getLogger(__name__)
 

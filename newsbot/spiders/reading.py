@@ -24,8 +24,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of_status
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
-from newsbot.discovery.feed_types import Feed, FeedError
-from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.feeds import Feed, FeedError, parse_feed
 from newsbot.discovery.list_pages import split_pages, stated_next
 from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
@@ -36,7 +35,7 @@ from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
 from newsbot.push.websub import hubs_in
-from newsbot.rights.directives import PageRights, page_rights
+from newsbot.rights import PageRights, page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 

@@ -5,12 +5,12 @@
 
 * ``base``: the class of a storage, and the guarantees of every repository
 * ``pages``: the crawl database: one record for every URL ever seen, with its history and its referrers
-* ``articles``: articles with their versions, their texts and the sequence of their changes
-* ``article_decision``: decides how a fetched article is stored
+* ``articles``: articles with their versions, their texts and the sequence of their changes; decides how a
+  fetched article is stored
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
-* ``notes``: small JSON documents of other parts of newsbot
-* ``shared_notes``: notes to which several workers add; what all workers have learned of each site
+* ``notes``: small JSON documents of other parts of newsbot; notes to which several workers add, and what all
+  workers have learned of each site
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file

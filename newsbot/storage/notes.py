@@ -2,15 +2,20 @@
 
 A note has a kind, which names the part of newsbot that uses it, and a key. Writing a note replaces the one
 with the same kind and key.
+
+:class:`SharedNotes` writes notes to which several workers add their data at the same time: it reads the note,
+merges the new data, and stores the note. It is tried again if another worker has changed the note in the
+meantime.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+from newsbot.items import Bounded, batched
 from newsbot.text.words import clean
 
 MAX_NOTE = 64 * 1024
@@ -103,3 +108,128 @@ def unpacked_note(text: str) -> dict[str, Any]:
 def key_of(kind: str, key: str) -> tuple[str, str]:
     """Return kind and key without characters that some backend does not accept."""
     return clean(kind), clean(key)
+
+
+# --- notes that workers share
+
+TRIES = 5
+"""Maximum number of attempts to write a note that other workers change at the same time."""
+AT_ONCE = 50
+"""Maximum number of notes that are read and written together. A note can have some 10 kB."""
+
+_New = TypeVar("_New")
+_Known = TypeVar("_Known")
+_Note = dict[str, Any]
+
+
+class SharedNotes(Generic[_New]):
+    """Writes the notes of one kind, or one note for each site.
+
+    ``merge`` is called with the stored note (None if there is none) and the new data of a worker (its
+    addition). It returns the note to store. If another worker writes first, ``merge`` is called again with
+    the newer note and the same addition. So it must not count an addition again that the note contains
+    already.
+
+    ``key``: if it is given, each site has a kind of its own, ``kind`` with the domain, and the note has this
+    key. Then the additions are by domain.
+    """
+
+    def __init__(
+        self, kind: str, merge: Callable[[_Note | None, _New], _Note], *, key: str | None = None
+    ) -> None:
+        self._kind, self._merge, self._key = kind, merge, key
+
+    def read(self, notes: Notes, keys: Iterable[str]) -> dict[str, _Note]:
+        """Return the stored notes with these keys, by key. Raises :class:`newsbot.errors.DataError`."""
+        names = {self._name(key): key for key in keys}
+        return {names[name]: note for name, note in notes.get_many(list(names)).items()}
+
+    def write(self, notes: Notes, additions: Mapping[str, _New]) -> dict[str, _Note]:
+        """Add the data of ``additions`` to the notes of these keys. Return the stored notes by key.
+
+        A key is missing from the result if its write failed TRIES times, because other workers were faster.
+        Then the caller should give the addition again in its next call. Raises
+        :class:`newsbot.errors.DataError`.
+        """
+        written: dict[str, _Note] = {}
+        # sorted, so that two workers with the same keys write them in the same order
+        for some in batched(sorted(additions), AT_ONCE):
+            left = some
+            for _ in range(TRIES):
+                kept = self.read(notes, left)
+                merged = {key: self._merge(kept.get(key), additions[key]) for key in left}
+                # The addition may be in the note already, from a write whose answer was lost.
+                changed = [key for key in left if merged[key] != kept.get(key)]
+                swaps = [(*self._name(key), kept.get(key), merged[key]) for key in changed]
+                done = dict(zip(changed, notes.swap_many(swaps), strict=True))
+                # a key that did not change needs no write, so it counts as written
+                written |= {key: merged[key] for key in left if done.get(key, True)}
+                left = [key for key in left if key not in written]
+                if not left:
+                    break
+        return written
+
+    def _name(self, key: str) -> NoteName:
+        return (self._kind, key) if self._key is None else (self._kind + key, self._key)
+
+
+class SharedSites(Generic[_Known, _New]):
+    """What all workers have learned of each site, with one note for each site.
+
+    ``read`` makes the knowledge of a site from its note (from an empty one if there is none), ``add`` adds
+    the result of one page to it, and ``plain`` makes the note. A result counts in this worker at once, and in
+    others after :meth:`write`. ``most`` sites are kept in memory; the others are read when they are needed.
+    All methods raise :class:`newsbot.errors.DataError`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        read: Callable[[_Note], _Known],
+        add: Callable[[_Known, _New], object],
+        plain: Callable[[_Known], _Note],
+        *,
+        most: int,
+    ) -> None:
+        def merged(note: _Note | None, results: list[_New]) -> _Note:
+            known = read(note or {})
+            for one in results:
+                add(known, one)
+            return plain(known)
+
+        self._read, self._add = read, add
+        self._shared = SharedNotes(kind, merged)
+        self._sites = Bounded[str, _Known](most)
+        self._new: dict[str, list[_New]] = {}
+        """Domain -> results since the last write."""
+
+    def of(self, notes: Notes, domain: str) -> _Known:
+        """Return what workers share about a site."""
+        if domain not in self._sites:
+            known = self._read(self._shared.read(notes, [domain]).get(domain, {}))
+            for one in self._new.get(domain, ()):
+                self._add(known, one)
+            self._sites[domain] = known
+        return self._sites[domain]
+
+    def add(self, notes: Notes, domain: str, result: _New) -> None:
+        """Add the result of a page of a site."""
+        self._add(self.of(notes, domain), result)
+        self._new.setdefault(domain, []).append(result)
+
+    def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Merge the new results into the notes, except for removed sites (``is_out``).
+
+        If it raises, the next call writes the rest.
+        """
+        for domain in list(filter(is_out, self._new)):
+            del self._new[domain]
+        for domain, note in self._shared.write(notes, self._new).items():
+            self._sites[domain] = self._read(note)
+            del self._new[domain]
+
+    def read_again(self, notes: Notes) -> None:
+        """Read what other workers have written about the sites in memory."""
+        for domain, note in self._shared.read(notes, self._sites).items():
+            if domain not in self._new:  # otherwise the note lacks results of this worker
+                self._sites[domain] = self._read(note)

@@ -48,7 +48,7 @@ class SourceRecord:
     failing_since: float | None = None
     last_error: str | None = None
     rhythm: dict[str, Any] = field(default_factory=dict)
-    """The state of the polling policy as JSON values (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
+    """The state of the polling policy as JSON values (:class:`newsbot.recrawl.sources.SquareRootIndex`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import multiprocessing
 from multiprocessing.synchronize import Barrier
 
 from newsbot.items import ArticleFilter
-from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import Stored, Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import story_id
 from newsbot.urls import fingerprint

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.notes import MAX_KEY, MAX_NOTE, Notes
-from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.notes import MAX_KEY, MAX_NOTE, Notes, SharedNotes
 from tests.contracts.storage_backends import Place
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from newsbot.items import ArticleFilter, Kind, Position
-from newsbot.storage.article_decision import Verdict
+from newsbot.storage.articles import Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult

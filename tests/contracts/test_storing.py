@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.article_decision import Stored, Verdict
-from newsbot.storage.articles import MAX_VERSIONS
+from newsbot.storage.articles import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article, owner_of
 

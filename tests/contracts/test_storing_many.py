@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from newsbot.errors import RecordBusy, RecordRefused
 from newsbot.items import Article
-from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import Stored, Verdict
 from newsbot.storage.base import Storage
 from tests import warm
 from tests.contracts.storage_backends import Place

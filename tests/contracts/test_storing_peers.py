@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newsbot.items import Article
-from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import Stored, Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Joined, overlapping, story_id
 from tests.contracts.storage_backends import Place

@@ -8,7 +8,7 @@ from datetime import timedelta
 from multiprocessing.synchronize import Barrier
 
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.article_decision import Verdict
+from newsbot.storage.articles import Verdict
 from newsbot.storage.base import Storage
 from tests import warm
 from tests.contracts.storage_backends import Place

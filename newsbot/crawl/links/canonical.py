@@ -38,7 +38,7 @@ from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Wh
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.rule import classify
 from newsbot.sites.canonical_trust import CanonicalTrust, Word
-from newsbot.storage.article_decision import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)

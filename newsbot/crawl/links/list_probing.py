@@ -1,9 +1,9 @@
 """Tries one list of a kind, such as an archive page of one day, before more of that kind are read.
 
-Lists are of one kind if their URLs have the same shape (:func:`newsbot.discovery.list_probing.shape_of`). The
+Lists are of one kind if their URLs have the same shape (:func:`newsbot.discovery.list_pages.shape_of`). The
 first list of a kind is *under trial*. The other lists are held until its visit shows whether such lists lead
 to articles. A kind of list that does so is *fruitful*. The results are kept in
-:mod:`newsbot.discovery.list_probing`. The result of another worker counts too and is read from the history of
+:mod:`newsbot.discovery.list_pages`. The result of another worker counts too and is read from the history of
 the page.
 
 Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
@@ -21,8 +21,16 @@ from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_pages import belongs_to, is_archive, is_archive_front, is_pagination
-from newsbot.discovery.list_probing import ListTrials, ListWalks, is_index, narrows
+from newsbot.discovery.list_pages import (
+    ListTrials,
+    ListWalks,
+    belongs_to,
+    is_archive,
+    is_archive_front,
+    is_index,
+    is_pagination,
+    narrows,
+)
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint

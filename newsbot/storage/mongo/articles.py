@@ -19,16 +19,21 @@ from pymongo.errors import BulkWriteError
 from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.article_decision import (
+from newsbot.storage.articles import (
     KEPT,
+    MAX_VERSIONS,
+    Articles,
+    Changes,
+    RepeatedText,
+    SiteText,
     Stored,
+    Texts,
     Verdict,
     decide,
     fetched_address,
     may_be_plain,
     names_another_page,
 )
-from newsbot.storage.articles import MAX_VERSIONS, Articles, Changes, RepeatedText, SiteText, Texts
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import (

@@ -13,24 +13,22 @@ from typing import Any
 from newsbot.connections.sqlite import select_in
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
-from newsbot.storage.article_decision import (
-    KEPT,
-    Decision,
-    Stored,
-    Verdict,
-    decide,
-    may_be_plain,
-    names_another_page,
-)
 from newsbot.storage.articles import (
+    KEPT,
     MAX_VERSIONS,
     Articles,
     Change,
     Changes,
+    Decision,
     Numbering,
     RepeatedText,
     SiteText,
+    Stored,
     Texts,
+    Verdict,
+    decide,
+    may_be_plain,
+    names_another_page,
 )
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import Repository
