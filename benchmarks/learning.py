@@ -39,8 +39,7 @@ from newsbot.extraction.body.features import View, columns_of
 from newsbot.extraction.body.judge import LEAVES, SCALE
 from newsbot.extraction.body.pieces import cut
 from newsbot.extraction.body.text import known_of, next_articles, stated_blocks
-from newsbot.extraction.page.page import Page
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.strings import key, squash
 
 HERE = Path(__file__).parent.parent

@@ -21,7 +21,7 @@ from newsbot.discovery.autodiscovery import (
 )
 from newsbot.discovery.sections import PageLinks
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import parse_html
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.rule import Pattern, Rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from newsbot.extraction import parse_html
-from newsbot.extraction.page.parse import MAX_ASIDE
+from newsbot.extraction.page.page import MAX_ASIDE
 
 
 def said(markup: str) -> str:

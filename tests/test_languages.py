@@ -18,15 +18,15 @@ import pytest
 import yaml
 from lxml.html import document_fromstring
 
-from newsbot.extraction import is_substantial, kinds_and_paywalls, notices
+from newsbot.extraction import is_substantial, kinds_and_paywalls, verdict
 from newsbot.extraction.body.tidy import is_foreign
-from newsbot.extraction.fields import authors, language, names, titles
-from newsbot.extraction.fields.dates import moments, visible, zones
+from newsbot.extraction.fields import authors, language, titles
+from newsbot.extraction.fields.authors import agency_of, clean_authors
+from newsbot.extraction.fields.dates import candidates, moments, published
 from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.fields.dates.relative import relative_moment
 from newsbot.extraction.fields.language import detect, normal_code
-from newsbot.extraction.fields.names import agency_of, clean_authors
-from newsbot.extraction.fields.site_name import clean_title
+from newsbot.extraction.fields.titles import clean_title
 from newsbot.extraction.page.page import Page
 from newsbot.extraction.pagination import is_continuation
 from newsbot.text import languages
@@ -80,7 +80,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "script": lambda text, code: detect(text) == code,
     "letters": lambda text, code: detect(text) == code,
     "stop_words": lambda text, code: detect(text) == code,
-    "country": lambda text, _: bool(list(zones._zone_names("www.example.com", text))),
+    "country": lambda text, _: bool(list(published._zone_names("www.example.com", text))),
     "months": lambda text, code: _written(text, code).endswith("14:05"),
     "solar_months": lambda text, code: find_date(text, code) is not None,
     "weekdays": _clock("14:05"),
@@ -101,10 +101,12 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "one": lambda text, _: _relative(text) is not None,
     "ago": lambda text, _: _relative(text) is not None,
     "ago_before": lambda text, _: _relative(text) is not None,
-    "published": lambda text, code: _written(visible._from_publication(text), code).startswith("2024-05-03"),
+    "published": lambda text, code: _written(candidates._from_publication(text), code).startswith(
+        "2024-05-03"
+    ),
     "updated": _in_form("%(updated)s"),
-    "other_dates": lambda text, _: visible._worded(text, 0.5) < 0.5,
-    "dated": lambda text, _: visible._worded(text, 0.5) > 0.5,
+    "other_dates": lambda text, _: candidates._worded(text, 0.5) < 0.5,
+    "dated": lambda text, _: candidates._worded(text, 0.5) > 0.5,
     "by": _byline(JANE),
     "bylines": _byline(JANE),
     "byline_labels": _byline(JANE),
@@ -139,13 +141,13 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "gallery_ends": _in_form(kinds_and_paywalls._GALLERY_TITLE),
     "gallery_paths": _in_form(kinds_and_paywalls._GALLERY_PATH),
     "paywalls": _in_form("%(paywalls)s"),
-    "errors": lambda text, _: notices.is_error(text),
-    "error": lambda text, _: notices.is_error(text),
-    "challenges": lambda text, _: notices.is_challenge(text),
+    "errors": lambda text, _: verdict.is_error(text),
+    "error": lambda text, _: verdict.is_error(text),
+    "challenges": lambda text, _: verdict.is_challenge(text),
     "negations": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
-    "logins": lambda text, _: notices.is_login(text),
-    "consent": lambda text, _: notices.asks_consent(text),
+    "logins": lambda text, _: verdict.is_login(text),
+    "consent": lambda text, _: verdict.asks_consent(text),
     "read_also": _foreign,
     "labels": _foreign,
     "appeals": _foreign,
@@ -223,7 +225,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Mapping[str, Lang
             languages.words,
             languages.compiled,
             moments._forms,
-            names._agencies,
+            authors._agencies,
             language._renamed,
             language._by_script,
             language._languages_of_word,

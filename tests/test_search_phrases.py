@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import parse_html
 from newsbot.extraction.page.visible import smooth, visible_text
 from newsbot.items import MAX_POSITIONS
 from newsbot.search.phrases import MAX_TEXTS, WINDOW, Finder, Wanted

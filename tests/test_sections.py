@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.discovery.sections import MAX_LINKS, find_links, is_navigation_name
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import parse_html
 from newsbot.items import Link, Where
 
 URL = "https://site.example/news/index.html"

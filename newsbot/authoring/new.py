@@ -30,7 +30,7 @@ from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import parse_html
 from newsbot.items import ArticleFilter, Kind
 from newsbot.rules.learn import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files

@@ -12,7 +12,7 @@ Files in reading order:
 * ``page``: parses bytes to a tree with its metadata and structured data
 * ``fields``: title, authors, dates and the smaller fields
 * ``body``: the text of the article
-* ``verdict``: decides whether the page is an article, with ``notices`` (errors, logins, cookies);
+* ``verdict``: decides whether the page is an article, and recognises errors, logins and cookie notices;
   ``kinds_and_paywalls`` recognises live blogs, galleries and teasers
 * ``selectors``: applies the selectors of a site's rule
 * ``site_boilerplate``: finds lines that a site prints around its articles
@@ -24,7 +24,7 @@ Files in reading order:
 from newsbot.extraction.article import extract, read_page
 from newsbot.extraction.body.embedded import made_by_scripts
 from newsbot.extraction.changes import is_substantial
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import parse_html
 from newsbot.extraction.pagination import first_page, join_pages, next_page
 from newsbot.extraction.site_boilerplate import SiteMemories, SiteMemory
 

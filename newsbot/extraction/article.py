@@ -17,18 +17,21 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.body.text import TEASER, Body, find_body
 from newsbot.extraction.fields import details
-from newsbot.extraction.fields.authors import VISIBLE_TRUST, author_candidates, rule_authors, visible_authors
+from newsbot.extraction.fields.authors import (
+    VISIBLE_TRUST,
+    author_candidates,
+    named_agencies,
+    rule_authors,
+    visible_authors,
+)
 from newsbot.extraction.fields.dates import published
 from newsbot.extraction.fields.evidence import DERIVED, RULE, Candidate, best
 from newsbot.extraction.fields.language import detect, normal_code
-from newsbot.extraction.fields.names import named_agencies
-from newsbot.extraction.fields.site_name import clean_title, site_names
-from newsbot.extraction.fields.titles import choose_title, title_candidates
+from newsbot.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.extraction.kinds_and_paywalls import form_of, is_partial
 from newsbot.extraction.page.canonical import canonical_url
 from newsbot.extraction.page.jsonld import first_text
-from newsbot.extraction.page.page import Page
-from newsbot.extraction.page.parse import parse_html
+from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.site_boilerplate import SiteMemory
 from newsbot.extraction.verdict import is_named, is_no_page, lacks_evidence, refuse_page, refuse_text

@@ -13,33 +13,33 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 
 import numpy as np
 
-from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.pieces import REGIONS, cut
 from newsbot.extraction.body.text import Body
 from newsbot.extraction.fields.evidence import VISIBLE
-from newsbot.extraction.fields.site_name import site_names
+from newsbot.extraction.fields.titles import site_names
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import log_odds
+from newsbot.text.languages import compiled
 from newsbot.urls import canonicalize, resolve
 
-SHORT_WITH_HINT = 60
+_SHORT_WITH_HINT = 60
 """Minimum length of the text, in letters, if a feed or a news sitemap lists the page as news."""
-SHORT_WITH_METADATA = 110
+_SHORT_WITH_METADATA = 110
 """Minimum length of the text, in letters, if the metadata of the page declare an article."""
-SHORT_HEADED = 180
+_SHORT_HEADED = 180
 """Minimum length of the text, in letters, if the page has the heading of one story."""
-SHORT_PLAIN = 250
+_SHORT_PLAIN = 250
 """Minimum length of the text, in letters, if there is no evidence besides the text."""
 LONG = 1200
 """Minimum length of a text, in letters, that cannot be an error message or a login page."""
-ARTICLE_ADDRESS = 1.5
+_ARTICLE_ADDRESS = 1.5
 """Minimum log-odds (:mod:`newsbot.rules.shape`) of a URL that is the only evidence for an article."""
-OTHER_ADDRESS = -6.0
+_OTHER_ADDRESS = -6.0
 """URLs with lower log-odds belong to services, shops or lists, even if their pages have dates."""
 PARAGRAPHS, PROSE = 8, 3000
 """Minimum number of paragraphs of prose, and of their letters together, that a list of teasers never has."""
@@ -101,14 +101,14 @@ _FRAMES = ("nav", "footer", "aside", "header")
 _FRAME = sum(1 << REGIONS.index(name) for name in _FRAMES)
 
 
-def is_strong(hint: Link | None) -> bool:
+def _is_strong(hint: Link | None) -> bool:
     """True if the site announced the page as news, in a feed, a news sitemap or a push notification."""
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
 
 
 def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
     """True if the site announced the page as news, or an article pattern of the site's rule matches."""
-    return is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
+    return _is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
 
 
 def lacks_evidence(page: Page, body: Body, hint: Link | None, date: str | None) -> bool:
@@ -131,10 +131,10 @@ def lacks_evidence(page: Page, body: Body, hint: Link | None, date: str | None) 
     if hint is not None and hint.where is Where.SITEMAP:
         return False
     if date is None and not named:
-        return _odds(page) < ARTICLE_ADDRESS
+        return _odds(page) < _ARTICLE_ADDRESS
     is_list = _is_front(page) if named else _is_list_address(page)
     scattered = is_list and _concentration(_view(page, body), size(body.text))[1] < 0.6
-    return scattered or _odds(page) < OTHER_ADDRESS
+    return scattered or _odds(page) < _OTHER_ADDRESS
 
 
 # A byte order mark, an XML declaration and a comment may precede the root element. JSON is an object with a
@@ -168,20 +168,20 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
 def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None:
     """Return the reason if the page contains only a message of the site to the reader, else None."""
     heading = page.headings[0] if page.headings else ""
-    if length < 800 and any(map(notices.is_challenge, (page.title_tag, heading, text[:200]))):
+    if length < 800 and any(map(is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
     # A feed does not list error pages. If the text is not short, it is news about an error.
-    if any(map(notices.is_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
+    if any(map(is_error, (page.title_tag, heading))) and not (_is_strong(hint) and length > 400):
         return "error_page"
     # Error pages may have the metadata of the site's template. So metadata that declare an article count only
     # for the checks that follow.
     if _calls_itself(page):
         return None
-    if not is_strong(hint) and notices.asks_consent(text):
+    if not _is_strong(hint) and asks_consent(text):
         return "consent"
     # Many sites have a login form in the frame of each article. So a password field alone does not refuse a
     # page that a feed lists.
-    wanted = notices.is_login(f"{page.title_tag} {heading}") or not is_strong(hint)
+    wanted = is_login(f"{page.title_tag} {heading}") or not _is_strong(hint)
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
@@ -197,8 +197,8 @@ def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None, *,
     named = own or _calls_itself(page)
     if not text.strip():
         return "no_text"
-    plain = SHORT_HEADED if _is_headed(page) else SHORT_PLAIN
-    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named or vouched else plain):
+    plain = _SHORT_HEADED if _is_headed(page) else _SHORT_PLAIN
+    if length < (_SHORT_WITH_HINT if expected else _SHORT_WITH_METADATA if named or vouched else plain):
         return "front_page" if _is_front(page) and not expected else "too_short"
     if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
@@ -211,7 +211,7 @@ def _listing(page: Page, body: Body, length: int, *, named: bool) -> str | None:
     front, search = _is_front(page), _is_search(page.parts)
     named_as_list = not named and _is_named_as_list(page)
     # Long prose is an article even among many links, unless the URL or the type suggests a list.
-    if _is_prose(body.blocks) and not (front or search or named_as_list or _odds(page) < OTHER_ADDRESS):
+    if _is_prose(body.blocks) and not (front or search or named_as_list or _odds(page) < _OTHER_ADDRESS):
         return None
     listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
     suspected = named_as_list or _is_list_address(page)
@@ -409,3 +409,48 @@ def _is_search(parts: SplitResult) -> bool:
         return True
     # At the root, such a parameter is that of a search (/?s=word). At other paths it may identify an article.
     return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))
+
+
+# --- pages with a message of the site: errors, bot challenges, logins and cookie consent
+
+_ERROR = (
+    r"^\W*(?:%(error)s\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|%(error)s\W{1,3}[45]\d\d\b|^%(error)s\W*$|"
+    r"%(errors)s"
+)
+_LEAST_CONSENT = 4
+"""Minimum number of words about consent (such as "cookies") in a text that only asks for consent."""
+_CONSENT_SHARE = 90
+"""Maximum number of letters of such a text per word about consent."""
+_PARTS = re.compile(r"\s[|–—:-]\s")
+_LONG = 1500
+"""Maximum length of a text that only asks for consent, in letters."""
+
+
+def is_error(title: str) -> bool:
+    """True if a part of a title is mostly an error message."""
+    for part in _PARTS.split(title):
+        match = compiled(_ERROR).search(part)
+        # The message must be at least half of the part, because "Site admits: 'page not found' cost us
+        # millions" is a headline.
+        if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
+            return True
+    return False
+
+
+def is_challenge(text: str) -> bool:
+    """True for the text of a page that checks whether the visitor is a robot."""
+    return compiled("%(challenges)s").search(text) is not None
+
+
+def is_login(text: str) -> bool:
+    """True for a heading that asks the reader to sign in."""
+    return compiled("%(logins)s").search(text) is not None
+
+
+def asks_consent(text: str) -> bool:
+    """True for a text that only asks for consent to cookies. News about cookies are longer."""
+    length = size(text)
+    if length > _LONG:
+        return False
+    found = len(compiled("%(consent)s").findall(text))
+    return found >= _LEAST_CONSENT and found * _CONSENT_SHARE >= length

@@ -11,7 +11,7 @@ from __future__ import annotations
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
-from newsbot.extraction.page.variants import is_variant
+from newsbot.extraction.page.canonical import is_variant
 from newsbot.items import Article
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint

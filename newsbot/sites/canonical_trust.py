@@ -2,7 +2,7 @@
 
 A *claim* is a page's statement of its canonical URL. A claim is checked if both pages were read: the page
 that makes the claim, and the page at the canonical URL. The decision depends on the last checked claims of
-the site. Claims that are known to be right from the URLs alone (:mod:`newsbot.extraction.page.variants`) do
+the site. Claims that are known to be right from the URLs alone (:mod:`newsbot.extraction.page.canonical`) do
 not count. If a page is visited many times, only its last claim counts.
 """
 

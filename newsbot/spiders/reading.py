@@ -30,7 +30,7 @@ from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, read_page
-from newsbot.extraction.page.parse import MAX_MARKUP
+from newsbot.extraction.page.page import MAX_MARKUP
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED

@@ -13,8 +13,8 @@ from newsbot.discovery.sections import PageLinks, find_links
 from newsbot.errors import DataError
 from newsbot.extraction import parse_html
 from newsbot.extraction.fields import authors
-from newsbot.extraction.fields.dates import visible
-from newsbot.extraction.page import parse
+from newsbot.extraction.fields.dates import candidates
+from newsbot.extraction.page import page as pages
 from newsbot.items import Kind, Where
 from newsbot.middlewares import tree_of
 from newsbot.pipelines import near
@@ -186,8 +186,8 @@ def test_links_that_are_considered_are_bounded(monkeypatch):
 def test_elements_that_are_considered_are_bounded(monkeypatch):
     box = b"<div class='date author'>12.12.</div>"
     tree = parse_html(b"<html><body><h1>Rain</h1>" + box * 100_000)
-    assert sum(1 for _ in tree.iter()) <= parse.MAX_TAGS
-    assert len(visible._DATED(tree)) == visible.MAX_ELEMENTS
+    assert sum(1 for _ in tree.iter()) <= pages.MAX_TAGS
+    assert len(candidates._DATED(tree)) == candidates.MAX_ELEMENTS
     checked: list[object] = []
     real = authors._is_sure
     monkeypatch.setattr(authors, "_is_sure", noting(checked, real))

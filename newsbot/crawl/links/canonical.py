@@ -32,7 +32,7 @@ from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.extraction.page.variants import is_variant
+from newsbot.extraction.page.canonical import is_variant
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement

@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``evidence``: a value of a field, its source, and the confidence in it
-* ``titles``: headlines; ``site_name`` removes the name of the site
-* ``authors``: the names of the authors; ``names`` cleans them and recognises news agencies
+* ``titles``: headlines, without the name of the site
+* ``authors``: the names of the authors and of news agencies
 * ``dates``: when the article was published and changed
 * ``language``: the language of the text
 * ``details``: summary, section, tags, picture

@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``published``: chooses between the candidates
-* ``candidates``: times in a page, its URL and the link to it
-* ``visible``: dates in the visible text
+* ``published``: chooses between the candidates; the time zone of the site
+* ``candidates``: times in the metadata and the visible text of a page, its URL and the link to it
 * ``moments``: parses dates and times, also with other digits and in other calendars
 * ``relative``: parses "5 minutes ago" and "yesterday"
-* ``zones``: the time zone of a site whose pages give only UTC
 """

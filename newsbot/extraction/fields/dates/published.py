@@ -1,13 +1,15 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
 The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone of times that are written without a zone.
+one of them. They also find the time zone of times that are written without a zone, and that of a site whose
+pages give times only in UTC.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from newsbot.extraction.fields.dates.candidates import (
@@ -17,6 +19,7 @@ from newsbot.extraction.fields.dates.candidates import (
     from_hint,
     from_rule,
     from_url,
+    near_headline,
     region_of,
     relative,
     remaining,
@@ -25,12 +28,12 @@ from newsbot.extraction.fields.dates.candidates import (
     visible,
 )
 from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp, plausible
-from newsbot.extraction.fields.dates.visible import near_headline
-from newsbot.extraction.fields.dates.zones import country_zone, shown_zone
 from newsbot.extraction.fields.evidence import FEED, SITEMAP, Candidate
+from newsbot.extraction.fields.language import normal_code
 from newsbot.extraction.page.jsonld import scalar
 from newsbot.extraction.page.page import Page
 from newsbot.items import Link, Precision, Where
+from newsbot.text.languages import by_language
 
 _FINER_FROM = 0.45
 """Minimum confidence of a candidate whose clock time is used for a day that has no clock time."""
@@ -135,7 +138,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
         *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
         *(written for written, _ in near_headline(page, region)),
     ]
-    zone, said = shown_zone(when.at, shown), "+shown-zone"
+    zone, said = _shown_zone(when.at, shown), "+shown-zone"
     if zone is None:
         # The last entries of ``shown`` are the dates near the headline.
         days = {written.local.date() for written in shown[-3:]} | {
@@ -155,7 +158,7 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
     for ahead in (-1, 1):
         day = moment.date() + timedelta(days=ahead)
         if day in days:
-            return country_zone(moment, day, page.host, region)
+            return _country_zone(moment, day, page.host, region)
     return None
 
 
@@ -252,3 +255,88 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     # Both are replaced in one call, because day 31 may not exist in the old month.
     local = written.local.replace(month=day.month, day=day.day)
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)
+
+
+# --- the time zone of a site whose pages give times only in UTC
+# The moment of publication is known, but not the day on which it was for the site's readers. If
+# the page also shows a clock time, the difference to UTC is the zone. If the page shows only a day (in the
+# URL, beside the headline), the zone of the site's country is used, provided that the moment is on this day
+# there.
+
+# Offsets of zones are multiples of _STEP (a few rare ones excepted) between _WEST and _EAST.
+_STEP = timedelta(minutes=30)
+_WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
+
+_COUNTRIES = {
+    "ae": "Asia/Dubai", "ar": "America/Argentina/Buenos_Aires", "at": "Europe/Vienna",
+    "au": "Australia/Sydney Australia/Perth", "be": "Europe/Brussels", "bg": "Europe/Sofia",
+    "bo": "America/La_Paz", "br": "America/Sao_Paulo America/Manaus", "by": "Europe/Minsk",
+    "ca": "America/Toronto America/Halifax America/Vancouver", "ch": "Europe/Zurich",
+    "cl": "America/Santiago", "cn": "Asia/Shanghai", "cr": "America/Costa_Rica", "cu": "America/Havana",
+    "cz": "Europe/Prague", "de": "Europe/Berlin", "dk": "Europe/Copenhagen",
+    "do": "America/Santo_Domingo", "ec": "America/Guayaquil", "ee": "Europe/Tallinn",
+    "eg": "Africa/Cairo", "es": "Europe/Madrid", "fi": "Europe/Helsinki", "fr": "Europe/Paris",
+    "gr": "Europe/Athens", "gt": "America/Guatemala", "hk": "Asia/Hong_Kong", "hr": "Europe/Zagreb",
+    "hu": "Europe/Budapest", "id": "Asia/Jakarta", "ie": "Europe/Dublin", "il": "Asia/Jerusalem",
+    "in": "Asia/Kolkata", "it": "Europe/Rome", "jp": "Asia/Tokyo", "ke": "Africa/Nairobi",
+    "kr": "Asia/Seoul", "kz": "Asia/Almaty", "lt": "Europe/Vilnius", "lu": "Europe/Luxembourg",
+    "lv": "Europe/Riga", "ma": "Africa/Casablanca", "md": "Europe/Chisinau",
+    "mx": "America/Mexico_City", "my": "Asia/Kuala_Lumpur", "ng": "Africa/Lagos",
+    "nl": "Europe/Amsterdam", "no": "Europe/Oslo", "nz": "Pacific/Auckland", "pe": "America/Lima",
+    "ph": "Asia/Manila", "pk": "Asia/Karachi", "pl": "Europe/Warsaw", "pt": "Europe/Lisbon",
+    "py": "America/Asuncion", "ro": "Europe/Bucharest", "rs": "Europe/Belgrade", "ru": "Europe/Moscow",
+    "se": "Europe/Stockholm", "sg": "Asia/Singapore", "si": "Europe/Ljubljana",
+    "sk": "Europe/Bratislava", "th": "Asia/Bangkok", "tr": "Europe/Istanbul", "tw": "Asia/Taipei",
+    "ua": "Europe/Kyiv", "uk": "Europe/London",
+    "us": "America/New_York America/Chicago America/Denver America/Los_Angeles",
+    "uy": "America/Montevideo", "ve": "America/Caracas", "vn": "Asia/Ho_Chi_Minh",
+    "za": "Africa/Johannesburg",
+}  # fmt: skip
+"""Time zones (IANA names) by country code. The zones with most readers come first."""
+
+
+def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
+    """Return the zone in which one of the clock times ``shown`` on the page is ``moment``, or None.
+
+    >>> shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25), "minute")])
+    datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
+    """
+    exact = moment.astimezone(UTC).replace(tzinfo=None, second=0, microsecond=0)
+    for written in shown:
+        if written.precision == "day" or written.zone is not None:
+            continue
+        ahead = written.local.replace(second=0, microsecond=0) - exact
+        # Any other difference is not the offset of a zone, so the page shows the time of something else.
+        if _WEST <= ahead <= _EAST and not ahead % _STEP:
+            return timezone(ahead)
+    return None
+
+
+def _country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
+    """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
+
+    The country comes from the top-level domain of ``host``, else from ``language``, the language tag that the
+    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, which is the
+    country's at ``moment``.
+    """
+    for name in _zone_names(host, language):
+        try:
+            offset = moment.astimezone(ZoneInfo(name)).utcoffset()
+        except (ZoneInfoNotFoundError, OSError, OverflowError):  # the zone is not installed on this machine
+            continue
+        if offset is not None and moment.astimezone(timezone(offset)).date() == day:
+            return timezone(offset)
+    return None
+
+
+def _zone_names(host: str, language: str | None) -> Iterator[str]:
+    """Yield the zones of the countries that the host and the language suggest."""
+    main, _, country = (language or "").lower().replace("_", "-").partition("-")
+    ending = host.rpartition(".")[2]
+    known = (
+        ending,
+        {"gb": "uk"}.get(country, country),
+        by_language("country").get(normal_code(main) or "", ("",))[0],
+    )
+    for code in known:
+        yield from _COUNTRIES.get(code, "").split()
