@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from pymongo import MongoClient
 
+from newsbot.crawl import group_calls
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
@@ -110,6 +111,29 @@ def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) 
 
     asyncio.run(run())
     assert counted.sizes == [1, 1, 1]
+
+
+def test_an_article_waits_for_those_whose_stories_are_searched_for(
+    groups: GroupCalls, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are stored together. The wait has a limit."""
+
+    async def run() -> None:
+        groups.deciding = 1
+        monkeypatch.setattr(group_calls, "LONGEST", 60.0)
+        first = asyncio.create_task(groups.store(new(0)))
+        await asyncio.sleep(0.02)
+        assert counted.sizes == []
+        second = asyncio.create_task(groups.store(new(1)))
+        await asyncio.sleep(0)
+        groups.deciding = 0
+        assert {(await first).verdict, (await second).verdict} == {Verdict.NEW}
+        groups.deciding = 1
+        monkeypatch.setattr(group_calls, "LONGEST", 0.01)
+        await groups.store(new(2))
+
+    asyncio.run(run())
+    assert counted.sizes == [2, 1]
 
 
 def test_each_caller_has_its_own_result(groups: GroupCalls, storage: MongoStorage) -> None:

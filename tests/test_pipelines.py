@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -358,6 +359,22 @@ def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypa
 
     assert [item.version for item in asyncio.run(run())] == [1] * 20
     assert calls == [("owners", 20), ("known", 20), ("store_new", 20), ("current", 20)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for(desk, monkeypatch, fails):
+    """Then other articles wait for it (:mod:`newsbot.crawl.group_calls`)."""
+    together, seen = desk.context.together, []
+
+    async def find(_finder, _article):
+        seen.append(together.deciding)
+        if fails:
+            raise DropItem("no story")
+
+    monkeypatch.setattr("newsbot.pipelines.near.StoryFinder.find", find)
+    with suppress(DropItem):
+        asyncio.run(NearDuplicatePipeline(desk.crawler).process_item(make_article(text=prose(1))))
+    assert (seen, together.deciding) == ([1], 0)
 
 
 def test_an_article_waits_for_those_that_are_being_read(desk, monkeypatch):

@@ -1,9 +1,9 @@
 """Calls the storage once for pages that need the same at about the same time.
 
 Each command to a server costs CPU time of the worker and of the server, and a transaction takes most of its
-time at the end. So pages whose texts were extracted within 50 ms go on together: their texts are looked up
-with one query, they are stored in one transaction, and their page records are written together
-(:mod:`newsbot.crawl.completion`).
+time at the end. So pages that arrive within 50 ms go on together: their texts are looked up with one query,
+they are stored in one transaction, and their page records are written together
+(:mod:`newsbot.crawl.completion`). A page waits only for others that are on their way.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ class GroupCalls:
         self._articles = cast("Guarded", storage.articles)
         self.reading = 0
         """Number of pages that are being read or wait for it. Their articles are about to come."""
+        self.deciding = 0
+        """Number of articles whose stories are being searched for. They are about to be stored."""
         self.owner = Together[SiteText, str | None](
             lambda group: run(self._owners, group), more=lambda: self.reading > 0
         )
@@ -126,6 +128,7 @@ class GroupCalls:
         """Takes ids of stories, and returns the current stories of those that were joined, by id."""
         self._store_new = Together[tuple[Article, Sequence[str]], Stored | None](
             lambda group: self._articles.aside("store_new", *map(list, zip(*group, strict=True))),
+            more=lambda: self.deciding > 0,
             weight=lambda item: len(item[0].text),
         )
 

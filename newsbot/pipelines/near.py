@@ -60,7 +60,8 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._stories = StoryFinder(Crawl.of(crawler))
+        crawl = Crawl.of(crawler)
+        self._stories, self._context = StoryFinder(crawl), crawl.context
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -70,7 +71,11 @@ class NearDuplicatePipeline:
     async def process_item(self, item: Any) -> Any:
         """Return the article, with its story set. Wait while a backend is unavailable."""
         if isinstance(item, Article):
-            await self._stories.find(item)
+            self._context.together.deciding += 1
+            try:
+                await self._stories.find(item)
+            finally:
+                self._context.together.deciding -= 1
         return item
 
 
