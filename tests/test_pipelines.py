@@ -363,18 +363,27 @@ def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypa
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for(desk, monkeypatch, fails):
-    """Then other articles wait for it (:mod:`newsbot.crawl.group_calls`)."""
+    """Then other articles wait for it (:mod:`newsbot.crawl.group_calls`), but not while it waits for them."""
     together, seen = desk.context.together, []
+    pipeline = NearDuplicatePipeline(desk.crawler)
+    asyncio.run(pipeline.process_item(make_article(1, text=prose(1))))  # it is not stored
+    sleep = asyncio.sleep
 
-    async def find(_finder, _article):
+    async def pause(_finder, found):
         seen.append(together.deciding)
         if fails:
             raise DropItem("no story")
+        return False
 
-    monkeypatch.setattr("newsbot.pipelines.near.StoryFinder.find", find)
+    async def noted(seconds):
+        seen.append(together.deciding)
+        await sleep(0)
+
+    monkeypatch.setattr("newsbot.pipelines.near.StoryFinder._all_stored", pause)
+    monkeypatch.setattr("newsbot.pipelines.near.asyncio.sleep", noted)
     with suppress(DropItem):
-        asyncio.run(NearDuplicatePipeline(desk.crawler).process_item(make_article(text=prose(1))))
-    assert (seen, together.deciding) == ([1], 0)
+        asyncio.run(pipeline.process_item(make_article(2, text=prose(1))))
+    assert (seen, together.deciding) == ([1] if fails else [1, *[0] * 8], 0)
 
 
 def test_an_article_waits_for_those_that_are_being_read(desk, monkeypatch):

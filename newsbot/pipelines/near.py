@@ -60,8 +60,7 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        crawl = Crawl.of(crawler)
-        self._stories, self._context = StoryFinder(crawl), crawl.context
+        self._stories = StoryFinder(Crawl.of(crawler))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -71,11 +70,7 @@ class NearDuplicatePipeline:
     async def process_item(self, item: Any) -> Any:
         """Return the article, with its story set. Wait while a backend is unavailable."""
         if isinstance(item, Article):
-            self._context.together.deciding += 1
-            try:
-                await self._stories.find(item)
-            finally:
-                self._context.together.deciding -= 1
+            await self._stories.find(item)
         return item
 
 
@@ -90,16 +85,20 @@ class StoryFinder:
 
         Wait while a backend is unavailable.
         """
-        with self._context.timed("dedup_near"):
-            mine = await _aside(len(article.text), signature, article.text)
-        found = await self._context.outage.patiently(self._ask, article, mine)
-        # The else branch runs if no break came: after the last pause the texts are read once more.
+        self._context.together.deciding += 1
+        try:
+            with self._context.timed("dedup_near"):
+                mine = await _aside(len(article.text), signature, article.text)
+            found = await self._context.outage.patiently(self._ask, article, mine)
+            stored = await self._all_stored(found)
+        finally:
+            # Not during the pauses: the text that is missing may be one of those that wait for this article.
+            self._context.together.deciding -= 1
         for pause in WAITS:
-            if await self._all_stored(found):
+            if stored:
                 break
             await asyncio.sleep(pause)
-        else:
-            await self._all_stored(found)
+            stored = await self._all_stored(found)
         letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
         with self._context.timed("dedup_near"):
             self._decide(article, await _aside(letters, place, article, found.near, found.kept))
