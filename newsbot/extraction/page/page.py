@@ -419,6 +419,16 @@ class Page:
                 return True
         return footer
 
+    def select(self, elements: Callable[[HtmlElement], list[HtmlElement]]) -> list[HtmlElement]:
+        """Return the elements that an :func:`xpath` finds. It searches the page only once."""
+        if elements not in self._selected:
+            self._selected[elements] = elements(self.tree)
+        return self._selected[elements]
+
+    @cached_property
+    def _selected(self) -> dict[Callable[[HtmlElement], list[HtmlElement]], list[HtmlElement]]:
+        return {}
+
     @cached_property
     def nodes(self) -> Nodes:
         """The JSON-LD of the page."""

@@ -330,7 +330,7 @@ def _visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     The second value is the confidence, from 0.3 to 0.6.
     """
     yield from near_headline(page, region)
-    for index, element in enumerate(_DATED(page.tree)):
+    for index, element in enumerate(page.select(_DATED)):
         text = text_of(element, 300)
         written = _stamped(element, region)
         if written is None and 6 <= len(text) <= 200 and has_digit(text):
@@ -438,7 +438,7 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
             if written is not None and not is_aside(element, page):
                 yield written, 0.4
-    for element in _DATED(page.tree):
+    for element in page.select(_DATED):
         text = text_of(element, MAX_RELATIVE + 1)
         written = relative_moment(text, now, zone)
         if written is not None and not is_aside(element, page) and not compiled(_SAYS_OTHER).search(text):
