@@ -1,12 +1,13 @@
-"""CPU time of extraction in this checkout, in others and in trafilatura, page by page in alternating turns.
+"""CPU time of extraction in this checkout, in others and in other programs, page by page in turns.
 
 A busy machine can be twice as fast in one minute as in the next, so times that were measured one after the
 other are not comparable. Times of alternating turns are comparable. Each side is a process of its own; while
 one reads a page, the others wait. Each pass starts new processes, so that no page is cached. The minimum of
-all passes counts for each page.
+all passes counts for each page. The other programs are those of benchmarks/extractors.py.
 
     git worktree add ../before REVISION
     python -m benchmarks.extraction_turns [--data FOLDER] [--set fundus] [--passes 4] ../before . trafilatura
+        newspaper4k
 """
 
 from __future__ import annotations
@@ -18,36 +19,39 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).parent.parent
 DATA = HERE.parent / "shared" / "extraction"
-TRAFILATURA = "trafilatura"
 
 
 def take_turns(data: Path, name: str, side: str) -> None:
     """Read one page per line of stdin; print CPU milliseconds."""
     from benchmarks.extraction import load_definitions, newsbot  # noqa: PLC0415  (of the checkout in turn)
-    from benchmarks.extractors import plain_trafilatura  # noqa: PLC0415
+    from benchmarks.extractors import public_extractors  # noqa: PLC0415
 
-    extract = plain_trafilatura if side == TRAFILATURA else newsbot
+    extract = newsbot if Path(side).is_dir() else public_extractors()[0][side]
     pages = list(load_definitions(data).ds_flat(str(data / name)))
-    extract(pages[0]["read"](), pages[0]["url"])  # loading happens once and is not counted
+    with suppress(Exception):  # loading happens once and is not counted
+        extract(pages[0]["read"](), pages[0]["url"])
     for page in pages:
         html, url = page["read"](), page["url"]
         print("ready", flush=True)
         if not sys.stdin.readline():  # the parent process is gone
             return
         begin = time.process_time()
-        extract(html, url)
+        with suppress(Exception):  # some programs fail on some pages
+            extract(html, url)
         print((time.process_time() - begin) * 1e3, flush=True)
 
 
 class Side:
-    """A checkout or trafilatura, run by a process of its own."""
+    """A checkout or another program, run by a process of its own."""
 
     def __init__(self, name: str, data: Path, pages: str) -> None:
-        folder = HERE if name == TRAFILATURA else Path(name).resolve()
+        folder = Path(name).resolve() if Path(name).is_dir() else HERE
+        name = str(folder) if Path(name).is_dir() else name
         command = [sys.executable, __file__, "--wait", "--data", str(data.resolve()), "--set", pages, name]
         self._process = subprocess.Popen(
             command,
@@ -75,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sides", nargs="+", help=f"checkouts, or {TRAFILATURA}")
+    parser.add_argument("sides", nargs="+", help="checkouts, or names of other programs")
     parser.add_argument("--data", type=Path, default=DATA, help="folder with score.py and the sets")
     parser.add_argument("--set", default="fundus", help="set to read")
     parser.add_argument("--passes", type=int, default=4)
