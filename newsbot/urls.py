@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_URL = 8192
 """Maximum length of a URL in characters. Most servers refuse URLs of more than 8 kB, too."""
-_MAX_HOST = 253  # RFC 1035, 2.3.4: resolvers accept no longer names
+_MAX_HOST = 253  # RFC 1035, 2.3.4: resolvers refuse longer names
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -103,7 +103,7 @@ _SESSION_IN_PATH = re.compile(r";(?:[a-z]*sessionid|phpsessid)(?:=[^/;]*)?(?=[/;
 _SLASHES = re.compile("//+")
 _WHOLE = re.compile(r"https?://[^\s/\\][^\s\\\x00-\x1f\x7f\u2028\u2029]*", re.IGNORECASE)
 _COMMON = re.compile(r"https?://(?!.{0,250}xn--)(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,63}(?:[/?#][!-\[\]-~]*)?")
-"""The form of nine in ten URLs. A URL of this form is always valid, so it need not be parsed."""
+"""Matches about nine in ten URLs. A URL of this form is always valid, so it is not parsed."""
 
 
 def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
@@ -142,7 +142,7 @@ def fingerprint(canonical: str) -> bytes:
     """Return the identity of a page: 16 bytes (BLAKE2b) of its canonical URL.
 
     The scheme and a leading ``www.`` are left out. Sites move to https and add or remove ``www.``, but do not
-    publish two pages whose URLs differ in this alone.
+    publish two pages whose URLs differ only in this.
     """
     name = canonical.partition("://")[2]
     # In ``www.com`` the label ``www`` is the domain itself.

@@ -144,8 +144,8 @@ def test_faults_are_lines_on_stderr(run: Any, name: str, code: int, lines: list[
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        ((), ["say first what to do", "greet, import ftr"]),
-        (("--limit", "3", "greet"), ["say first what to do"]),
+        ((), ["a subcommand is needed", "greet, import ftr"]),
+        (("--limit", "3", "greet"), ["a subcommand is needed"]),
         (("gret", "x"), ["'gret'", "did you mean 'greet'?", "allowed: greet, import ftr"]),
         (("greet",), ["required: name", "usage: scrapy hello greet"]),
         (("greet", "x", "y"), ["'y'", "quote"]),

@@ -344,7 +344,7 @@ def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: Moc
         ({"method": "post"}, "method is head"),
         ({"follow": "all"}, "follow is known"),
         ({"min_age": "soon"}, "is not a duration"),
-        ({"max_pages": "0"}, "whole number from 1"),
+        ({"max_pages": "0"}, "whole number above 0"),
         ({"report": "report.pdf"}, "html or .json"),
         ({"report": "/no/such/folder/report.html"}, "there is no folder"),
     ],

@@ -172,7 +172,7 @@ def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
         ({"text": "a", "sites": "nowhere.test"}, "no rule for it"),
         ({"txt": "a"}, "did you mean 'text'?"),
         ({"text": "a", "follow": "all"}, "follow is links"),
-        ({"text": "a", "max_pages": "0"}, "whole number from 1"),
+        ({"text": "a", "max_pages": "0"}, "whole number above 0"),
     ],
 )
 def test_what_cannot_be_searched_for_is_said_in_one_line(

@@ -267,8 +267,8 @@ def test_each_kind_is_used_and_documented() -> None:
     ("text", "message"),
     [
         ("todai:\n- heute", "xx.yaml:1: unknown key 'todai' (did you mean 'today'?)"),
-        ("today:\n- heute\n- heute", "xx.yaml:3: 'heute' is there twice"),
-        ("today:\n- heute\ntoday:\n- heut", "xx.yaml:3: the key 'today' is there twice"),
+        ("today:\n- heute\n- heute", "xx.yaml:3: 'heute' occurs twice"),
+        ("today:\n- heute\ntoday:\n- heut", "xx.yaml:3: the key 'today' occurs twice"),
         ("today: heute", "xx.yaml:1: a list is expected"),
         ("today:\n- [heute]", "xx.yaml:2: text is expected"),
         ("months:\n- januar", "xx.yaml:2: twelve months are expected, not 1"),

@@ -196,7 +196,7 @@ def test_show_of_a_site_without_a_rule(run: Any) -> None:
     ("words", "part"),
     [
         (["chek"], "unknown subcommand 'chek' (did you mean 'check'?); allowed: check, show"),
-        ([], "say first what to do: check, show"),
+        ([], "a subcommand is needed: check, show"),
         (["show", "a", "b"], "'b' is one argument too many"),
         (["show", "http://[x/"], "is neither a URL nor a domain such as example.org"),
         (["show", "a b"], "is neither a URL nor a domain"),

@@ -230,7 +230,7 @@ class NewsbotCommand(ScrapyCommand):
             sys.stdout.write(f"{self.summary}\n\n")
         for action in chosen:
             sys.stdout.write(make_parser(self.name, action).format_help() + "\n")
-        sys.stdout.write("all take --json, -s NAME=VALUE, -L LEVEL, --logfile FILE, --nolog\n")
+        sys.stdout.write("all actions accept --json, -s NAME=VALUE, -L LEVEL, --logfile FILE, --nolog\n")
 
 
 class ActionParser(argparse.ArgumentParser):
@@ -278,23 +278,23 @@ def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, lis
             return action, list(words[count:])
     allowed = ", ".join(by_name)
     if not words or words[0].startswith("-"):
-        raise ArgumentError(f"say first what to do: {allowed}")
+        raise ArgumentError(f"a subcommand is needed: {allowed}")
     raise ArgumentError(
         f"unknown subcommand {words[0]!r}{did_you_mean(words[0], by_name)}; allowed: {allowed}"
     )
 
 
 def positive(text: str) -> int:
-    """Return a whole number above 0 and below 2**53 from a text. For ``type`` of an argument."""
+    """Return a whole number above 0 and below 2**53 from a text, as the ``type`` of an argument."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Return a function for ``type`` of an argument that accepts only these words.
+    """Return a function that accepts only these words, for the ``type`` of an argument.
 
-    It is used instead of ``choices`` because its error suggests the nearest word.
+    Unlike ``choices``, its error suggests the nearest word.
     """
 
     def check(text: str) -> str:
@@ -307,7 +307,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def moment(text: str) -> datetime:
-    """Return the result of :func:`newsbot.clock.parse_moment`. For ``type`` of an argument."""
+    """Return the result of :func:`newsbot.clock.parse_moment`. It is used as the ``type`` of an argument."""
     try:
         return parse_moment(text, datetime.now(UTC))
     except ValueError as error:

@@ -253,7 +253,8 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
         give_back(pool, connection)
         raise
     except BaseException:
-        # Also after Ctrl-C: the response of this command would be read as that of the next one.
+        # BaseException, to include Ctrl-C: otherwise the response to this command would be read as
+        # the response to the next one.
         give_up(pool, connection)
         raise
     give_back(pool, connection)

@@ -118,8 +118,8 @@ def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str
     return {name: str(value).strip() for name, value in given.items() if value is not None}
 
 
-def _wrong(name: str, value: str) -> ArgumentError:
-    return ArgumentError(f"{name}={value}: not understood; {name} is {HELP[name]}")
+def _invalid(name: str, value: str) -> ArgumentError:
+    return ArgumentError(f"{name}={value}: invalid value; {name}: {HELP[name]}")
 
 
 def words(text: str | None) -> list[str]:
@@ -163,13 +163,13 @@ def _lines(text: str) -> list[str]:
 
 def lines_of(name: str, file: str | None) -> list[str]:
     """Return the lines of ``file`` without blank lines and # comments. ``name`` is the argument's name."""
-    return _some(name, file, _lines(_read(name, file))) if file else []
+    return _not_empty(name, file, _lines(_read(name, file))) if file else []
 
 
-def _some(name: str, file: str, found: list[str]) -> list[str]:
+def _not_empty(name: str, file: str, found: list[str]) -> list[str]:
     """Return ``found``. Raises :class:`ArgumentError` if it is empty, because the crawl would do nothing."""
     if not found:
-        raise ArgumentError(f"{name}={file}: there is nothing in this file; write one per line")
+        raise ArgumentError(f"{name}={file}: the file is empty; write one entry per line")
     return found
 
 
@@ -184,7 +184,7 @@ def _feeds(value: str | None) -> list[str]:
         return words(value)
     text = _read("feeds", value)
     # OPML has no fixed file name, so the content decides.
-    return _some("feeds", value, _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text))
+    return _not_empty("feeds", value, _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text))
 
 
 def _looks_like_a_file(value: str) -> bool:
@@ -211,7 +211,7 @@ def _follow(value: str | None) -> tuple[Follow, ...] | None:
         return None
     chosen = words(value)
     if any(word not in FOLLOW for word in chosen):
-        raise _wrong("follow", value)
+        raise _invalid("follow", value)
     return tuple(word for word in FOLLOW if word in chosen)
 
 
@@ -230,7 +230,7 @@ def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
         except (ValueError, OverflowError):
             continue
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    raise _wrong(name, value)
+    raise _invalid(name, value)
 
 
 def _fail() -> datetime:
@@ -243,7 +243,7 @@ def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int 
         return None
     # isdigit() is also true for ² and for digits of other scripts
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise ArgumentError(f"{name}={value}: must be a whole number from 1 on ({known[name]})")
+        raise ArgumentError(f"{name}={value}: must be a whole number above 0 ({known[name]})")
     return int(value)
 
 
@@ -253,7 +253,7 @@ def _mode(value: str | None) -> Mode:
     for mode in get_args(Mode):
         if mode == value:
             return mode  # type: ignore[no-any-return]  # get_args is untyped
-    raise _wrong("mode", value)
+    raise _invalid("mode", value)
 
 
 def _flag(name: str, value: str | None) -> bool:

@@ -113,7 +113,7 @@ def find_browser(path: str) -> str:
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
         raise ArgumentError(
-            "pages cannot be rendered, there is no browser: apt-get install chromium, or name one in "
+            "pages cannot be rendered, because no browser was found: apt-get install chromium, or set "
             "NEWSBOT_BROWSER"
         )
     return found

@@ -16,7 +16,7 @@ from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
 ENOUGH: Final = 3
-"""Number of failed sites from which the network is blamed, if there are no other sites to try.
+"""Minimum number of failed sites before the network is blamed, if there are no other sites to try.
 
 It is more than one, because a single site may be down itself.
 """
@@ -66,7 +66,7 @@ class Reachability:
     @property
     def is_ours(self) -> bool:
         """True if the failures are not the sites' fault. Valid only when there is no other site to try."""
-        # The address guard has refused all of them: even one such site is not at fault.
+        # If the address guard has refused all sites, one site is enough: the refusal is ours, not the site's.
         refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
         return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)
 

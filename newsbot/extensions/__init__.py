@@ -34,7 +34,7 @@ class Extension:
         return self
 
     def repeat(self, call: Callable[[], object], seconds: float, *, now: bool = False) -> None:
-        """Call a function every ``seconds`` until the spider is closed. ``now``: begin with a call."""
+        """Call a function every ``seconds`` until the spider is closed. With ``now``, call it at once too."""
         self._task = create_looping_call(call)
         self._task.start(seconds, now=now)
 

@@ -36,7 +36,7 @@ SHOWN_SITES = 50
 SHOWN_REASONS = 4
 """Maximum number of reasons why links were not followed that the summary shows."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
-"""By way of saving downloads (as the stats name it), the name that the summary shows."""
+"""Names that the summary shows for the ways to save downloads, by their names in the stats."""
 
 COLUMNS = (
     Column("site"),

@@ -95,7 +95,7 @@ def experiment(call: Call) -> int:
             "Made by: scrapy simulate experiment. The model is described in docs/simulator.md.",
         ]
         if not judged:
-            about.append("Tolerances apply to full scale and the frequencies published only, not here.")
+            about.append("The tolerances are not shown: they hold for --scale 1 and --frequencies published.")
         reports.write_experiment(folder, found, about, judged=judged)
     if call.json:
         call.document(experiments.as_document(found))
@@ -132,7 +132,7 @@ def compare(call: Call) -> int:
             f"{worlds.about()}.",
             f"Budget: {budget:g} visits of a source a day; {_seeds_text(seeds)}; ±: half a 95 % interval.",
             (
-                f"Push: {push.loss:.1%} of notices lost, {push.notice:g} s to arrive, safety poll each "
+                f"Push: {push.loss:.1%} of notices lost, {push.notice:g} s to arrive, safety poll every "
                 f"{push.safety / 3600:g} h, {push.servers} downloads at one time in push_queue."
             ),
             "Made by: scrapy simulate compare. The figures are described in docs/simulator.md.",
@@ -339,7 +339,7 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each run. It shows the progress as a bar; without a terminal, nothing.
+    """Yield a function to call after each run. The progress is shown as a bar, but only on a terminal.
 
     ``total`` is the number of runs.
     """

@@ -254,8 +254,8 @@ def _check_cost(plain: str) -> None:
             steps += 1
         if steps > 1:
             raise ValueError(
-                "the selector looks at siblings, attributes, descendants or ancestors for each one that it "
-                "looked at, which takes too long; keep one such step (~, +, :nth-child, :has, .., @*), "
+                "the selector is too slow, because it has several nested steps to siblings, attributes, "
+                "descendants or ancestors; keep one such step (~, +, :nth-child, :has, .., @*), "
                 "and name the other elements by their class"
             )
 

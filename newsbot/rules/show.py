@@ -22,7 +22,7 @@ class Value:
 
     key: str
     value: Any
-    """The value, as a JSON-able value."""
+    """The value in a form that can be written as JSON."""
     where: str
     """``file:line`` of each place from which the value comes, or ``(built in)``."""
 
@@ -96,7 +96,7 @@ def duration(seconds: float) -> str:
 
 
 def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
-    """Return the places from which the value of a key comes, see :attr:`Value.where`."""
+    """Return the places from which the value of a key comes (:attr:`Value.where`)."""
     keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
     found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
     # The defaults contribute if the rule does not give the key, or if the values of both are joined.

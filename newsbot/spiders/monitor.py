@@ -95,7 +95,7 @@ def parse_monitoring(given: Mapping[str, Any]) -> Monitoring:
 def _one_of(name: str, values: Mapping[str, str], allowed: tuple[str, ...]) -> str:
     value = values.get(name) or allowed[0]
     if value.lower() not in allowed:
-        raise ArgumentError(f"{name}={value}: not understood; {name} is {HELP[name]}")
+        raise ArgumentError(f"{name}={value}: invalid value; {name}: {HELP[name]}")
     return value.lower()
 
 

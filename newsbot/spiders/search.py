@@ -102,7 +102,7 @@ def _follow(value: str | None) -> Follow:
         return "links"
     if value == "known":
         return "known"
-    raise ArgumentError(f"follow={value}: not understood; follow is {HELP['follow']}")
+    raise ArgumentError(f"follow={value}: invalid value; follow: {HELP['follow']}")
 
 
 logger = logging.getLogger(__name__)

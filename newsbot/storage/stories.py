@@ -22,21 +22,23 @@ def story_id(url: str) -> str:
     return fingerprint(url).hex()
 
 
-def out_by(article: Article) -> tuple[datetime, datetime, str]:
-    """Return a key that sorts articles by their publication, as far as it is known.
+def publication_key(article: Article) -> tuple[datetime, datetime, str]:
+    """Return a key that sorts articles by their time of publication.
 
-    Some pages state only the day of publication, some state no time, and some state the time of their last
-    update. But an article was published before it was first seen. So articles are sorted by the stated time,
-    or by the time at which the page was first seen if that is earlier or no time is stated. If a page states
-    only a day, the time at which it was first seen is used, limited to that day. Articles with equal times
-    are sorted by fetch time, then by URL.
+    The key begins with the best estimate of this time:
+
+    * the stated time, unless the page was first seen earlier (some pages state their last update)
+    * the time when the page was first seen, if no time is stated
+    * if only a day is stated, the time when the page was first seen, but at most the end of that day
+
+    Articles with equal times are sorted by fetch time, then by URL.
     """
     fetched = article.fetched_at or _NEVER
     seen = min(fetched, article.discovered_at or _NEVER)
-    told = article.published_at or _NEVER
-    if article.published_at is not None and article.published_precision == "day" and told < _NEVER - _DAY:
-        told = max(told, min(seen, told + _DAY))  # ``told`` is the beginning of the day
-    return min(told, seen), fetched, article.canonical_url
+    stated = article.published_at or _NEVER
+    if article.published_at is not None and article.published_precision == "day" and stated < _NEVER - _DAY:
+        stated = max(stated, min(seen, stated + _DAY))  # ``stated`` is the beginning of the day
+    return min(stated, seen), fetched, article.canonical_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,8 @@ class Story:
 
     @property
     def first(self) -> Article:
-        """The member that was published first, as far as is known (:func:`out_by`)."""
-        return min(self.members, key=out_by)
+        """The member that was published first, as far as is known (:func:`publication_key`)."""
+        return min(self.members, key=publication_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,10 @@ class Stories(Protocol):
         """
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
-        """Return the current stories of those of the given stories that were joined, by id.
+        """Return a mapping from the ids of joined stories to the ids of their current stories.
 
-        A story whose first article is not stored yet, but which has members already, is its own current
-        story.
+        Given stories that were never joined are not in the mapping, with one exception: a story that has
+        members although its first article is not stored yet is mapped to itself.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
@@ -107,16 +109,16 @@ class Stories(Protocol):
         """
 
 
-def roots_of(stories: Collection[tuple[str, str | None]], noted: Mapping[str, str]) -> set[str]:
+def roots_of(stories: Collection[tuple[str, str | None]], merged: Mapping[str, str]) -> set[str]:
     """Return the ids of the stories that are merged when some articles are joined.
 
     ``stories`` has for each article the id of the story that it would begin, and its current story (None if
-    the article is not stored). ``noted`` maps stories that were merged before to their current
-    story. The story that an article would begin is included only if it was merged before, or if the article
-    is not stored.
+    the article is not stored). ``merged`` maps stories that were merged before to their current story. The
+    story that an article would begin is included only if it was merged before, or if the article is not
+    stored.
     """
-    roots = {noted.get(story, story) for _, story in stories if story}
-    return roots | {noted.get(name, name) for name, story in stories if name in noted or not story}
+    roots = {merged.get(story, story) for _, story in stories if story}
+    return roots | {merged.get(name, name) for name, story in stories if name in merged or not story}
 
 
 def overlapping(groups: Iterable[set[str]]) -> list[set[str]]:
@@ -128,19 +130,19 @@ def overlapping(groups: Iterable[set[str]]) -> list[set[str]]:
     return found
 
 
-def is_settled(story: str, own: str, noted: Mapping[str, str]) -> bool:
+def is_settled(story: str, own: str, merged: Mapping[str, str]) -> bool:
     """Return True if joining one article alone would change nothing.
 
     ``story`` is the current story of the article. ``own`` is the id of the story that the article would
-    begin. ``noted`` maps stories that were merged before to their current story.
+    begin. ``merged`` maps stories that were merged before to their current story.
     """
-    return noted.get(story, story) == story and (own == story or noted.get(own, story) == story)
+    return merged.get(story, story) == story and (own == story or merged.get(own, story) == story)
 
 
-def readdressed_story(old: str, new: str, noted: str | None) -> str:
+def readdressed_story(old: str, new: str, merged: str | None) -> str:
     """Return the new id of the story ``old`` after its first article was moved to another URL.
 
-    ``new`` is the id of the story that an article at the new URL would begin. ``noted`` is the current story
+    ``new`` is the id of the story that an article at the new URL would begin. ``merged`` is the current story
     of ``new`` if ``new`` was merged with another story.
     """
-    return new if noted is None or noted == old else noted
+    return new if merged is None or merged == old else merged

@@ -19,8 +19,10 @@ from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
 
 REMOVED_AT_ONCE = 500
-"""Maximum number of articles or pages that callers should give in one call of :class:`Removal`. Each call may
-have to read the list of texts of their sites once."""
+"""Maximum number of articles or pages that callers should give in one call of :class:`Removal`.
+
+It is large, because each call may have to read the list of texts of each site once.
+"""
 AT_ONCE = 500
 """Number of copies that a storage reads with one query."""
 
@@ -31,8 +33,8 @@ Domains = Sequence[str] | None
 class Removal(Protocol):
     """Deletes data on request (methods ``addresses`` to ``site``), and old data (``old_versions`` and below).
 
-    Current versions of articles and page records are never deleted as old data. Without its record, a crawl
-    would take an old page for a new one.
+    Current versions of articles and page records are never deleted as old data. Without a page's record, a
+    crawl would take an old page for a new one.
     """
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:

@@ -63,7 +63,7 @@ KINDS: Mapping[str, Kind] = {
     "hours": Kind("units", '"hours" in "5 hours ago"'),
     "days": Kind("units", '"days" in "5 days ago"'),
     "one": Kind("phrases", '"a" in "an hour ago"'),
-    "ago": Kind("units", '"ago" behind the number'),
+    "ago": Kind("units", '"ago" after the number'),
     "ago_before": Kind("phrases", '"ago" in front of the number'),
     "published": Kind("phrases", "words before the time of publication"),
     "updated": Kind("phrases", "words before the time of a change"),
@@ -72,7 +72,7 @@ KINDS: Mapping[str, Kind] = {
     "by": Kind("phrases", 'the word before a name in "by Jane Doe"'),
     "bylines": Kind("phrases", "words before the names in a byline"),
     "byline_labels": Kind("phrases", "the same, only before a colon or a dash"),
-    "author_labels": Kind("phrases", "labels of authors; behind them, a single word may be a name"),
+    "author_labels": Kind("phrases", "labels of authors; after them, a single word may be a name"),
     "other_makers": Kind("words", 'beginnings of words for the work of others: "photo by", "designed by"'),
     "and": Kind("phrases", "words between two names"),
     "and_in_lower_case": Kind(
@@ -84,10 +84,10 @@ KINDS: Mapping[str, Kind] = {
     "in_places": Kind("phrases", '"in" between a name and the place of a reporter'),
     "roles": Kind("words", "last words of job titles"),
     "role_kinds": Kind("words", "words before them"),
-    "roles_behind": Kind("words", "job titles directly behind a name"),
+    "roles_behind": Kind("words", "job titles directly after a name"),
     "degrees": Kind("words", "academic degrees and additions to names"),
     "after_names": Kind("phrases", "the rest of a byline begins here, without further names"),
-    "on": Kind("words", '"on" before the date behind a name'),
+    "on": Kind("words", '"on" before the date after a name'),
     "not_names": Kind("phrases", "words that are never part of a name"),
     "no_authors": Kind("words", "words that sites write in place of an author"),
     "agencies": Kind("pairs", "name of a news agency, with its spellings separated by commas"),
@@ -106,7 +106,7 @@ KINDS: Mapping[str, Kind] = {
     "gallery_paths": Kind("phrases", "words of galleries in URLs"),
     "paywalls": Kind("phrases", "offers of a subscription in place of the rest of a text"),
     "errors": Kind("phrases", "messages that a page does not exist or does not work"),
-    "error": Kind("phrases", '"error", before or behind its number'),
+    "error": Kind("phrases", '"error", before or after its number'),
     "challenges": Kind("phrases", "pages that check whether the visitor is a robot"),
     "logins": Kind("phrases", "headings that ask the reader to sign in"),
     "consent": Kind("phrases", "words of texts that ask for consent to cookies"),
@@ -126,7 +126,7 @@ class Language:
 
     code: str
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Words or phrases by kind. A value is a list of one word, and months are twelve entries."""
+    """Words or phrases by kind. A single word is a tuple of one item. Months have twelve items."""
     pairs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Mappings by kind."""
 
@@ -178,7 +178,7 @@ def _entries(node: yaml.Node | None, name: str) -> Iterator[tuple[str, yaml.Node
     seen: set[str] = set()
     for key, value in node.value:
         if _scalar(key, name) in seen:
-            raise _fault(name, key, f"the key {key.value!r} is there twice")
+            raise _fault(name, key, f"the key {key.value!r} occurs twice")
         seen.add(key.value)
         yield key.value, key, value
 
@@ -197,10 +197,10 @@ def _list(node: yaml.Node, form: Form, name: str) -> tuple[str, ...]:
     if form in ("phrases", "units"):
         for number, item in enumerate(node.value):
             if item.value in found[:number]:
-                raise _fault(name, item, f"{item.value!r} is there twice")
+                raise _fault(name, item, f"{item.value!r} occurs twice")
             if not _is_balanced(item.value):
                 raise _fault(
-                    name, item, f"{item.value!r}: parentheses must be balanced, and '|' stands inside"
+                    name, item, f"{item.value!r}: parentheses must be balanced, and '|' must be inside"
                 )
     return tuple(found)
 

@@ -38,10 +38,10 @@ _MULTIBYTE = {
     "shift_jis": "ja", "gb2312": "zh", "big5hkscs": "zh", "johab": "ko",
 }  # fmt: skip
 """Languages by encoding, for the encodings of East Asia."""
-_UNASKED = 5
-"""Number of encodings of East Asia that are tried on pages that do not declare them. The first are taken."""
+_UNDECLARED = 5
+"""How many of the first encodings of :data:`_MULTIBYTE` are tried on pages that do not declare them."""
 # Encodings that switch between scripts by escape sequences.
-_ESCAPED = frozenset({"iso2022_jp"})
+_ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
 """Escape sequences of ISO-2022-JP, whose bytes are all ASCII."""
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic")
@@ -54,27 +54,27 @@ _SCRIPTS = {
 
 Cyrillic encodings are not listed here, because they have a score of their own.
 """
-_CAPITALS = frozenset({"greek", "arabic"})
-"""Scripts as whose letters the bytes of a text in Cyrillic capitals look plausible too."""
+_LIKE_CAPITALS = frozenset({"greek", "arabic"})
+"""Scripts that a text in Cyrillic capitals may seem to have if it is decoded in the wrong encoding."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
-_SURE = 0.5
+_MIN_SCRIPT_SCORE = 0.5
 """Score above which an encoding of :data:`_SCRIPTS` or a Cyrillic encoding is accepted."""
-_LIKELY = 0.5
+_MIN_EAST_ASIAN_SCORE = 0.5
 """Minimum score with which an encoding of East Asia is accepted."""
-_BETTER = 0.1
+_DECLARED_BONUS = 0.1
 """Bonus for the score of a declared Latin encoding. Another encoding must be better by more than this."""
-_RARE = 0.05
+_MAC_LEAD = 0.05
 """Minimum lead of mac-cyrillic over windows-1251, because both have nearly the same small letters."""
-_USUAL = 0.005
+_CP1252_BONUS = 0.005
 """Bonus for the score of windows-1252, the most frequent encoding. It wins if scores are equal."""
 _TAG = re.compile(rb"<[^<>]{1,3000}>")
-_SAMPLE = 200_000
+_MAX_SEARCHED = 200_000
 """Maximum number of bytes of a page that are searched for letters."""
 _HEAD = 4096
 """Number of bytes at the start of a page in which it may declare its encoding."""
-_LETTERS = 8000
+_MAX_SCORED = 8000
 """Maximum number of bytes whose letters are scored."""
-_HIGH = bytes(range(128, 256))
+_NON_ASCII = bytes(range(128, 256))
 _PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
 
@@ -101,9 +101,9 @@ def detect(page: bytes, declared: str | None = None) -> str:
     names = _declared(page, declared)
     # ISO-2022-JP would pass the test for UTF-8, because all its bytes are ASCII.
     for name in names:
-        if name in _ESCAPED and b"\x1b" in page:
+        if name in _ESCAPING and b"\x1b" in page:
             return name
-    if _JAPANESE.search(page[:_SAMPLE]) and page[:_SAMPLE].isascii():
+    if _JAPANESE.search(page[:_MAX_SEARCHED]) and page[:_MAX_SEARCHED].isascii():
         return "iso2022_jp"
     return "utf-8" if _is_utf8(page) else _eight_bit(page, names)
 
@@ -161,9 +161,9 @@ def _is_utf8(page: bytes) -> bool:
         codecs.getincrementaldecoder("utf-8")().decode(page)
     except UnicodeDecodeError:
         # In another encoding, most bytes above 127 are invalid as UTF-8. One in twenty is accepted.
-        sample = page[:_SAMPLE]
+        sample = page[:_MAX_SEARCHED]
         broken = sample.decode("utf-8", "replace").count("\ufffd")
-        high = len(sample) - len(sample.translate(None, _HIGH))
+        high = len(sample) - len(sample.translate(None, _NON_ASCII))
         return broken * 20 < high
     return True
 
@@ -172,14 +172,14 @@ def _eight_bit(page: bytes, names: list[str]) -> str:
     """Return the encoding of a page that is not UTF-8."""
     declared = [name for name in names if not name.startswith(("utf", "ascii"))]
     # The sample has the words that contain non-ASCII letters, and the text around them, but no markup.
-    sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
+    sample = b" ".join(_RUN.findall(page[:_MAX_SEARCHED]))[:_MAX_SCORED]
     found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
     return found or _of_latin(sample, declared)
 
 
 def _has_runs(sample: bytes) -> bool:
     """True if non-ASCII bytes are next to each other. In a Latin text most of them are alone."""
-    return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _HIGH))
+    return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _NON_ASCII))
 
 
 def _by_script(sample: bytes, declared: list[str]) -> str | None:
@@ -190,12 +190,12 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
     scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
     scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
     best = max(scores, key=lambda name: scores[name])
-    if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _RARE:
+    if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _MAC_LEAD:
         best = "cp1251"
     # If a Cyrillic encoding is declared and the text is plausible in it, the text is probably in capitals.
-    if _SCRIPTS.get(best) in _CAPITALS:
+    if _SCRIPTS.get(best) in _LIKE_CAPITALS:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
-    if scores[best] <= _SURE:
+    if scores[best] <= _MIN_SCRIPT_SCORE:
         return None
     # Some encodings, such as KOI8-R and KOI8-U, differ in a few letters only. Then the declared one is taken.
     near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
@@ -203,7 +203,9 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
 
 
 def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
-    return name in _CYRILLIC and scores[name] > _SURE and is_orderly(sample.decode(name, "replace"))
+    return (
+        name in _CYRILLIC and scores[name] > _MIN_SCRIPT_SCORE and is_orderly(sample.decode(name, "replace"))
+    )
 
 
 def _east_asian(page: bytes, declared: list[str]) -> str | None:
@@ -211,14 +213,14 @@ def _east_asian(page: bytes, declared: list[str]) -> str | None:
 
     If none fits well, a declared one is returned if it leaves hardly any invalid bytes.
     """
-    lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
+    lines = _TAG.sub(b"\n", page[:_MAX_SEARCHED]).splitlines()
     # Lines of ASCII are the same in all these encodings.
-    sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
+    sample = b"\n".join(line for line in lines if not line.isascii())[:_MAX_SCORED]
     stated = [name for name in declared if name in _MULTIBYTE]
-    texts = {name: sample.decode(name, "replace") for name in (*stated, *list(_MULTIBYTE)[:_UNASKED])}
+    texts = {name: sample.decode(name, "replace") for name in (*stated, *list(_MULTIBYTE)[:_UNDECLARED])}
     scores = {name: east_asian(text, _MULTIBYTE[name]) for name, text in texts.items()}
     best = max(scores, key=lambda name: scores[name])
-    if scores[best] >= _LIKELY:
+    if scores[best] >= _MIN_EAST_ASIAN_SCORE:
         return best
     return next((name for name in stated if texts[name].count("\ufffd") * 50 <= len(texts[name])), None)
 
@@ -227,6 +229,8 @@ def _of_latin(sample: bytes, declared: list[str]) -> str:
     """Return the encoding in which most letters belong to one language in the Latin script."""
     stated = [name for name in declared if name not in _CYRILLIC and name not in _SCRIPTS]
     names = dict.fromkeys((*stated, *_LATIN))
-    scores = {name: latin(sample.decode(name, "replace")) + _BETTER * (name in stated) for name in names}
-    scores["cp1252"] += _USUAL
+    scores = {
+        name: latin(sample.decode(name, "replace")) + _DECLARED_BONUS * (name in stated) for name in names
+    }
+    scores["cp1252"] += _CP1252_BONUS
     return max(scores, key=lambda name: scores[name])

@@ -15,7 +15,7 @@ from functools import cache
 
 # A rank for each Cyrillic letter, higher for more frequent letters.
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
-# A capital behind a small letter, as in "пРИВЕТ".
+# A capital after a small letter, as in "пРИВЕТ".
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
 _INITIAL = re.compile("(?<![Ѐ-ӿ])[А-ЯЁІЇЄҐ](?=[а-яёіїєґў])")
 MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")
@@ -116,7 +116,7 @@ def _faults(text: str) -> int:
 
 
 def of_script(text: str, script: str) -> float:
-    """Return which share of the non-ASCII letters is a text in ``script``, from 0 to 1.
+    """Return how much the non-ASCII letters look like a text in ``script``, from 0 to 1.
 
     ``script`` is ``greek``, ``hebrew``, ``arabic`` or ``thai``. The score is 0 if few of the letters are next
     to each other. Such a text is Latin, where accented letters usually stand between ASCII letters.
@@ -149,8 +149,8 @@ def latin(text: str) -> float:
 def east_asian(text: str, language: str) -> float:
     """Return how typical the non-ASCII signs are of ``language`` (``ja``, ``ko`` or ``zh``), from 0 to 1.
 
-    At least a fifth of the signs of a Japanese text is Hiragana. About a hundred characters make up as much
-    of a Chinese text.
+    At least a fifth of the signs of a Japanese text is Hiragana. The characters in :data:`_HAN` make up
+    nearly half of a Chinese text.
     """
     high = _high(text)
     total = high.total()

@@ -4,6 +4,6 @@ Files in reading order:
 
 * ``frontier``: the frontier itself: chooses the entries that are leased next, ends leases, and computes when
   the next entry can be leased
-* ``entries``: the states of a URL as they are stored, and reads and adds entries; ``migrations/`` has the
+* ``entries``: reads and adds entries, and documents their stored states; ``migrations/`` has the
   tables
 """

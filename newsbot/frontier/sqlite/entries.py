@@ -40,7 +40,8 @@ PUBLIC_STATES = {
 }
 """Stored state -> state name of :mod:`newsbot.frontier.base`."""
 
-# Only what the decision needs: most links of a page are known, and their URLs and data are not read.
+# Selects only the columns that the decision needs. Most links of a page are known, so reading their URLs and
+# data would be wasted time.
 _FIND = """
 SELECT fingerprint, id, state, at, priority, due, last_fetched,
     json_extract(data, '$.published_at') IS NOT NULL AS told
@@ -92,7 +93,7 @@ def dump(data: Mapping[str, Any]) -> str:
     return text
 
 
-# --- adding: adds entries in two steps: decides on each entry, then writes all changes together
+# --- adding: decides on each entry first, then writes all changes together
 
 _INSERT = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
@@ -177,7 +178,7 @@ class Adding:
         target = self._targets.get(entry.fingerprint)
         if target is None:
             # The target is kept, so a second link to the same URL in this batch is not inserted twice.
-            # told=True: _INSERT writes the data anyway, so _TELL need not.
+            # told=True: _INSERT writes the data, so _TELL is not needed.
             self._targets[entry.fingerprint] = _Target(
                 None, "pending", entry.priority, entry.due, told=True, entry=entry, changed=True
             )

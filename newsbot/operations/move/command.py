@@ -125,8 +125,8 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         return 0
     if holds and not journal.found:
         raise DataError(
-            "the target already contains data, which would be mixed with these; move to an empty target "
-            "(another database in MONGO_URI or REDIS_URL, or another folder)"
+            "the target already contains data, which would be mixed with the moved data; move to an empty "
+            "target (another database in MONGO_URI or REDIS_URL, or another folder)"
         )
     if journal.found and not holds:  # the target was emptied after the move was interrupted
         journal.forget()

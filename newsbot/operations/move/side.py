@@ -33,7 +33,7 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
-    """A frontier that can be copied completely, as all frontiers of newsbot can."""
+    """A frontier that can be copied completely. All frontiers of newsbot are of this type."""
 
 
 @dataclass(slots=True)
@@ -158,8 +158,8 @@ class Choice:
         right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
-            # An article's page is under its canonical URL, or, if the page names another one, under its own
-            # URL.
+            # The page record is stored under the canonical URL. If the page has
+            # another URL, the record may be stored under that URL.
             self._pages.add(copy.fingerprint)
             with suppress(ValueError):  # not a valid URL: it has no page
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))

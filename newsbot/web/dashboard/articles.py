@@ -19,7 +19,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.operations.explain import others_of_story
 from newsbot.search.articles import RisingTerm
 from newsbot.search.index import Told
-from newsbot.storage.stories import Story, out_by
+from newsbot.storage.stories import Story, publication_key
 from newsbot.text.differences import changes
 from newsbot.urls import canonicalize
 from newsbot.web.readers import Data
@@ -170,7 +170,7 @@ def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
     An article without a story is returned too.
     """
     first: dict[str, Article] = {}
-    for one in sorted(articles, key=out_by):
+    for one in sorted(articles, key=publication_key):
         first.setdefault(_story_of(one), one)
     return [row_of(one) for one in first.values()]
 
@@ -225,7 +225,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
             yield one
 
     found = data.storage.articles.iter(ArticleFilter(story=story))
-    members = nsmallest(MAX_MEMBERS, counted(found), key=out_by)  # also fills ``sources``
+    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # also fills ``sources``
     if not members:
         return None
     return _story(Story(story=members[0].story or story, members=members), sources)
@@ -339,11 +339,11 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
     # The last 24 hours are spread over 25 hours of the clock. The first and the last of these are incomplete.
     hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
-    first = min(articles, key=out_by)
+    first = min(articles, key=publication_key)
     return TopEvent(
         event=event,
         first=row_of(first),
-        first_at=out_by(first)[0],
+        first_at=publication_key(first)[0],
         sites=len(told),
         growth=sum(one.moment >= now - GROWTH for one in told),
         hours=[Joined(at, sites[at]) for at in hours],

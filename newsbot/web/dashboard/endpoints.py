@@ -493,9 +493,9 @@ def poll(data: Data, given: Given) -> Done:
 
 @action("/sources/new?site={site}", _THE_ADDRESS)
 async def propose(board: Dashboard, given: Given) -> Done:
-    """Look at a new site: a small crawl, which takes up to four minutes."""
+    """Start a small crawl of a new site, to propose a rule. It takes up to four minutes."""
     found = board.proposals.begin(given["site"])
-    return Done("looking", f"{found.site} is being looked at.")
+    return Done("looking", f"A small crawl of {found.site} has begun.")
 
 
 @action("/sources/{site}", _THE_ADDRESS)

@@ -121,7 +121,7 @@ class Proposals:
             raise ArgumentError(f"{site} has a rule: {path.name}")
         for one in self._known.values():
             if one.state == "looking" and one.site != site:
-                raise ArgumentError(f"{one.site} is being looked at; one site at a time")
+                raise ArgumentError(f"a rule for {one.site} is being made; one site at a time")
             if one.state == "looking":
                 return one
         # An earlier proposal for the site is replaced and becomes the newest.
