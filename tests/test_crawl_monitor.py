@@ -341,8 +341,8 @@ def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: Moc
     ("arguments", "said"),
     [
         ({"site": "news.test"}, "did you mean 'sites'"),
-        ({"method": "post"}, "method is head"),
-        ({"follow": "all"}, "follow is known"),
+        ({"method": "post"}, "method: head"),
+        ({"follow": "all"}, "follow: known"),
         ({"min_age": "soon"}, "is not a duration"),
         ({"max_pages": "0"}, "whole number above 0"),
         ({"report": "report.pdf"}, "html or .json"),

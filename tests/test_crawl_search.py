@@ -171,7 +171,7 @@ def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
         ({"regex": "("}, "bad pattern"),
         ({"text": "a", "sites": "nowhere.test"}, "no rule for it"),
         ({"txt": "a"}, "did you mean 'text'?"),
-        ({"text": "a", "follow": "all"}, "follow is links"),
+        ({"text": "a", "follow": "all"}, "follow: links"),
         ({"text": "a", "max_pages": "0"}, "whole number above 0"),
     ],
 )
