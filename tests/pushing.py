@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, web
 
 from newsbot.clock import system_clock
-from newsbot.crawl.hubs import HUB
+from newsbot.crawl.source_state import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.push.trust import TRUST

@@ -22,7 +22,7 @@ from newsbot.crawl import auxiliary_scheduler, certificates
 from newsbot.crawl import memory as heap
 from newsbot.crawl.auxiliary_scheduler import SideScheduler
 from newsbot.crawl.certificates import HttpHandler
-from newsbot.crawl.hubs import HUB, Hubs
+from newsbot.crawl.source_state import HUB, Hubs
 from newsbot.crawl.visit import Found
 from newsbot.discovery import list_pages
 from newsbot.discovery.list_pages import ListTrials, ListWalks
@@ -56,8 +56,7 @@ def test_a_bounded_mapping_drops_what_was_set_longest_ago() -> None:
 
 # --- all parts of a crawl together
 LIMITS = {
-    "newsbot.crawl.links.shape_trials": ("MAX_HOSTS", "MAX_SITES"),
-    "newsbot.crawl.links.list_probing": ("MAX_HOSTS",),
+    "newsbot.crawl.links.trials": ("MAX_HOSTS", "MAX_SITES"),
     "newsbot.crawl.links.feed_details": ("MAX_TOLD", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
     "newsbot.crawl.source_state": ("MAX_HOSTS",),
@@ -71,7 +70,6 @@ LIMITS = {
     "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
     "newsbot.sites.health": ("MAX_SITES",),
     "newsbot.sites.rendering": ("MAX_SITES",),
-    "newsbot.crawl.hubs": ("MAX_HOSTS",),
 }
 FEW = 10
 
@@ -162,7 +160,7 @@ def test_what_a_worker_forgets_of_its_sites_is_read_again(
 
 
 def test_the_hub_of_a_forgotten_page_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("newsbot.crawl.hubs.MAX_HOSTS", 2)
+    monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
     hubs = Hubs(desk.context)
     visits = [desk.visit(f"https://h{number}.test/feed", Kind.FEED) for number in range(4)]
     for offered in (["https://hub.test/"], []):

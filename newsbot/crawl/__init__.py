@@ -6,23 +6,22 @@ Files in reading order:
 * ``context``: backends, rules, clock and counters, which every part may use
 * ``server_calls``: calls slow servers in threads, so that the event loop is free
 * ``availability``: guards the backends while a server or a file is unavailable
-* ``group_calls``: calls the storage once for several pages
-* ``read_ahead``: reads the records of all leased pages with one query
+* ``group_calls``: calls the storage once for several pages; reads the records of all leased pages with one
+  query
 * ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
-* ``scope``: decides which sites, hosts and dates belong to the crawl
+* ``scope``: decides which sites, hosts and dates belong to the crawl; skips pages and sites that people have
+  removed
 * ``politeness``: delays of hosts, and pauses after errors
 * ``address_guard``: refuses hosts with private addresses
-* ``removals``: skips pages and sites that people have removed
 * ``reachability``: detects that this machine has no network
 * ``failures``: maps exceptions to tokens
 * ``visit``: one visit, and the links that it found
 * ``entries``: frontier entries and page records of links
 * ``seeds``: the links that a crawl begins with
 * ``links``: decides which links are followed, and queues them
-* ``hubs``: WebSub hubs that pages name
 * ``site_knowledge``: the knowledge of each site, shared with other workers
-* ``source_state``: the records of feeds, sitemaps and sections
+* ``source_state``: the records of feeds, sitemaps and sections, and the WebSub hubs that they name
 * ``recrawl_policy``: decides when pages are fetched again
 * ``completion``: completes visits, and queues those that wait for it
 * ``refill``: loads due pages from the storage into a frontier that keeps only pages due soon

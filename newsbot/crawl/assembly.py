@@ -27,24 +27,21 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
 from newsbot.crawl.context import MAX_HOSTS, Context
-from newsbot.crawl.hubs import Hubs
+from newsbot.crawl.group_calls import ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
-from newsbot.crawl.links.list_probing import ListProbing
 from newsbot.crawl.links.queue import Links
-from newsbot.crawl.links.shape_trials import ShapeTrials
 from newsbot.crawl.links.spellings import Spellings
+from newsbot.crawl.links.trials import ListProbing, ShapeTrials
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.reachability import Reachability
-from newsbot.crawl.read_ahead import ReadAhead
 from newsbot.crawl.recrawl_policy import PagePrices, PollBudget, RecrawlPolicies
 from newsbot.crawl.refill import Refill
-from newsbot.crawl.removals import Removals
-from newsbot.crawl.scope import Scope
+from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
-from newsbot.crawl.source_state import SourceRegistry
+from newsbot.crawl.source_state import Hubs, SourceRegistry
 from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name

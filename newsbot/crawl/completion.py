@@ -24,18 +24,16 @@ from scrapy.http import Response
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import page_for
 from newsbot.crawl.failures import NO_TLS
-from newsbot.crawl.group_calls import LARGEST
+from newsbot.crawl.group_calls import LARGEST, ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
-from newsbot.crawl.links.list_probing import ListProbing
 from newsbot.crawl.links.queue import Links, parts
 from newsbot.crawl.links.spellings import Spellings, respelled
+from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.reachability import Reachability
-from newsbot.crawl.read_ahead import ReadAhead
 from newsbot.crawl.recrawl_policy import RecrawlPolicies
-from newsbot.crawl.removals import Removals
-from newsbot.crawl.scope import Scope
+from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit

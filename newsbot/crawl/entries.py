@@ -156,7 +156,7 @@ class Batch:
     pages: list[PageRecord] = field(default_factory=list)
     """New page records for ``entries``."""
     held: dict[bytes, Entry] = field(default_factory=dict)
-    """By fingerprint, links of doubtful URL shape (:mod:`newsbot.crawl.links.shape_trials`).
+    """By fingerprint, links of doubtful URL shape (:mod:`newsbot.crawl.links.trials`).
 
     They are queued when another page with the same shape turns out to be an article.
     """

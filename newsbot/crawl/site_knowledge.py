@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newsbot.crawl.context import Context
-from newsbot.crawl.removals import Removals
+from newsbot.crawl.scope import Removals
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.health import SiteHealth

@@ -103,11 +103,11 @@ class Visit:
     asked_head: bool = False
     """True if a HEAD request was sent first and did not suffice. The present request is the GET after it."""
     goes_on: bool = False
-    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.list_probing`)."""
+    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
     tried: bool = False
     """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
 
-    See :mod:`newsbot.crawl.links.list_probing`.
+    See :mod:`newsbot.crawl.links.trials`.
     """
     taught: bool = False
     """True once URL learning knows whether the page is an article (:mod:`newsbot.ranking.url_learning`)."""

@@ -16,7 +16,7 @@ from scrapy.http import Request, Response
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
-from newsbot.crawl.removals import Removals
+from newsbot.crawl.scope import Removals
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.middlewares import Middleware
 from newsbot.rights import page_rights

@@ -245,7 +245,7 @@ class Reader:
         yield self._links(page, response, visit)
         if page.following and visit.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
-            # is worth reading (newsbot.crawl.links.list_probing).
+            # is worth reading (newsbot.crawl.links.trials).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
 
@@ -374,7 +374,7 @@ class HtmlPage:
     named: Found | None = None
     """The feeds and sections that a home page, a section or a requested page names."""
     hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
-    """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.hubs`)."""
+    """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.source_state`)."""
     first: str | None = None
     """The URL of the article's first page, if this is a further page of an article."""
     article: Article | None = None

@@ -1,8 +1,8 @@
 """Keeps the subscriptions to WebSub hubs, and sends the requests to the hubs.
 
-The crawl writes a note of kind :data:`newsbot.crawl.hubs.HUB` for each feed that names hubs. Each such feed
-gets one subscription, with the first of its hubs that accepts it. Subscriptions are stored as notes. They are
-renewed before they expire.
+The crawl writes a note of kind :data:`newsbot.crawl.source_state.HUB` for each feed that names hubs. Each
+such feed gets one subscription, with the first of its hubs that accepts it. Subscriptions are stored as
+notes. They are renewed before they expire.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from newsbot.clock import Clock
-from newsbot.crawl.hubs import HUB
+from newsbot.crawl.source_state import HUB
 from newsbot.push.websub import Subscription, end_of_lease, request_of, subscribe, was_asked
 from newsbot.storage.notes import Notes
 from newsbot.web.outgoing import Outgoing, OutgoingError

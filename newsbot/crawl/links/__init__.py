@@ -3,8 +3,7 @@
 Files in reading order:
 
 * ``judge``: which links are followed, and how soon
-* ``list_probing``: tries lists that no rule names, one at a time
-* ``shape_trials``: tries a few links whose URLs have a doubtful shape
+* ``trials``: tries lists that no rule names, one at a time, and a few links whose URLs have a doubtful shape
 * ``queue``: writes records, frontier entries and counters
 * ``spellings``: tries other spellings of an address if one of them fails
 * ``canonical``: handles other addresses of a page

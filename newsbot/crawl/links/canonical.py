@@ -28,7 +28,7 @@ from hashlib import blake2b
 from newsbot.clock import from_iso
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
-from newsbot.crawl.removals import Removals
+from newsbot.crawl.scope import Removals
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature

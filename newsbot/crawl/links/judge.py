@@ -9,8 +9,7 @@ from datetime import datetime
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, entry_for, page_for
-from newsbot.crawl.removals import Removals
-from newsbot.crawl.scope import Scope
+from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry

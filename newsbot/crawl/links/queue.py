@@ -15,9 +15,8 @@ from newsbot.crawl.entries import Batch
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
-from newsbot.crawl.links.list_probing import ListProbing
-from newsbot.crawl.links.shape_trials import ShapeTrials
 from newsbot.crawl.links.spellings import Spellings
+from newsbot.crawl.links.trials import ListProbing, ShapeTrials
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
