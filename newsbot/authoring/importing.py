@@ -64,6 +64,7 @@ class Sites:
     def as_yaml(self, domain: str) -> str:
         """Return the content of the rule file for a domain."""
         lines = [f"domain: {domain}"]
+        # get(), because a defaultdict adds a missing key that is read with [].
         for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
             if urls:
                 lines += [f"{key}:", *(f"  - {quoted(url)}" for url in urls)]
@@ -179,6 +180,7 @@ def _add(
     except ValueError as error:
         sites.left_out.append(f"{str(url)[:100]}: {error}")
         return None
+    # ``home`` is a defaultdict: home[domain] adds the domain, so the limit is checked before.
     known = home[domain] if domain in home or len(sites.domains) < MAX_SITES else None
     if known is None or len(known) >= MAX_FEEDS:
         sites.left_out.append(f"{address[:100]}: too many")
@@ -204,6 +206,7 @@ def from_ftr(call: Call) -> None:
     for file in _ftr_files(path):
         try:
             with file.open("rb") as stream:
+                # One byte more than allowed, so that import_ftr() can see that the file is too large.
                 found = import_ftr(file.name, stream.read(MAX_BYTES + 1))
         except (ValueError, OSError) as error:
             told.append((file.name, 0, str(error)))
@@ -265,6 +268,7 @@ def _ftr_files(path: Path) -> Iterator[Path]:
 def _exactness(file: Path) -> tuple[str, int]:
     """Return a sort key: ``example.org.txt`` is before ``www.example.org.txt`` and ``.example.org.txt``."""
     name = file.name.lstrip(".").removeprefix("www.")
+    # 0 for the bare name, 4 for "www.", 5 for "." (all subdomains).
     return name, len(file.name) - len(name) + file.name.startswith(".") * len("www.")
 
 

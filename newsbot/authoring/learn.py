@@ -102,6 +102,7 @@ def judge_learning(labelled: Labelled) -> Learned:
 
     The rule is learned five times from four fifths of the URLs. Each time it is tested on the other fifth.
     """
+    # Sorted, so that the folds do not depend on the order in the storage.
     shuffled = sorted(labelled)
     random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)
     verdicts: list[tuple[bool, bool, bool]] = []

@@ -95,6 +95,7 @@ def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
 def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -> bool:
     """Return True if a selector finds exactly one element of a page, and this element is the right one."""
     try:
+        # With this translator, names of elements and attributes ignore case, as in HTML.
         found = CSSSelector(selector, translator="html")(tree)
     except etree.XPathError:
         return False
@@ -271,6 +272,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
     environment = {**os.environ, "NEWSBOT_DATA": str(place / "data"), "NEWSBOT_RULES": str(rules)}
     for name in ("REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the trial must not write into the shared data
+    # A setting that was given to this command with -s is not in the environment, so it is passed on.
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
         *("-a", f"max_articles={call.options.articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
@@ -283,6 +285,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
 def _look(place: Path, domain: str) -> Seen:
     """Return the results of the crawl whose data are in the folder ``place``."""
     seen = Seen()
+    # The crawl ended before it opened its storage, for example because of a wrong setting.
     if not (place / "data" / "newsbot.db").exists():
         return seen
     with closing(open_storage({"NEWSBOT_DATA": str(place / "data")})) as storage:
@@ -306,6 +309,7 @@ def _look(place: Path, domain: str) -> Seen:
         seen.metas.append(meta)
     told = place / "samples" / "crawl.json"
     delays = json.loads(told.read_text())["crawl_delays"] if told.exists() else {}
+    # A rule has one delay for all hosts of the site, so the longest is used.
     seen.delay = min(max(delays.values()), _MAX_DELAY) if delays else None
     return seen
 

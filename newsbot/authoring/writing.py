@@ -62,4 +62,5 @@ def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
         raise RulesError(file.problems)
     if key in file.lines:
         raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy by hand what you want")
+    # The lines are appended as text: writing parsed YAML would drop the comments of the file.
     write_new(path, text.rstrip("\n") + "\n" + "\n".join(lines) + "\n", replace=True)

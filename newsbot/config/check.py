@@ -75,6 +75,7 @@ def check_settings(settings: SettingsLike) -> None:
         value_of(settings, name)
     if path := settings.get("LOG_FILE"):
         try:
+            # Append mode does not change a log that exists.
             Path(path).open("ab").close()
         except OSError as error:
             raise ArgumentError(f"the log file {path} cannot be written ({error.strerror})") from error
@@ -99,6 +100,7 @@ def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -
     for name in sorted(name for name in map(str, settings) if name.startswith(PREFIX)):
         if name not in known:
             yield f"{name}: {_unknown(name, known)}"
+    # An empty environment variable counts as not set.
     for name in sorted(name for name, value in environment.items() if name.startswith(PREFIX) and value):
         if name in variables or name.startswith(TESTS):
             continue

@@ -58,6 +58,7 @@ def make_environment() -> Environment:
 
 def noise(site: Site, page: str, count: int) -> list[Link]:
     """Return ``count`` links to pages that are not articles. A page always gets the same links."""
+    # A seed that is a str does not depend on PYTHONHASHSEED.
     rng = random.Random(site.name + page)  # noqa: S311  # the web must be the same in each run
     drawn = (fill("{link}", load("noise"), rng).partition("|") for _ in range(count))
     return [(href, text) for href, _, text in drawn]
@@ -75,7 +76,8 @@ class Pages:
         oldest = now - timedelta(days=FRESH_DAYS)
         self._fresh = [one for one in articles if not archive or one.published > oldest]
         self._old = articles[len(self._fresh) :]
-        # Hidden articles are not on any list. Only short links on the front page lead to them.
+        # Hidden articles are not on any list. Only short links on the front page lead to them. The slice is
+        # not [:-hidden], which would be empty for 0.
         self._listed = self._fresh[: len(self._fresh) - site.hidden]
         self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
         self._topics = load(site.languages[0])["topics"] if site.section else {}
@@ -171,6 +173,7 @@ class Pages:
         yield self._list("/", self.site.title, front, [])
         for topic, words in self._topics.items():
             mine = [article for article in self._listed if article.story.topic == topic]
+            # The division is rounded up. A section without articles has one empty page.
             count = max(1, -(-len(mine) // PER_PAGE))
             pages = [(self._address(topic, number), str(number)) for number in range(1, count + 1)]
             for index, (path, _) in enumerate(pages):

@@ -61,6 +61,7 @@ class Alerts(Extension):
         """Stop the checks. Another worker takes over when the lock is released or, after a crash, expires."""
         super().spider_closed(spider, reason)
         if self._round is not None:
+            # A thread that sends a message is not interrupted, but the result is not noted any more.
             self._round.cancel()
 
     def _look(self) -> None:
@@ -68,6 +69,7 @@ class Alerts(Extension):
         now = self._context.clock()
         if now < self._due or (self._round is not None and not self._round.done()):
             return
+        # The timer runs every ``first`` seconds, which may be shorter than NEWSBOT_ALERT_EVERY.
         self._due = now + self.options.every
         self._round = asyncio.ensure_future(self._once())
 

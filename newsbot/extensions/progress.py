@@ -53,6 +53,7 @@ class Progress(Extension):
             self._interval = float(given)
         except (TypeError, ValueError):
             self._interval = 0.0
+        # This is also true for NaN, which float() accepts.
         if not 0 < self._interval < MAX_INTERVAL:
             raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is not a number of seconds above 0")
         live = wants_live_display(crawler.settings)
@@ -187,6 +188,7 @@ def picture(now: Figures, rates: tuple[float, float], seconds: float) -> Text:
     if now.waits_for:
         lines.append(f"waits for: {clean(now.waits_for)}")
     text = Text("\n").join(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
+    # join() takes these values from the separator, not from the lines.
     text.no_wrap, text.overflow = True, "ellipsis"
     text.stylize("bold", 0, len(lines[0]))
     return text

@@ -42,6 +42,7 @@ class StatsFile(Extension):
         assert self.crawler.stats is not None
         stats = {**self.crawler.stats.get_stats(), **more}
         try:
+            # default=str is for datetimes, such as Scrapy's start_time.
             self.path.write_text(json.dumps(stats, default=str, indent=1, sort_keys=True), encoding="utf8")
         except OSError as error:
             logger.error("stats cannot be written NEWSBOT_STATS_FILE=%s fault=%s", self.path, error.strerror)

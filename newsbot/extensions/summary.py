@@ -93,6 +93,7 @@ class Summary(Extension):
         data, seconds = self._data if kept else None, time.monotonic() - self._began
         trial = spider.settings.getbool("NEWSBOT_TRIAL")
         for text in closing_lines(stats, reason, seconds, data, trial=trial, ahead=self._next):
+            # rich's print() would wrap long lines.
             console.file.write(text + "\n")
         console.file.flush()
 

@@ -33,6 +33,7 @@ def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any])
     replaced. Raises :class:`newsbot.errors.DataError`.
     """
     domain = str(report["site"])
+    # The summary is saved last: kept_report() returns None for a site without a summary.
     for part, names in PARTS.items():
         notes.save(_kind(domain), part, _fitting({name: report[name] for name in names}))
     earlier = notes.all(SUMMARIES).get(domain, {}).get("runs", [])

@@ -128,6 +128,7 @@ def _size(answer: Answer) -> int | None:
     # 18 digits fit into the integers of SQLite
     if told.isascii() and told.isdigit() and len(told) < 19 and answer.status != 304:
         return int(told)
+    # 0 for HEAD and for a 304: the size is unknown.
     return answer.body or None
 
 

@@ -175,6 +175,7 @@ class Top:
 
 def quantiles(millis: array[float]) -> dict[str, int | None]:
     """Return the median and the 95th percentile of times in milliseconds; None if there are no times."""
+    # array("f") has the memory layout of float32, so frombuffer() does not copy it.
     ordered = np.sort(np.frombuffer(millis, np.float32)) if millis else ()
     if not len(ordered):
         return {"median_milliseconds": None, "p95_milliseconds": None}
@@ -234,6 +235,7 @@ class _Survey:
         self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
         self._rough = {_rough(one.url) for one in sources}
+        # The cache belongs to this object. lru_cache as a decorator would keep all objects alive.
         self._where = lru_cache(20_000)(self._where_of)
         self._structure = Structure(domain)
         self._counts: Counter[str] = Counter()
@@ -291,6 +293,7 @@ class _Survey:
 
     @staticmethod
     def _is_orphan(page: PageRecord) -> bool:
+        # Crawls know these pages from rules or robots.txt, so no page needs to link to them.
         if page.kind in (Kind.FEED, Kind.SITEMAP) or (page.kind is Kind.SECTION and page.depth == 0):
             return False
         # Only some referrers are stored. If there are more, one of them may be a page.
