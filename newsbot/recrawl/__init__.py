@@ -9,6 +9,6 @@ Files in reading order:
 * ``policy``: the outcome of a visit, and the interface of policies
 * ``planning``: before a download, after a visit, and after a failed attempt
 * ``sources``: the policies for sources. The default one polls in proportion to the square root of the rate of
-  new items. Others are taken from other programs, and their parameter is adjusted to a budget of requests
+  new items. Others are those of other crawlers, with their parameter adjusted to a budget of requests
 * ``pages``: the policies for articles and other pages. One policy shares a budget among the pages of a site
 """

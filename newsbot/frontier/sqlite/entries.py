@@ -2,7 +2,7 @@
 
 The table below lists the states of a URL as they are stored. The state *pending* of
 :mod:`newsbot.frontier.base` is stored as one of three states (ready, waiting, held). A query then reads only
-rows that can match:
+rows that can match. ``lease`` makes rows ready that are due up to its horizon:
 
 =========== =============================== ========================================
 ``state``   ``at``: when the state ends     next state
