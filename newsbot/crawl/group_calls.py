@@ -158,10 +158,10 @@ class GroupCalls:
 # --- reading ahead
 # A worker holds some 32 leases. If each visit read its own record, it would take one query a page.
 #
-# Only the worker that holds the lease of a page writes the results of a visit. But a result may be outdated
-# if another page names the same article. So it never decides what is stored: keys of records are unique. If
-# another article is stored under the URL in the meantime, the write is refused
-# (:class:`newsbot.storage.articles.Verdict`), and the caller reads again.
+# Only the worker that holds the lease of a page writes the results of a visit. But a record that was read can
+# be outdated if another page names the same article. So it only saves reads. The storage decides what is
+# stored, because its keys are unique. If another article has been stored under the URL, the storage refuses
+# the write (:class:`newsbot.storage.articles.Verdict`), and the caller reads again.
 
 MAX_READ = 1000
 """Maximum number of leased pages of which the results are kept."""

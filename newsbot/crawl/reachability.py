@@ -16,7 +16,7 @@ from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
 ENOUGH: Final = 3
-"""Minimum number of failed sites before the network is blamed, if there are no other sites to try.
+"""If at least this number of sites failed and no other sites are left, the network is taken as down.
 
 It is more than one, because a single site may be down itself.
 """

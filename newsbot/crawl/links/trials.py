@@ -341,8 +341,8 @@ class ShapeTrials:
                 self._learning.shapes(entry.data["source"]).name(self._name(entry))
         self._take_out(batch)
         now, recorded = self._context.clock(), {page.fingerprint for page in batch.pages}
-        # There are no trials before a site's feeds are read. The feeds will prove most shapes without a
-        # request.
+        # Trials start after a site's feeds were read, because the feeds show most shapes of articles without
+        # any further request.
         for domain in sorted({entry.data["source"] for entry in batch.held.values()} - self._sources.keys()):
             for entry in self._trials(domain):
                 batch.held.pop(entry.fingerprint, None)

@@ -664,7 +664,7 @@ def _suspect(
     return found
 
 
-# --- outlook: computes what is pending and when the next entry can be leased; all queries use indexes
+# --- outlook: what is pending, and when the next entry can be leased. All queries use indexes.
 
 # An expired lease counts too: the next call of lease reclaims it and can give the entry to this worker.
 _OVERDUE = """
